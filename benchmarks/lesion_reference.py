@@ -30,8 +30,8 @@ from models.tasks.lesion.artefact.build import TUNING
 from models.tasks.lesion.artefact.recipe import Recipe
 from models.tasks.lesion.data import examples, official
 from models.tasks.lesion.inference import members as members_of
-from models.tasks.lesion.training import member
 from models.tasks.lesion.training.train import assembled
+from models.training.checkpoints import finished
 from simulators.lesion.dataset import LICENCE, SIMULATOR
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -59,7 +59,7 @@ def main() -> None:
     train = [known[entry.id] for entry in plan.entries("train")]
     for family in asked.families:
         settings = plan.settings(family)
-        trained = [member.finished(asked.work / "members" / f"{family}-{seed}", seed) for seed in range(plan.members)]
+        trained = [finished(asked.work / "members" / f"{family}-{seed}", seed) for seed in range(plan.members)]
         if None in trained:
             raise SystemExit(
                 f"{asked.work} has not all members of {family}: run benchmarks.lesion_tables --parts train"

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from benchmarks.motion_tables.plan import Plan
 from benchmarks.motion_tables.train import ensemble
+from models import provenance
 from models.executors.device import Device
 from models.tasks.motion.data import gathering
 from models.tasks.motion.inference.grid import OFFICIAL
 from models.tasks.motion.training import train
-from models.tasks.motion.training.workbench import provenance
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -39,7 +39,7 @@ def main() -> None:
             one,
             stored,
             asked.out / name,
-            provenance=provenance(data),
+            provenance=provenance.read(data),
             device=Device(threads=asked.threads),
             progress=lambda done, what: _tell(f"{name}: {done:.0%} {what}"),  # noqa: B023 - told at once
         )

@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 
 from models.executors.device import Device
-from models.side_by_side import seeds
 from models.tasks.translation.data import pairs_folder
 from models.tasks.translation.inference.members import PIECES
 from models.tasks.translation.networks import settings as presets
 from models.tasks.translation.text.pieces import Pieces
 from models.tasks.translation.training import train
+from models.training.parallel_training import seeds
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED, MEMBERS, PRESET = 1, 3, "small"

@@ -23,7 +23,7 @@ from benchmarks.lesion_tables.plan import SPLITS, Plan
 from benchmarks.lesion_tables.tables import ROWS, UNET_ENSEMBLE, UNETR_ENSEMBLE, Row
 from models import artefact as artefacts
 from models.artefact import Artefact
-from models.resume import claim
+from models.training.training_folder import claim
 
 ROOT = Path(__file__).resolve().parents[2]
 ARTEFACTS = ROOT / "artefacts" / "lesion"

@@ -19,6 +19,7 @@ from models.tasks.lesion.data.examples import Example
 from models.tasks.lesion.networks import architectures
 from models.tasks.lesion.networks.settings import SAMPLES, Settings, UNetSizes
 from models.tasks.lesion.training import member as training
+from models.training.checkpoints import finished
 from simulators.lesion.cohort import Entry
 
 OVERLAP = 0.25
@@ -70,12 +71,12 @@ class Member:
 
     def networks(self) -> list[nn.Module]:
         """Windows [1, 1, x, y, z] to logit differences of the same shape, weights rounded as artefacts store them."""
-        trained = training.finished(self.folder, self.seed)
+        trained = finished(self.folder, self.seed)
         if trained is None:
             raise FileNotFoundError(
                 f"{self.folder} has no finished member of seed {self.seed}: run the part train first"
             )
-        one = architectures.folded(trained.network(self.settings))
+        one = architectures.folded(training.loaded(trained, self.settings))
         if not self.samples:
             return [architectures.Plain(one)]
         assert isinstance(self.settings.sizes, UNetSizes)

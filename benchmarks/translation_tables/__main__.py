@@ -22,7 +22,7 @@ from benchmarks.translation_tables.nearness import Nearness
 from benchmarks.translation_tables.plan import Plan
 from benchmarks.translation_tables.tokens import tokenisation
 from models.evaluation.judged import BadFile
-from models.resume import claim
+from models.training.training_folder import claim
 
 QUICK = {"cap": 30, "public": 30, "compared": 30}
 """Minutes, to see that everything runs."""

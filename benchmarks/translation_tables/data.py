@@ -15,11 +15,11 @@ from pathlib import Path
 
 from benchmarks.translation_tables.plan import Plan, capped
 from models.building import UNSTATED
-from models.resume import DESCRIPTION
 from models.tasks.translation.data import corpus
 from models.tasks.translation.data.corpus import Corpus, Pair
 from models.tasks.translation.data.lines import text_lines
 from models.tasks.translation.data.pairs_folder import Folder
+from models.training.training_folder import DESCRIPTION
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAINED = ("everyday", "literary", "docs", "medical")

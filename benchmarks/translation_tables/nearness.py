@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.jobs import Tell
 from benchmarks.translation_tables import data
 from benchmarks.translation_tables.plan import Plan
-from models.resume import write_whole
+from models.training.training_folder import write_whole
 
 SHARE = 0.75
 """Of the different words of the longer of two sentences."""

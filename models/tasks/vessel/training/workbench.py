@@ -1,13 +1,12 @@
-"""What ``demur data vessel`` and ``demur train vessel`` do: files in, files out, with progress."""
+"""Commands ``demur data vessel`` and ``demur train vessel``: files in, files out, with progress."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from models import building
+from models import provenance
 from models.artefact import Artefact
 from models.executors.device import CPU, Device
 from models.tasks.vessel.artefact.ensemble import FAMILIES
@@ -21,8 +20,6 @@ LOW_SPEED = "low_speed"
 """Rows that are trained on beside ``train`` where the directory has them: a ship at rest or manoeuvring."""
 SPLITS = ("train", LOW_SPEED, "dev_in", "dev_out", "eval_in", "eval_out")
 DATASHEET = "docs/datasheets/vessel-simulator.md"
-PROVENANCE = "PROVENANCE.json"
-"""Beside the CSV files: what they are and their licence; goes into the model card of what is trained on them."""
 
 SIMULATOR = "simulated by simulators/vessel of Demur"
 
@@ -44,8 +41,7 @@ def simulate_files(directory: Path, scale: float, seed: int, extra_rows: int, pr
         table.write_csv(path)
         written.append(path)
         progress(0.6 + 0.4 * (number + 1) / len(tables), path.name)
-    source = {"description": f"{SIMULATOR}, seed {seed}, scale {scale:g}", "licence": "CC0-1.0"}
-    (directory / PROVENANCE).write_text(json.dumps(source, indent=1))
+    provenance.write(directory, f"{SIMULATOR}, seed {seed}, scale {scale:g}", "CC0-1.0")
     return written
 
 
@@ -68,7 +64,7 @@ ACTIONS = (
         DATASHEET,
     ),
 )
-"""What ``demur data`` offers."""
+"""Actions of ``demur data``."""
 
 
 def read_files(directory: Path, splits: Sequence[str] = SPLITS) -> dict[str, Table]:
@@ -95,7 +91,7 @@ def train_artefact(
     progress: Progress,
     device: Device = CPU,
 ) -> Artefact:
-    """Trains a family on a directory of official CSV files and writes the calibrated artefact.
+    """Train a family on a directory of official CSV files and write the calibrated artefact.
 
     Needs the ``train`` extra.
 
@@ -108,8 +104,6 @@ def train_artefact(
     from models.tasks.vessel.training import train
 
     data = read_files(directory)
-    source = directory / PROVENANCE
-    provenance = building.Provenance(**json.loads(source.read_text())) if source.exists() else building.UNSTATED
 
     def report(state: train.Progress) -> None:
         progress(min(state.epoch / state.epochs, 0.99), str(state))
@@ -122,6 +116,6 @@ def train_artefact(
         settings=train.PRESETS[preset],
         progress=report,
     )
-    found = build.build(ensemble, data, out, provenance=provenance, device=device)
+    found = build.build(ensemble, data, out, provenance=provenance.read(directory), device=device)
     progress(1.0, found.tag)
     return found
