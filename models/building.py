@@ -1,4 +1,4 @@
-"""What every artefact of rows is made with: training range, golden rows, calibration, provenance."""
+"""Parts that artefacts are built from: training range, golden rows, calibration, sources."""
 
 from __future__ import annotations
 
@@ -6,42 +6,41 @@ import hashlib
 import importlib.metadata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
-import msgspec
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
 from models import calibration, familiarity, plausibility, uncertainty
-from models.artefact import Artefact, Range, Source, write
+from models.artefact import Range, Source
 from models.assessment.classification import error_indicator
 from models.assessment.errors import squared_error
 from models.calibration import Calibration, IntervalTable, Measured
-from models.card import INPUTS_SECTION
 from models.head import Head
 from models.predictive import Categorical, Gaussian, Predictive
+from models.provenance import UNSTATED as UNSTATED
+from models.provenance import Provenance as Provenance
 from models.schema import Schema
 
 RANGE_LEVEL = 1e-4
 """Training range: from this quantile to one minus it."""
 TYPICAL = 0.99
-"""Share of known units inside what is typical, if they were many."""
+"""Share of many known units inside the typical range."""
 GOLDEN, CARD = "golden.npz", "MODEL_CARD.md"
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Rows with what they turned out to be."""
+    """Rows with their labels."""
 
     features: NDArray[Any]
     """[N, F], in the schema's order and units."""
     labels: Mapping[str, NDArray[Any]]
     """Head name to labels [N]."""
     identity: NDArray[Any] | None = None
-    """What tells rows apart, such as their time, [N]."""
+    """Distinguishes rows, such as their time, [N]."""
 
     def __len__(self) -> int:
         return len(self.features)
@@ -56,19 +55,18 @@ class Labelled:
         return digest.hexdigest()
 
 
-@dataclass(frozen=True)
-class Provenance:
-    """Where the data came from."""
+def require_tables(data: Mapping[str, object]) -> None:
+    """Check that there are the tables that every training of rows needs.
 
-    description: str
-    licence: str
-
-
-UNSTATED = Provenance("labelled files given to training", "not stated")
+    Raises:
+        ValueError: train or dev_in is missing.
+    """
+    if missing := [name for name in ("train", "dev_in") if name not in data]:
+        raise ValueError(f"training needs the tables train and dev_in; missing: {', '.join(missing)}")
 
 
 def training_range(features: NDArray[Any], schema: Schema) -> Range:
-    """Quantiles ``RANGE_LEVEL`` and 1 - ``RANGE_LEVEL`` of training inputs [N, F], without missing values.
+    """Return the quantiles ``RANGE_LEVEL`` and 1 - ``RANGE_LEVEL`` of training inputs [N, F], without missing values.
 
     A column without any value has the whole physical range.
     """
@@ -94,28 +92,14 @@ def training_inputs(train: NDArray[Any], held_out: NDArray[Any] | None, schema: 
     return {familiarity.FILE: familiarity.encode(familiarity_fit.fit(train, held_out, schema))}
 
 
-def with_training_inputs(artefact: Artefact, train: NDArray[Any], held_out: NDArray[Any] | None) -> Artefact:
-    """Write an artefact of rows again in its place, with moments and density of its training inputs."""
-    added = training_inputs(train, held_out, artefact.schema)
-    (name,) = added
-    files: dict[str, bytes | Path] = {file: artefact.path(file) for file in artefact.manifest.files} | added
-    if CARD in files:
-        card = artefact.path(CARD).read_text(encoding="utf-8")
-        head, mark, rest = card.partition("\n## Quality\n")
-        section = "" if INPUTS_SECTION in card else f"\n{INPUTS_SECTION}"
-        files[CARD] = f"{head}{section}{mark}{rest}".encode()
-    manifest = msgspec.structs.replace(artefact.manifest, format=3, training_inputs=name)
-    return write(artefact.directory, manifest, files)
-
-
 def typical(appearances: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, float]]:
-    """Quantiles (1 - ``TYPICAL``) / 2 and (1 + ``TYPICAL``) / 2 of how units look, by the name of what was measured.
+    """Return the quantiles (1 - ``TYPICAL``) / 2 and (1 + ``TYPICAL``) / 2 of measured features of units, by name.
 
-    Of few units least and largest value; what was measured of none of them is left out.
+    Of few units the least and the largest value; features that no unit has are left out.
     """
     limits = {}
     for name in appearances[0]:
-        values = np.array([one[name] for one in appearances])
+        values = np.array([features[name] for features in appearances])
         if len(values := values[np.isfinite(values)]):
             low, high = np.quantile(values, ((1 - TYPICAL) / 2, (1 + TYPICAL) / 2))
             limits[name] = (significant(low), significant(high))
@@ -123,21 +107,21 @@ def typical(appearances: Sequence[Mapping[str, float]]) -> dict[str, tuple[float
 
 
 def significant(value: float | np.floating[Any], digits: int = 6) -> float:
-    """With so many significant digits, as manifests and recipes hold numbers."""
+    """Round to so many significant digits, as manifests and recipes hold numbers."""
     return float(f"{float(value):.{digits}g}")
 
 
 def missing_as_nan(features: NDArray[Any], schema: Schema) -> NDArray[Any]:
-    """Features [N, F] with NaN for documented sentinels; the same array where the schema has none."""
+    """Return features [N, F] with NaN for documented sentinels; the same array where the schema has none."""
     if not schema.sentinels:
         return features
-    found = features.copy()
-    found[schema.missing(features)] = np.nan
-    return found
+    present = features.copy()
+    present[schema.missing(features)] = np.nan
+    return present
 
 
 def golden_rows(tables: Iterable[NDArray[Any]], schema: Schema, count: int = 48) -> NDArray[np.float32]:
-    """Inputs to replay, float32 [G, F]: rows of given tables [N, F], and rows at the edge of what is possible."""
+    """Return inputs to replay, float32 [G, F]: rows of tables [N, F], and rows at the edge of what is possible."""
     middle = (schema.lower + schema.upper) / 2
     parts = [middle[None, :]]
     for features in tables:
@@ -159,7 +143,7 @@ def calibrate(
     reference: Iterable[str],
     others: Iterable[str] = (),
 ) -> Calibration:
-    """Retention, reference, intervals and expected error from in-domain labelled units [N].
+    """Return retention, reference, intervals and expected error from in-domain labelled units [N].
 
     Args:
         reference: measures whose in-domain values are kept.
@@ -189,7 +173,7 @@ def calibrate_errors(
     others: Iterable[str] = (),
     intervals: IntervalTable | None = None,
 ) -> Calibration:
-    """As ``calibrate``, of units whose errors [N] are known, whatever kind of head they are of."""
+    """Calibrate as ``calibrate``, for heads of any kind, from the errors [N] of units."""
     own = head.own_measure(ensemble)
     scores = {name: uncertainty.score(predictive, name) for name in {own, *reference, *others}}
     impossible = plausibility.impossible(head, predictive)
@@ -209,7 +193,7 @@ def calibrate_errors(
 
 
 def errors_of(predictive: Gaussian | Categorical, labels: NDArray[Any]) -> NDArray[np.float64]:
-    """Squared errors, or whether the most probable class is wrong, [N]."""
+    """Return squared errors, or 1 where the most probable class is wrong, [N]."""
     if isinstance(predictive, Gaussian):
         return squared_error(labels, predictive.mean)
     return error_indicator(labels, predictive.probabilities)
@@ -218,27 +202,42 @@ def errors_of(predictive: Gaussian | Categorical, labels: NDArray[Any]) -> NDArr
 def sources(
     data: Mapping[str, Labelled], provenance: Provenance, more: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Source, ...]:
-    """Return what the manifest says of the data that the artefact was made of.
+    """Return the manifest's record of the data that the artefact was made of.
 
     Args:
         more: roles of further tables by name, beside ``train`` and ``dev_in``.
     """
     roles = {"train": "training", **more, "dev_in": "calibration and early stopping"}
+    return sources_by_role({role: data[name] for name, role in roles.items() if name in data}, provenance)
+
+
+class DataSet(Protocol):
+    """Labelled units with a digest."""
+
+    @property
+    def fingerprint(self) -> str:
+        """sha256 of the units."""
+
+    def __len__(self) -> int: ...
+
+
+def sources_by_role(data: Mapping[str, DataSet | None], provenance: Provenance) -> tuple[Source, ...]:
+    """Return the manifest's sources of data sets by role, without empty ones; an unknown source if all are."""
     known = tuple(
-        Source(role, provenance.description, provenance.licence, data[name].fingerprint, len(data[name]))
-        for name, role in roles.items()
-        if name in data
+        Source(role, provenance.description, provenance.licence, units.fingerprint, len(units))
+        for role, units in data.items()
+        if units is not None and len(units)
     )
     return known or (Source("training", provenance.description, provenance.licence, "unknown", 0),)
 
 
 def versions(*names: str) -> dict[str, str]:
-    """Versions of what made the artefact; ONNX Runtime comes under the names of two distributions."""
+    """Return versions of packages that made the artefact; ONNX Runtime comes under the names of two distributions."""
     found = {name: importlib.metadata.version(name) for name in names}
     return found | {"onnxruntime": onnxruntime.__version__}
 
 
 def _median(rows: NDArray[Any]) -> NDArray[Any]:
-    """Of each column [F]; zero where all is missing."""
+    """Return the median of each column [F]; zero where all is missing."""
     empty = np.isnan(rows).all(axis=0)
     return np.asarray(np.nanmedian(np.where(empty, np.float32(0), rows), axis=0))

@@ -1,4 +1,4 @@
-"""``recipe.json`` of an artefact: what a task says of the artefact's own use, hashed with it."""
+"""``recipe.json`` of an artefact: the task's settings for using it, hashed with it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 def encode(recipe: msgspec.Struct) -> bytes:
-    """As the content of the file."""
+    """Return the content of the file."""
     return msgspec.json.format(msgspec.json.encode(recipe, order="sorted"), indent=1) + b"\n"
 
 
 def read(artefact: Artefact, kind: type[T]) -> T:
-    """The recipe of a verified artefact.
+    """Return the recipe of a verified artefact.
 
     Args:
-        kind: of the task's recipes; they may refuse impossible ones in ``__post_init__``.
+        kind: type of the task's recipes; its ``__post_init__`` may refuse impossible ones.
 
     Raises:
-        ArtefactError: there is none, or it is not one.
+        ArtefactError: the file is missing or invalid.
     """
     path = artefact.path(RECIPE)
     try:

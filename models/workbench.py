@@ -1,4 +1,4 @@
-"""What a task's workbench offers on the command line: actions on data files, each with its options."""
+"""Actions on data files that a task offers on the command line, with their options."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ class Option:
     name: str
     help: str
     kind: Callable[[str], Any] | None = str
-    """What makes a value of the text; None for a switch, which is False unless given."""
+    """Converts the text to a value; None for a switch, which is False unless given."""
     default: Any = None
     required: bool = False
     count: int | str | None = None
-    """How many values: a number, or "+" for one and more; None for a single one."""
+    """Number of values, or "+" for one and more; None for a single one."""
     choices: tuple[str, ...] = ()
     metavar: str | None = None
 
     @property
     def key(self) -> str:
-        """Under which the value is found."""
+        """Name of the value in the options that ``Action.run`` takes."""
         return self.name.lstrip("-").replace("-", "_")
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Files in, files out."""
+    """Command that reads and writes data files."""
 
     name: str
     help: str
     options: tuple[Option, ...]
     run: Callable[[Mapping[str, Any], Progress], list[Path]]
-    """Takes the values by ``Option.key``; returns what was written. Raises ValueError and OSError with a message."""
+    """Takes the values by ``Option.key``; returns the written files. Raises ValueError and OSError with a message."""
     doing: str
-    """For the progress line, such as "simulating"."""
+    """Label of the progress line, such as "simulating"."""
     datasheet: str = ""
-    """Where it says what the files are; empty for files of the user's own data."""
+    """Documentation of the files; empty for files of the user's own data."""
 
 
 def simulator_actions(task: str) -> tuple[Action, ...]:

@@ -27,8 +27,8 @@ from models.tasks.lesion.artefact.build import TUNING
 from models.tasks.lesion.artefact.recipe import Recipe
 from models.tasks.lesion.data import examples, official
 from models.tasks.lesion.inference import members as members_of
-from models.tasks.lesion.training import member
 from models.tasks.lesion.training.train import assembled
+from models.training.checkpoints import finished
 from simulators.lesion.dataset import LICENCE, SIMULATOR
 from studies import pages
 from studies.jobs import say
@@ -57,7 +57,7 @@ def main() -> None:
     train = [known[entry.id] for entry in plan.entries("train")]
     for family in options.families:
         settings = plan.settings(family)
-        trained = [member.finished(options.work / "members" / f"{family}-{seed}", seed) for seed in range(plan.members)]
+        trained = [finished(options.work / "members" / f"{family}-{seed}", seed) for seed in range(plan.members)]
         if None in trained:
             raise SystemExit(f"{options.work} has not all members of {family}: run studies.lesion_tables --parts train")
         ensemble = assembled(

@@ -7,11 +7,11 @@ Calibrated on in-domain development scenes that chose no weights; the other requ
 
 from __future__ import annotations
 
+from models import provenance
 from models.executors.device import Device
 from models.tasks.motion.data import gathering
 from models.tasks.motion.inference.grid import OFFICIAL
 from models.tasks.motion.training import train
-from models.tasks.motion.training.workbench import provenance
 from studies import pages
 from studies.motion_tables.members import ensemble
 from studies.motion_tables.plan import Plan
@@ -33,7 +33,7 @@ def main() -> None:
             one,
             stored,
             options.out / name,
-            provenance=provenance(data),
+            provenance=provenance.read(data),
             device=Device(threads=options.threads),
             progress=progress(name),
         )

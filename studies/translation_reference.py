@@ -12,12 +12,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from models.executors.device import Device
-from models.side_by_side import seeds
 from models.tasks.translation.data import pairs_folder
 from models.tasks.translation.inference.members import PIECES
 from models.tasks.translation.networks import settings as presets
 from models.tasks.translation.text.pieces import Pieces
 from models.tasks.translation.training import train
+from models.training.parallel_training import seeds
 from studies import pages
 from studies.served import progress, report
 

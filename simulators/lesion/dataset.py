@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models import provenance
 from models.evaluation.files import need
 from models.tasks.lesion.data.official import NAMES
-from models.tasks.lesion.training.workbench import PROVENANCE
 from models.workbench import Progress
 from simulators.lesion import scan, template
 from simulators.lesion.cohort import entries
@@ -56,9 +55,8 @@ def simulate(
         volumes = {"flair": drawn.flair, "t1": drawn.t1, "gt": drawn.truth, "fg_mask": drawn.brain}
         folder = root / entry.site / entry.split
         written += [write(folder / kind / NAMES[kind].format(id=entry.id), volume) for kind, volume in volumes.items()]
-    source = {"description": f"{SIMULATOR}, seed {seed}, scale {scale:g}", "licence": LICENCE}
     root.mkdir(parents=True, exist_ok=True)
-    (root / PROVENANCE).write_text(json.dumps(source, indent=1))
+    provenance.write(root, f"{SIMULATOR}, seed {seed}, scale {scale:g}", LICENCE)
     if progress is not None:
         progress(1.0, root.name)
     return written

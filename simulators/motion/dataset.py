@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from models import provenance
 from models.tasks.motion.data.folders import SPLITS
 from models.tasks.motion.data.processes import workers
-from models.tasks.motion.data.writer import Writer, write_provenance
+from models.tasks.motion.data.writer import Writer
 from models.tasks.motion.inference import maps, scenes
 from models.tasks.motion.inference.grid import OFFICIAL
 from models.tasks.motion.inference.render.renderer import Renderer
@@ -150,7 +151,7 @@ def simulate(
                 written.append(writer.add(motion_pb2.Scene.FromString(made.scene), made.maps))
                 if progress is not None:
                     progress(len(written) / len(wanted), job.entry.id)
-    write_provenance(root, f"{SIMULATOR}, seed {seed}, scale {scale:g}", LICENCE)
+    provenance.write(root, f"{SIMULATOR}, seed {seed}, scale {scale:g}", LICENCE)
     return written
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from models.tasks.vessel.training.workbench import LOW_SPEED, PROVENANCE
+from models import provenance
+from models.tasks.vessel.training.workbench import LOW_SPEED
 from models.workbench import Action, Option, Progress
 from simulators.vessel.dataset import LOW_SPEED_ROWS, generalisation, low_speed, simulate
 
@@ -32,8 +32,7 @@ def simulate_files(directory: Path, scale: float, seed: int, extra_rows: int, pr
         table.write_csv(path)
         written.append(path)
         progress(0.6 + 0.4 * (number + 1) / len(tables), path.name)
-    source = {"description": f"{SIMULATOR}, seed {seed}, scale {scale:g}", "licence": "CC0-1.0"}
-    (directory / PROVENANCE).write_text(json.dumps(source, indent=1))
+    provenance.write(directory, f"{SIMULATOR}, seed {seed}, scale {scale:g}", "CC0-1.0")
     return written
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from models import provenance
 from models.tasks.weather.data import partition
-from models.tasks.weather.data.split_files import PROVENANCE, Split
+from models.tasks.weather.data.split_files import Split
 from models.tasks.weather.training.workbench import WRITTEN
 from models.workbench import Action, Option, Progress
 from simulators.weather import dataset
@@ -49,8 +49,7 @@ def simulate_files(
                 progress(min(done / total, 0.999), name)
         written += split.paths
     progress(1.0, directory.name)
-    source = {"description": f"{SIMULATOR}, seed {seed}, scale {scale:g}", "licence": "CC0-1.0"}
-    (directory / PROVENANCE).write_text(json.dumps(source, indent=1))
+    provenance.write(directory, f"{SIMULATOR}, seed {seed}, scale {scale:g}", "CC0-1.0")
     return written
 
 

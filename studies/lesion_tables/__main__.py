@@ -16,7 +16,7 @@ from pathlib import Path
 
 from models import artefact as artefacts
 from models.artefact import Artefact
-from models.resume import claim
+from models.training.training_folder import claim
 from studies import pages
 from studies.jobs import run, say
 from studies.lesion_tables import across, canonical, experiment, page, relations

@@ -16,7 +16,6 @@ from monai.inferers import sliding_window_inference
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from models import resume
 from models.tasks.lesion.artefact.recipe import Recipe
 from models.tasks.lesion.data import examples
 from models.tasks.lesion.data.examples import Example
@@ -25,6 +24,8 @@ from models.tasks.lesion.inference.preparation import prepare
 from models.tasks.lesion.networks import architectures
 from models.tasks.lesion.networks.settings import SAMPLES, Settings, UNetSizes
 from models.tasks.lesion.training import member as training
+from models.training import training_folder
+from models.training.checkpoints import finished
 from simulators.lesion import dataset, scan, template
 from simulators.lesion.cohort import Entry
 from simulators.lesion.sites import SITES
@@ -161,12 +162,12 @@ class Member:
 
     def networks(self) -> list[nn.Module]:
         """Windows [1, 1, x, y, z] to logit differences of the same shape, weights rounded as artefacts store them."""
-        trained = training.finished(self.folder, self.seed)
+        trained = finished(self.folder, self.seed)
         if trained is None:
             raise FileNotFoundError(
                 f"{self.folder} has no finished member of seed {self.seed}: run the part train first"
             )
-        one = architectures.folded(trained.network(self.settings))
+        one = architectures.folded(training.loaded(trained, self.settings))
         if not self.samples:
             return [architectures.Plain(one)]
         assert isinstance(self.settings.sizes, UNetSizes)
@@ -251,7 +252,7 @@ class Experiment:
         digest = hashlib.sha256(repr([model.members for model in self.models]).encode())
         for member in self.members:
             digest.update(member.path.read_bytes() + bytes([member.samples]))
-        resume.claim(self.folder, {"members": digest.hexdigest()})
+        training_folder.claim(self.folder, {"members": digest.hexdigest()})
 
     def tuned(self, entry: Entry) -> Path:
         """Return the file of nDSC of all models at all thresholds."""

@@ -21,13 +21,13 @@ import numpy as np
 
 from benchmarks import machine
 from models.artefact import Artefact, Source, read
-from models.resume import claim
+from models.provenance import PROVENANCE
 from models.tasks.motion.data import gathering
 from models.tasks.motion.data.examples import Examples
-from models.tasks.motion.data.writer import PROVENANCE
 from models.tasks.motion.inference.grid import OFFICIAL
 from models.tasks.motion.training import shares
 from models.tasks.motion.training.shares import DEV
+from models.training.training_folder import claim
 from models.workbench import Progress
 from simulators.motion import dataset
 from studies import pages

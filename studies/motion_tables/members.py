@@ -18,10 +18,10 @@ from models.tasks.motion.data.examples import Examples
 from models.tasks.motion.inference import members as members_of
 from models.tasks.motion.inference.grid import Grid
 from models.tasks.motion.inference.members import Members as Planners
-from models.tasks.motion.training import member as training
 from models.tasks.motion.training import shares, train
 from models.tasks.motion.training.presets import Settings
 from models.tasks.motion.training.shares import DEV, TRAIN
+from models.training.checkpoints import finished
 from studies.jobs import Piece, Tell, save_arrays
 from studies.motion_tables.plan import Members, Plan
 
@@ -43,7 +43,7 @@ class Training:
 
     @property
     def done(self) -> bool:
-        return training.finished(self.folder, self.seed) is not None
+        return finished(self.folder, self.seed) is not None
 
     def __call__(self, tell: Tell) -> None:
         grid = Grid(self.settings.sizes.grid)
@@ -73,7 +73,7 @@ def ensemble(plan: Plan, family: str, stored: Mapping[str, Path], folder: Path) 
         FileNotFoundError: some are not trained yet.
     """
     settings = plan.settings()[family]
-    missing = [seed for seed in plan.seeds if training.finished(folder / family, seed) is None]
+    missing = [seed for seed in plan.seeds if finished(folder / family, seed) is None]
     if missing:
         raise FileNotFoundError(f"{folder / family} has no member of seed {missing[0]}: run the part train first")
     requests = len(shares.training(Examples.load(stored[TRAIN], Grid(settings.sizes.grid))))

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from models.evaluation.unit_errors import BadFile
-from models.resume import claim
+from models.training.training_folder import claim
 from studies import pages
 from studies.jobs import run, say
 from studies.statements import report

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.building import UNSTATED
-from models.resume import DESCRIPTION, write_whole
 from models.tasks.translation.data import corpus
 from models.tasks.translation.data.corpus import Corpus, Pair
 from models.tasks.translation.data.lines import text_lines
 from models.tasks.translation.data.pairs_folder import Folder
+from models.training.training_folder import DESCRIPTION, write_whole
 from studies.jobs import Piece, Tell
 from studies.pages import real_data
 from studies.translation_tables.plan import Plan, capped

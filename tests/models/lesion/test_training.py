@@ -14,8 +14,11 @@ from models.assessment.segmentation import ndsc
 from models.tasks.lesion.data.examples import Example
 from models.tasks.lesion.networks import architectures
 from models.tasks.lesion.networks.settings import PRESETS, Stage, UNetSizes, preset
-from models.tasks.lesion.training import member, parallel, tiles
+from models.tasks.lesion.training import member, tiles
 from models.tasks.lesion.training.crops import Crops
+from models.tasks.lesion.training.train import train_members
+from models.training.checkpoints import TrainedMember, finished
+from models.training.loop import Progress
 from tests.models.lesion import toys
 
 SCANS = [toys.example(seed) for seed in range(3)]
@@ -26,10 +29,10 @@ class Killed(Exception):
     pass
 
 
-def killed_at(call: int) -> Callable[[member.Progress], None]:
+def killed_at(call: int) -> Callable[[Progress], None]:
     calls: list[float] = []
 
-    def report(state: member.Progress) -> None:
+    def report(state: Progress) -> None:
         calls.append(state.share)
         if len(calls) == call:
             raise Killed
@@ -37,16 +40,16 @@ def killed_at(call: int) -> Callable[[member.Progress], None]:
     return report
 
 
-def same(one: member.Trained, other: member.Trained) -> bool:
+def same(one: TrainedMember, other: TrainedMember) -> bool:
     return all(torch.equal(value, other.weights[name]) for name, value in one.weights.items())
 
 
 def test_a_tiny_training_lowers_the_loss_and_finds_lesions() -> None:
     settings = replace(preset("tiny", "unet"), stages=(Stage(32, 60, 2, 1e-2),))
-    said: list[member.Progress] = []
+    said: list[Progress] = []
     found = member.train(SCANS, DEV, settings, 1, progress=said.append)
     assert said[-1].loss < 0.75 * said[0].loss
-    assert found.dev_ndsc > 0.05  # a mask of everything has 0.002
+    assert found.score > 0.05  # a mask of everything has 0.002
     assert [one.share for one in said] == sorted(one.share for one in said)
     assert said[-1].share == 1
 
@@ -62,7 +65,7 @@ def test_a_training_that_was_cut_off_ends_in_the_same_weights(family: str, tmp_p
     went_on = member.train(SCANS, DEV, settings, 3, folder=tmp_path, progress=lambda state: said.append(state.share))
     assert len(said) <= 2  # what was done was not done again
     assert same(whole, went_on)
-    assert went_on.dev_ndsc == whole.dev_ndsc
+    assert went_on.score == whole.score
     assert not (tmp_path / "member-3.state.pt").exists()
 
 
@@ -151,12 +154,12 @@ def test_members_train_side_by_side_to_the_same_weights(tmp_path: Path) -> None:
         one.save(tmp_path / "scans" / "train" / str(number))
     DEV[0].save(tmp_path / "scans" / "dev_in" / "0")
     said: list[float] = []
-    parallel.train_members(
+    train_members(
         tmp_path / "scans", tmp_path / "parts", settings, [4, 5], jobs=2, progress=lambda done, what: said.append(done)
     )
     assert said[-1] == 1
     for seed in (4, 5):
-        found = member.finished(tmp_path / "parts", seed)
+        found = finished(tmp_path / "parts", seed)
         assert found is not None
         assert same(found, member.train(SCANS, DEV, settings, seed))
 
@@ -165,7 +168,7 @@ def test_a_member_that_fails_says_why(tmp_path: Path) -> None:
     toys.example(1, edge=24).save(tmp_path / "scans" / "train" / "0")
     DEV[0].save(tmp_path / "scans" / "dev_in" / "0")
     with pytest.raises(RuntimeError, match="member 4: ValueError: a scan of .* is smaller than a crop"):
-        parallel.train_members(tmp_path / "scans", tmp_path / "parts", PRESETS["tiny"]["unet"], [4])
+        train_members(tmp_path / "scans", tmp_path / "parts", PRESETS["tiny"]["unet"], [4])
 
 
 def test_a_look_at_all_windows_is_the_ndsc_of_the_scan() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from models import provenance
 from models.tasks.motion.data.tags import VALUES
-from models.tasks.motion.data.writer import Writer, write_provenance
+from models.tasks.motion.data.writer import Writer
 from models.tasks.motion.inference import maps, scenes
 from models.tasks.motion.inference.grid import OFFICIAL
 from models.tasks.motion.inference.render import Renderer
@@ -54,7 +55,7 @@ def write(root: Path, scenes_each: int = 4, *, rendered: bool = True) -> Path:
                 for number in range(scenes_each):
                     message = scene(f"{split}-{city}-{number:03d}", number, city)
                     writer.add(message, drawn(message) if rendered else {})
-    write_provenance(root, "toy street", "none")
+    provenance.write(root, "toy street", "none")
     return root
 
 

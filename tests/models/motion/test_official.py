@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models import provenance
 from models.evaluation.unit_errors import BadFile, ErrorOptions
 from models.tasks.motion.data import canonical, folders, futures, official, submission_file
 from models.tasks.motion.data.official import Wanted
 from models.tasks.motion.data.predictions import read
-from models.tasks.motion.data.writer import Writer, write_provenance
+from models.tasks.motion.data.writer import Writer
 from models.tasks.motion.protocol.motion_pb2 import TrajectoryTag
 from tests.models.motion.drives import Drive, drive_scene
 
@@ -217,7 +218,7 @@ def test_equal_scenes_are_equal_files(tmp_path: Path) -> None:
         written(tmp_path / name)
         files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
         contents.append([path.read_bytes() for path in files])
-        write_provenance(tmp_path / name, "made up", "CC0-1.0")
+        provenance.write(tmp_path / name, "made up", "CC0-1.0")
     assert contents[0] == contents[1]
     assert json.loads((tmp_path / "one" / "PROVENANCE.json").read_text()) == {
         "description": "made up",

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from models import provenance
 from models.tasks.motion.data import folders, official, truth
 from models.tasks.motion.data.canonical import CANONICAL, Partition, rule
 from models.tasks.motion.data.partitioning import How, divide
-from models.tasks.motion.data.writer import Writer, write_provenance
+from models.tasks.motion.data.writer import Writer
 from tests.models.motion.drives import Drive, drive_scene
 
 PLACES = {"moscow": 1, "skolkovo": 2, "annarbor": 4, "telaviv": 6}
@@ -24,7 +25,7 @@ def source(tmp_path: Path) -> Path:
             for place, number in PLACES.items():
                 scene = drive_scene(f"{split}-{place}", [Drive(1)], tags={"track": number, "precipitation": 1})
                 writer.add(scene, {1: place.encode()}, {"city": place})
-    write_provenance(tmp_path / "source", "made up", "CC0-1.0")
+    provenance.write(tmp_path / "source", "made up", "CC0-1.0")
     return tmp_path / "source"
 
 

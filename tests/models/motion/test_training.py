@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from models.tasks.motion.data.examples import Examples
 from models.tasks.motion.networks.settings import FAMILIES
 from models.tasks.motion.training import member
 from models.tasks.motion.training.presets import Schedule, Settings, preset
+from models.training.checkpoints import TrainedMember
+from models.training.loop import Progress
 from tests.models.motion import bends
 
 
@@ -27,10 +30,10 @@ class Killed(Exception):
     pass
 
 
-def killed_at(call: int) -> Callable[[member.Progress], None]:
+def killed_at(call: int) -> Callable[[Progress], None]:
     calls: list[float] = []
 
-    def report(state: member.Progress) -> None:
+    def report(state: Progress) -> None:
         calls.append(state.share)
         if len(calls) == call:
             raise Killed
@@ -38,7 +41,7 @@ def killed_at(call: int) -> Callable[[member.Progress], None]:
     return report
 
 
-def same(one: member.Trained, other: member.Trained) -> bool:
+def same(one: TrainedMember, other: TrainedMember) -> bool:
     return all(torch.equal(value, other.weights[name]) for name, value in one.weights.items())
 
 
@@ -49,13 +52,13 @@ def short(family: str, steps: int = 4) -> Settings:
 @pytest.mark.parametrize("family", ["bc", "dim"])
 def test_a_tiny_training_raises_the_likelihood(family: str, data: tuple[Examples, Examples]) -> None:
     settings = replace(preset("tiny", family), schedule=Schedule(1e-2, 60, 5, "steps"), dev_every=20)
-    said: list[member.Progress] = []
+    said: list[Progress] = []
     found = member.train(*data, settings, 1, progress=said.append)
     before = member.train(*data, replace(settings, schedule=Schedule(1e-9, 1, 0, "steps")), 1)
     assert said[-1].loss < said[0].loss - 10
-    assert found.dev_nll < before.dev_nll - 10
+    assert found.score < before.score - 10
     assert said[-1].share == 1
-    assert np.isfinite(found.dev_nll)
+    assert np.isfinite(found.score)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -71,7 +74,7 @@ def test_a_training_that_was_cut_off_ends_in_the_same_weights(
     went_on = member.train(*data, settings, 3, folder=tmp_path, progress=lambda state: said.append(state.share))
     assert said == [1.0]  # what was done was not done again
     assert same(whole, went_on)
-    assert went_on.dev_nll == whole.dev_nll
+    assert went_on.score == whole.score
     assert not (tmp_path / "member-3.state.pt").exists()
 
 
@@ -124,8 +127,9 @@ def test_a_loss_that_is_not_finite_stops_the_training(data: tuple[Examples, Exam
 
 def test_an_epoch_takes_each_request_once(data: tuple[Examples, Examples]) -> None:
     examples, dev = data
-    made = member._Training(examples, dev, short("bc"), 5, None, lambda state: None)
-    epoch = np.concatenate([made._rows(step) for step in range(6)])  # 48 requests, 8 a step
+    made = member.MotionTraining(examples, dev, short("bc"), 5)
+    batches = list(islice(made.batches(0, 0), 7))
+    epoch = np.concatenate(batches[:6])  # 48 requests, 8 a step
     assert sorted(epoch) == list(range(48))
-    assert np.array_equal(epoch[:8], made._rows(0))
-    assert not np.array_equal(made._rows(0), made._rows(6))
+    assert np.array_equal(next(made.batches(0, 3)), batches[3])
+    assert not np.array_equal(batches[0], batches[6])

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from models.resume import DESCRIPTION
-from models.side_by_side import seeds
 from models.tasks.translation.data.examples import Examples, examples
 from models.tasks.translation.networks.settings import Settings, Sizes, preset, with_vocabulary
 from models.tasks.translation.training import member
 from models.tasks.translation.training.train import DEV, PIECES, TRAIN, prepare, train_members
+from models.training.checkpoints import TrainedMember, finished
+from models.training.loop import Progress
+from models.training.parallel_training import seeds
+from models.training.training_folder import DESCRIPTION
 from tests.models.translation import made
 
 SETTINGS = with_vocabulary(preset("tiny"), 320)
@@ -30,24 +32,24 @@ class Killed(Exception):
     pass
 
 
-def killed(state: member.Progress) -> None:
+def killed(state: Progress) -> None:
     raise Killed
 
 
-def same(one: member.Trained, other: member.Trained) -> bool:
+def same(one: TrainedMember, other: TrainedMember) -> bool:
     return all(torch.equal(value, other.weights[name]) for name, value in one.weights.items())
 
 
 def test_a_tiny_training_lowers_the_loss(data: tuple[Examples, Examples]) -> None:
     settings = replace(SETTINGS, steps=100, warmup=20, dev_every=50, rate=8e-3, average=0.9, smoothing=0.0)
-    said: list[member.Progress] = []
+    said: list[Progress] = []
     found = member.train(*data, settings, 1, progress=said.append)
     assert [state.share for state in said] == [1 / 2, 1]
     assert said[-1].loss < said[0].loss - 1
-    assert found.dev_nll < 3 < math.log(320)
-    assert found.dev_nll == said[-1].nll
+    assert found.score < 3 < math.log(320)
+    assert found.score == said[-1].score
     assert found.steps == 100
-    network = found.network(settings)
+    network = member.loaded(found, settings)
     source, target = data[1].padded([0, 1, 2])
     before = np.concatenate([np.full((3, 1), 2), target[:, :-1]], axis=1)
     with torch.no_grad():
@@ -61,11 +63,11 @@ def test_a_training_that_was_cut_off_ends_in_the_same_weights(
     data: tuple[Examples, Examples], tmp_path: Path, shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = replace(SETTINGS, sizes=replace(SETTINGS.sizes, shared=shared), steps=14, dev_every=5)
-    monkeypatch.setattr(member, "SHOWN", 4)
+    monkeypatch.setattr(member, "REPORT_EVERY", 4)
     whole = member.train(*data, settings, 3)
     calls: list[float] = []
 
-    def twice(state: member.Progress) -> None:
+    def twice(state: Progress) -> None:
         calls.append(state.share)
         if len(calls) == 2:  # after 8 steps, of which 5 are kept
             raise Killed
@@ -73,13 +75,13 @@ def test_a_training_that_was_cut_off_ends_in_the_same_weights(
     with pytest.raises(Killed):
         member.train(*data, settings, 3, folder=tmp_path, progress=twice)
     assert (tmp_path / "member-3.state.pt").exists()
-    assert member.finished(tmp_path, 3) is None
+    assert finished(tmp_path, 3) is None
     torch.manual_seed(77)  # whatever happened in between
     said: list[float] = []
     went_on = member.train(*data, settings, 3, folder=tmp_path, progress=lambda state: said.append(state.share))
     assert said == [8 / 14, 12 / 14, 1]
     assert same(whole, went_on)
-    assert (went_on.dev_nll, went_on.steps) == (whole.dev_nll, whole.steps)
+    assert (went_on.score, went_on.steps) == (whole.score, whole.steps)
     assert not (tmp_path / "member-3.state.pt").exists()
     again = member.train(*data, settings, 3, folder=tmp_path, progress=killed)  # it is there already
     assert same(whole, again)
@@ -200,7 +202,7 @@ def test_members_are_trained_in_processes_and_stay(tmp_path: Path) -> None:
     told: list[float] = []
     train_members(tmp_path, settings, seeds(2, 1), jobs=1, progress=lambda done, what: told.append(done))
     assert told[-1] == 1
-    found = member.finished(tmp_path, 2000)
+    found = finished(tmp_path, 2000)
     assert found is not None
     here = member.train(*(Examples.load(tmp_path / "data" / name) for name in (TRAIN, DEV)), settings, 2000)
     assert same(found, here)

@@ -11,7 +11,8 @@ import torch
 from models.tasks.vessel.artefact.ensemble import FAMILIES, Scaling, TrainedEnsemble
 from models.tasks.vessel.data.features import NAMES
 from models.tasks.vessel.networks import families
-from models.tasks.vessel.training.train import FAST, FULL, Progress, Settings, _Best, train
+from models.tasks.vessel.training.train import FAST, FULL, Progress, Settings, VesselTraining, train
+from models.training import loop
 
 SHORT = Settings(epochs=1, batch=256, rate=5e-3, patience=1, max_rows=2000)
 
@@ -38,16 +39,23 @@ def test_a_member_trains_the_same_alone_and_in_company(data) -> None:
     np.testing.assert_allclose(alone.weights["w2"][0], together.weights["w2"][0], rtol=1e-3, atol=1e-4)
 
 
-def test_the_best_of_each_member_is_kept_and_a_patient_one_trains_on() -> None:
-    network = families.Dense((0, 1))
-    best = _Best(network, 2, patience=1)
-    history = [[1.0, 5.0], [2.0, 4.0], [3.0, 3.0], [0.5, 2.0]]
-    for epoch, mae in enumerate(history):
+def test_the_best_of_each_member_is_kept_and_a_patient_one_trains_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    history = iter(enumerate([[1.0, 5.0], [2.0, 4.0], [3.0, 3.0], [0.5, 2.0]]))
+
+    def scripted(self: VesselTraining, network: families.Dense, stage: int) -> torch.Tensor:
+        epoch, mae = next(history)
         network.b3.data.fill_(float(epoch))
-        best.see(network, torch.tensor(mae))
-    assert best.weights["b3"][:, 0, 0].tolist() == [0.0, 3.0], "member 0 was frozen before its fourth epoch"
-    assert best.mae.tolist() == [1.0, 2.0]
-    assert best.training.tolist() == [False, True]
+        return torch.tensor(mae)
+
+    monkeypatch.setattr(VesselTraining, "score", scripted)
+    rows = torch.zeros(8, 10), torch.zeros(8)
+    scaling = Scaling(np.zeros(10), np.ones(10), 0.0, 1.0)
+    settings = Settings(epochs=4, batch=8, rate=1e-3, patience=1)
+    said: list[loop.Progress] = []
+    state = loop.fit(VesselTraining("dnn", settings, 0, (0, 1), scaling, rows, rows), said.append)
+    assert state.best["b3"][:, 0, 0].tolist() == [0.0, 3.0], "member 0 was frozen before its fourth epoch"
+    assert state.best_score.tolist() == [1.0, 2.0]
+    assert [one.active for one in said] == [2, 2, 1, 1]
 
 
 def test_progress_tells_each_epoch(data) -> None:

@@ -1,4 +1,4 @@
-"""Makes a complete artefact of a lesion ensemble: threshold, calibration, recipe, golden window, model card.
+"""Building of a lesion artefact: threshold, calibration, recipe, golden window, model card.
 
 All that is calibrated is computed by what will serve: the graphs in ONNX Runtime, through ``segment``.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import building, card, npz
-from models.artefact import Artefact, Manifest, Source, write
+from models.artefact import Artefact, Manifest, write
 from models.building import CARD, GOLDEN, UNSTATED, Provenance
 from models.calibration import Calibration
 from models.executors.device import CPU, Device, described
@@ -34,12 +34,13 @@ from models.tasks.lesion.data.examples import Files
 from models.tasks.lesion.inference import members as members_of
 from models.tasks.lesion.inference.segment import Members, segment
 from models.tasks.lesion.training import tuning
+from models.training.progress import Counter, ignore
+from models.workbench import Progress
 
 GOLDEN_TOLERANCE = 2e-3
 """Of a logit difference's scale: instance norms raise the rounding of other processors in flat parts of a window."""
 USUAL_RETENTION = 0.95
 """The target of a service that is told none (Shifts 2.0 keeps 95 %)."""
-Progress = Callable[[float, str], None]
 TUNING = "tuning of the threshold"
 _TRAIN, _CALIBRATION = "train", "calibration"
 
@@ -67,9 +68,9 @@ def build(
     provenance: Provenance = UNSTATED,
     threads: int = 1,
     device: Device = CPU,
-    progress: Progress = lambda done, what: None,
+    progress: Progress = ignore,
 ) -> Artefact:
-    """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
+    """Write the artefact into ``directory`` (replacing an older one there) and verify it.
 
     Without calibration scans nothing is calibrated: everything is deferred until a threshold is set. The replay set
     takes crops of these, and of scans that are judged.
@@ -91,7 +92,7 @@ def build(
     """
     judge = judge or {}
     scans = len(calibration) + sum(map(len, judge.values())) + sum(len(fold.scans) for fold in folds)
-    steps = _Steps(scans + len(tune) * (2 * (1 + len(folds)) if folds else 1), progress)
+    steps = Counter(scans + len(tune) * (2 * (1 + len(folds)) if folds else 1), progress)
     plan = msgspec.structs.replace(plan, channels=ensemble.channels, window=ensemble.window)
     training = dict(ensemble.training)
     scored: list[tuple[list[Found], list[Found]]] = []
@@ -100,19 +101,19 @@ def build(
             own, _ = _tuned(plan, tune, members, threads, steps)
             scored.append(
                 (
-                    judged(fold.scans, members, own, threads=threads, progress=steps.tell),
-                    judged(tune, members, own, threads=threads, progress=steps.tell),
+                    judged(fold.scans, members, own, threads=threads, progress=steps.add),
+                    judged(tune, members, own, threads=threads, progress=steps.add),
                 )
             )
     with _opened(ensemble, plan, device) as members:
         plan, tuned = _tuned(plan, tune, members, threads, steps)
         training |= tuned
         found = {
-            name: judged(cases, members, plan, threads=threads, progress=steps.tell)
+            name: judged(cases, members, plan, threads=threads, progress=steps.add)
             for name, cases in {_CALIBRATION: calibration, **judge}.items()
             if cases
         }
-        level = judged(tune, members, plan, threads=threads, progress=steps.tell) if folds else []
+        level = judged(tune, members, plan, threads=threads, progress=steps.add) if folds else []
         golden = members_of.golden(members, plan)
     factors = [calibrating.factor(level, other, ensemble=ensemble.several) for _, other in scored]
     crosswise = [
@@ -141,12 +142,12 @@ def build(
         heads={spec.LESIONS.name: calibrated},
         golden=GOLDEN,
         golden_tolerance=GOLDEN_TOLERANCE,
-        sources=_sources(
+        sources=building.sources_by_role(
             {
-                _TRAIN: train,
-                TUNING: tune,
-                _CALIBRATION: calibration,
-                f"{_CALIBRATION}, cross-fitted": [scan for fold in folds for scan in fold.scans],
+                _TRAIN: _Scans(train),
+                TUNING: _Scans(tune),
+                _CALIBRATION: _Scans(calibration),
+                f"{_CALIBRATION}, cross-fitted": _Scans([scan for fold in folds for scan in fold.scans]),
             },
             provenance,
         ),
@@ -183,7 +184,7 @@ def _opened(ensemble: Ensemble, plan: Recipe, device: Device) -> Iterator[member
 
 
 def _tuned(
-    plan: Recipe, tune: Sequence[Files], members: Members, threads: int, steps: _Steps
+    plan: Recipe, tune: Sequence[Files], members: Members, threads: int, steps: Counter
 ) -> tuple[Recipe, dict[str, float]]:
     """The plan with the best threshold on the scans to tune by, and what is recorded of it."""
     if not tune:
@@ -231,33 +232,26 @@ def judged(
 
 
 def _probabilities(
-    cases: Sequence[Files], members: Members, plan: Recipe, threads: int, steps: _Steps
+    cases: Sequence[Files], members: Members, plan: Recipe, threads: int, steps: Counter
 ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
     for case in cases:
         scan, truth = examples.read(case, plan.channels)
         yield segment(scan, members, plan, threads).maps["probability"], truth
-        steps.tell(f"tuning on {case.id}")
+        steps.add(f"tuning on {case.id}")
 
 
-class _Steps:
-    """Counts scans for a report of progress."""
+@dataclass(frozen=True)
+class _Scans:
+    """Scans as a data set of the manifest."""
 
-    def __init__(self, scans: int, progress: Progress) -> None:
-        self._scans, self._progress, self._done = max(scans, 1), progress, 0
+    cases: Sequence[Files]
 
-    def tell(self, what: str) -> None:
-        """One more is done."""
-        self._done += 1
-        self._progress(self._done / self._scans, what)
+    @property
+    def fingerprint(self) -> str:
+        return examples.fingerprint(self.cases)
 
-
-def _sources(data: Mapping[str, Sequence[Files]], provenance: Provenance) -> tuple[Source, ...]:
-    known = tuple(
-        Source(role, provenance.description, provenance.licence, examples.fingerprint(cases), len(cases))
-        for role, cases in data.items()
-        if cases
-    )
-    return known or (Source("training", provenance.description, provenance.licence, "unknown", 0),)
+    def __len__(self) -> int:
+        return len(self.cases)
 
 
 def _inputs_hash(plan: Recipe) -> str:

@@ -1,12 +1,11 @@
-"""How an ensemble is trained from folders of scans, and becomes an artefact."""
+"""Training of a lesion ensemble from folders of scans, to an artefact."""
 
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from models.artefact import Artefact
 from models.building import UNSTATED, Provenance
@@ -16,16 +15,17 @@ from models.tasks.lesion.artefact.build import Fold
 from models.tasks.lesion.artefact.ensemble import Ensemble
 from models.tasks.lesion.artefact.recipe import Channel, Recipe
 from models.tasks.lesion.data import examples
-from models.tasks.lesion.data.examples import Files
+from models.tasks.lesion.data.examples import Example, Files
 from models.tasks.lesion.networks import settings as sizes_of
 from models.tasks.lesion.networks.settings import Settings, UNetSizes
-from models.tasks.lesion.training import parallel
 from models.tasks.lesion.training.held_out import HeldOut, held_out
+from models.training import checkpoints, parallel_training
+from models.training.checkpoints import TrainedMember
+from models.training.progress import ignore, span
+from models.training.training_folder import parts_folder
+from models.workbench import Progress
 
-if TYPE_CHECKING:
-    from models.tasks.lesion.training.member import Trained
-
-Progress = Callable[[float, str], None]
+TRAIN, DEV = "train", "dev_in"
 _TRAINING = 0.85  # share of the time
 
 
@@ -40,10 +40,10 @@ def train_artefact(
     channels: tuple[Channel, ...] = ("flair",),
     jobs: int | None = None,
     provenance: Provenance = UNSTATED,
-    progress: Progress = lambda done, what: None,
+    progress: Progress = ignore,
     device: Device = CPU,
 ) -> Artefact:
-    """Trains a family on ``data["train"]``, tunes its threshold on ``data["dev_in"]`` and writes the artefact.
+    """Train a family on ``data["train"]``, tune its threshold on ``data["dev_in"]`` and write the artefact.
 
     ``dev_in`` selects (weights of each member, the threshold of voxels) and never calibrates. ``data["calibration"]``
     does, else training scans, by ensembles that have not seen them (``held_out``); all other scans are judged for the
@@ -59,49 +59,43 @@ def train_artefact(
         BadFile: a scan that cannot be read.
         RuntimeError: a member's training failed; the message says why.
     """
-    parts = out.with_name(f"{out.name}.parts")
     given = tuple(data.get("calibration", ()))
     plan = HeldOut(tuple(data.get("train", ())), share=given) if given else held_out(data.get("train", ()))
     rests = [tuple(scan for scan in plan.train if scan not in fold) for fold in plan.folds]
     names = ["", *(f"fold {number} of {len(rests)}, " for number in range(1, len(rests) + 1))]
-    ensembles = [
-        train(
-            family,
-            {**data, parallel.TRAIN: scans},
-            parts / (f"fold-{number}" if number else ""),
-            members=members,
-            seed=seed,
-            preset=preset,
-            channels=channels,
-            jobs=jobs,
-            progress=_part(number, len(names), name, progress),
-        )
-        for number, (name, scans) in enumerate(zip(names, (plan.train, *rests), strict=True))
-    ]
-    ensemble, *others = ensembles
+    part = _TRAINING / len(names)
     used = {"train", "calibration"}
-    found = build.build(
-        ensemble,
-        Recipe(channels=channels, window=ensemble.window),
-        out,
-        train=plan.train,
-        tune=data["dev_in"],
-        calibration=plan.share,
-        folds=[Fold(one, fold) for one, fold in zip(others, plan.folds, strict=True)],
-        judge={name: cases for name, cases in data.items() if name not in used},
-        provenance=provenance,
-        threads=jobs or os.cpu_count() or 1,
-        device=device,
-        progress=lambda done, what: progress(_TRAINING + (1 - _TRAINING) * done, what),
-    )
-    shutil.rmtree(parts, ignore_errors=True)
-    progress(1.0, found.tag)
-    return found
-
-
-def _part(number: int, count: int, name: str, progress: Progress) -> Progress:
-    """The progress of one of ``count`` trainings of like length."""
-    return lambda done, what: progress(_TRAINING * (number + done) / count, f"{name}{what}")
+    with parts_folder(out) as parts:
+        ensemble, *others = [
+            train(
+                family,
+                {**data, TRAIN: scans},
+                parts / (f"fold-{number}" if number else ""),
+                members=members,
+                seed=seed,
+                preset=preset,
+                channels=channels,
+                jobs=jobs,
+                progress=span(progress, part * number, part * (number + 1), name),
+            )
+            for number, (name, scans) in enumerate(zip(names, (plan.train, *rests), strict=True))
+        ]
+        artefact = build.build(
+            ensemble,
+            Recipe(channels=channels, window=ensemble.window),
+            out,
+            train=plan.train,
+            tune=data["dev_in"],
+            calibration=plan.share,
+            folds=[Fold(other, fold) for other, fold in zip(others, plan.folds, strict=True)],
+            judge={name: cases for name, cases in data.items() if name not in used},
+            provenance=provenance,
+            threads=jobs or os.cpu_count() or 1,
+            device=device,
+            progress=span(progress, _TRAINING, 1),
+        )
+    progress(1.0, artefact.tag)
+    return artefact
 
 
 def train(
@@ -114,37 +108,66 @@ def train(
     preset: str,
     channels: tuple[Channel, ...] = ("flair",),
     jobs: int | None = None,
-    progress: Progress = lambda done, what: None,
+    progress: Progress = ignore,
 ) -> Ensemble:
-    """The trained ensemble; prepared scans and finished members are kept in ``parts``, and found again.
+    """Return the trained ensemble; prepared scans and finished members are kept in ``parts`` and reused.
 
     Raises:
         ValueError, BadFile, RuntimeError: see ``train_artefact``.
     """
     settings = sizes_of.preset(preset, family, len(channels))
-    if members < 1:
-        raise ValueError(f"an ensemble needs at least one member, got {members}")
-    if missing := [name for name in (parallel.TRAIN, parallel.DEV) if not data.get(name)]:
+    seeds = parallel_training.seeds(seed, members)
+    if missing := [name for name in (TRAIN, DEV) if not data.get(name)]:
         raise ValueError(f"training needs scans of train and dev_in; missing: {', '.join(missing)}")
     store(data, parts / "scans", Recipe(channels=channels, window=(settings.window,) * 3))
-    seeds = tuple(seed * 1000 + member for member in range(members))
-    parallel.train_members(
-        parts / "scans", parts / "members", settings, seeds, jobs=jobs or os.cpu_count() or 1, progress=progress
-    )
+    train_members(parts / "scans", parts / "members", settings, seeds, jobs=jobs, progress=progress)
+    trained = checkpoints.finished_members(parts / "members", seeds)
+    return assembled(family, trained, settings, channels=channels, seed=seed, preset=preset)
+
+
+def train_members(
+    scans: Path,
+    folder: Path,
+    settings: Settings,
+    seeds: Sequence[int],
+    *,
+    jobs: int | None = None,
+    progress: Progress = ignore,
+) -> None:
+    """Train the members of all seeds in parallel; those that are finished in ``folder`` stay.
+
+    Args:
+        scans: folder of stored examples (``examples.Example``), in subfolders ``train`` and ``dev_in``.
+
+    Raises:
+        RuntimeError: a member's process failed; the message says why.
+    """
+    train = partial(train_member, scans, folder, settings)
+    parallel_training.train_members(train, seeds, jobs=jobs, progress=progress)
+
+
+def train_member(scans: Path, folder: Path, settings: Settings, seed: int, tell: Progress) -> None:
+    """Train one member and store it in ``folder`` (``checkpoints.finished``).
+
+    Raises:
+        ValueError, FloatingPointError: as ``training.train``.
+    """
     from models.tasks.lesion.training import member as training
 
-    trained = [training.finished(parts / "members", one) for one in seeds]
-    found = [one for one in trained if one is not None]
-    return assembled(family, found, settings, channels=channels, seed=seed, preset=preset)
+    train, dev = (
+        [Example.load(path) for path in sorted((scans / name).iterdir()) if not path.name.startswith(".")]
+        for name in (TRAIN, DEV)
+    )
+    training.train(train, dev, settings, seed, folder=folder, progress=lambda state: tell(state.share, str(state)))
 
 
 def store(data: Mapping[str, Sequence[Files]], folder: Path, recipe: Recipe) -> None:
-    """Prepared scans of train and dev_in as files; those that are there are left alone.
+    """Store the prepared scans of train and dev_in; files that exist stay.
 
     Raises:
         BadFile: a scan that cannot be read.
     """
-    for split in (parallel.TRAIN, parallel.DEV):
+    for split in (TRAIN, DEV):
         for number, case in enumerate(sorted(data[split], key=lambda one: (one.id, str(one.flair)))):
             place = folder / split / f"{number:04d}-{case.id}"
             if not place.exists():
@@ -155,25 +178,26 @@ def store(data: Mapping[str, Sequence[Files]], folder: Path, recipe: Recipe) -> 
 
 def assembled(
     family: str,
-    trained: Sequence[Trained],
+    trained: Sequence[TrainedMember],
     settings: Settings,
     *,
     channels: tuple[Channel, ...] = ("flair",),
     seed: int,
     preset: str,
 ) -> Ensemble:
-    """The ensemble of finished members; ``seed`` is that of the frozen masks. Needs torch and monai."""
+    """Return the ensemble of finished members; ``seed`` is that of the frozen masks. Needs torch and monai."""
     import torch
 
     from models.tasks.lesion.artefact import export
+    from models.tasks.lesion.training import member as training
 
     sizes = settings.sizes
     told = {name: str(value) if isinstance(value, tuple) else value for name, value in vars(sizes).items()}
     return export.exported(
         family,
-        [one.network(settings) for one in trained],
+        [training.loaded(member, settings) for member in trained],
         sizes,
-        seeds=tuple(one.seed for one in trained),
+        seeds=tuple(member.seed for member in trained),
         channels=channels,
         window=(settings.window,) * 3,
         training={
@@ -183,7 +207,7 @@ def assembled(
             **told,
             "steps": sum(stage.steps for stage in settings.stages),
             "crops": "; ".join(f"{stage.steps} steps of {stage.batch} x {stage.edge}^3" for stage in settings.stages),
-            "dev_ndsc_of_members": ", ".join(f"{one.dev_ndsc:.3f}" for one in trained),
+            "dev_ndsc_of_members": ", ".join(f"{member.score:.3f}" for member in trained),
             "torch": str(torch.__version__),
         },
         sample_seed=seed,

@@ -1,13 +1,12 @@
-"""What ``demur data lesion`` and ``demur train lesion`` do: scans out, scans in, with progress."""
+"""Commands ``demur data lesion`` and ``demur train lesion``: scans out, scans in, with progress."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models import building
+from models import provenance
 from models.executors.device import CPU, Device
 from models.tasks.lesion.data.official import Case, cases
 from models.tasks.lesion.networks.settings import FAMILIES
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ACTIONS", "FAMILIES", "PRESETS", "read_files", "train_artefact"]
 
-PROVENANCE = "PROVENANCE.json"
-"""File beside the folders of the sites: description and licence of the scans, which go into the model card."""
 
 PRESETS = ("brief", "fast", "full")
 """Besides the usual two, one of some two minutes a member for trials."""
@@ -38,7 +35,7 @@ def train_artefact(
     progress: Progress,
     device: Device = CPU,
 ) -> Artefact:
-    """Trains a family on a directory in the official layout and writes the calibrated artefact.
+    """Train a family on a directory in the official layout and write the calibrated artefact.
 
     Scans of all sites are taken by their split: ``train`` for training and calibration (``held_out``), ``dev_in`` to
     choose weights and the threshold of voxels by, labelled others for the model card. Needs the ``train`` extra.
@@ -49,8 +46,6 @@ def train_artefact(
         RuntimeError: the training of a member failed.
     """
     data = read_files(directory)
-    source = directory / PROVENANCE
-    provenance = building.Provenance(**json.loads(source.read_text())) if source.exists() else building.UNSTATED
     return train.train_artefact(
         family,
         data,
@@ -58,7 +53,7 @@ def train_artefact(
         members=members,
         seed=seed,
         preset=_SETTINGS.get(preset, preset),
-        provenance=provenance,
+        provenance=provenance.read(directory),
         progress=progress,
         device=device,
     )

@@ -1,4 +1,4 @@
-"""Makes a complete artefact of a motion ensemble: graph, calibration, recipe, golden maps, model card.
+"""Building of a motion artefact: graph, calibration, recipe, golden maps, model card.
 
 All that is calibrated is computed by what will serve: the graph in ONNX Runtime, ranked by ``rip``.
 """
@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from models import building, card, npz
-from models.artefact import Artefact, Manifest, Source, write
+from models.artefact import Artefact, Manifest, write
 from models.building import CARD, GOLDEN, UNSTATED, Provenance
 from models.calibration import Calibration
 from models.executors.device import CPU, Device, described
@@ -28,10 +28,11 @@ from models.tasks.motion.data.examples import Examples
 from models.tasks.motion.inference import appearance
 from models.tasks.motion.inference import members as members_of
 from models.tasks.motion.inference.members import Members
+from models.training.progress import Counter, ignore
+from models.workbench import Progress
 
 LOOKED = 4000
 """Training requests, evenly spaced, whose appearance says what is typical."""
-Progress = Callable[[float, str], None]
 _CALIBRATION = "calibration"
 
 
@@ -46,9 +47,9 @@ def build(
     judge: Mapping[str, Examples] | None = None,
     provenance: Provenance = UNSTATED,
     device: Device = CPU,
-    progress: Progress = lambda done, what: None,
+    progress: Progress = ignore,
 ) -> Artefact:
-    """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
+    """Write the artefact into ``directory`` (replacing an older one there) and verify it.
 
     Without calibration requests nothing is calibrated: everything is deferred until a threshold is set. The replay set
     takes requests of these, and shifted ones that are judged.
@@ -65,10 +66,12 @@ def build(
         ArtefactError: a graph that does not fit the plan.
     """
     judged_sets = {name: one for name, one in {_CALIBRATION: calibration, **(judge or {})}.items() if one}
-    steps = _Steps(sum(map(len, judged_sets.values())), progress)
+    steps = Counter(sum(map(len, judged_sets.values())), progress)
     graph = export.export(ensemble.networks, ensemble.masks)
     members = _opened(graph, plan, device)
-    found = {name: calibrating.judge(one, members, plan, steps.told(name)) for name, one in judged_sets.items()}
+    found = {
+        name: calibrating.judge(one, members, plan, steps.named(f"judging {name}")) for name, one in judged_sets.items()
+    }
     if train:
         plan = msgspec.structs.replace(plan, typical=typical(train))
     calibrated: dict[str, Calibration] = {}
@@ -86,7 +89,7 @@ def build(
         heads={spec.TRAJECTORIES.name: calibrated},
         golden=GOLDEN,
         golden_tolerance=members_of.GOLDEN_TOLERANCE,
-        sources=_sources(roles, provenance),
+        sources=building.sources_by_role(roles, provenance),
         seeds=ensemble.seeds,
         training=dict(ensemble.training),
         quality={name: calibrating.quality(one) for name, one in found.items()},
@@ -124,31 +127,6 @@ def typical(train: Examples) -> dict[str, tuple[float, float]]:
     return building.typical(
         [appearance.measured(train.drawn(rows[number : number + 1])[0]) for number in range(len(rows))]
     )
-
-
-class _Steps:
-    """Counts requests for a report of progress."""
-
-    def __init__(self, requests: int, progress: Progress) -> None:
-        self._requests, self._progress, self._done = max(requests, 1), progress, 0
-
-    def told(self, name: str) -> Callable[[int], None]:
-        """What to tell when some more of a set are done."""
-
-        def tell(done: int) -> None:
-            self._done += done
-            self._progress(self._done / self._requests, f"judging {name}")
-
-        return tell
-
-
-def _sources(data: Mapping[str, Examples | None], provenance: Provenance) -> tuple[Source, ...]:
-    known = tuple(
-        Source(role, provenance.description, provenance.licence, one.fingerprint, len(one))
-        for role, one in data.items()
-        if one
-    )
-    return known or (Source("training", provenance.description, provenance.licence, "unknown", 0),)
 
 
 def _inputs_hash(plan: Recipe) -> str:

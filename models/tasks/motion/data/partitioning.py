@@ -9,11 +9,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal
 
+from models.provenance import PROVENANCE
 from models.tasks.motion.data import canonical, folders, messages, official, tags
 from models.tasks.motion.data.canonical import Partition
 from models.tasks.motion.data.folders import RENDERED, SCENES, TAGS, Split, rendered_name
 from models.tasks.motion.data.official import SceneFile
-from models.tasks.motion.data.writer import PROVENANCE
 from models.workbench import Progress
 
 How = Literal["link", "copy", "list"]

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from models.evaluation.unit_errors import BadFile
+from models.provenance import PROVENANCE
 from models.tasks.motion.data.folders import SUFFIX
-from models.tasks.motion.data.writer import PROVENANCE
 
 SCENES, MAPS = (SUFFIX, ".json"), (".npy",)
 """How the names of files end."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,8 +12,6 @@ from models.tasks.motion.data import tags
 from models.tasks.motion.data.folders import RENDERED, SCENES, SPLITS, SUFFIX, TAGS, rendered_name
 from models.tasks.motion.protocol.motion_pb2 import Scene
 
-PROVENANCE = "PROVENANCE.json"
-"""Beside the folders: what they are and their licence; goes into the model card of what is trained on them."""
 PER_FOLDER = 1000
 _FOLDERS = 1000  # 000 to 999: names of another length would not sort as numbers
 _NAME = re.compile(r"[\w.-]{1,200}", re.ASCII)
@@ -98,10 +95,3 @@ class Writer:
         self.close()
         (self._scenes / f"{self._folders:03d}").mkdir(parents=True)
         self._folders += 1
-
-
-def write_provenance(root: Path, description: str, licence: str) -> Path:
-    """What a data set is and its licence, beside its folders."""
-    path = root / PROVENANCE
-    path.write_text(json.dumps({"description": description, "licence": licence}, indent=1))
-    return path

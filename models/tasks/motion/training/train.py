@@ -1,18 +1,17 @@
-"""How an ensemble is trained from stored examples, and becomes an artefact."""
+"""Training of a motion ensemble from stored examples, to an artefact."""
 
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from models import checkpoints, side_by_side
 from models.artefact import Artefact
 from models.building import UNSTATED, Provenance
 from models.executors.device import CPU, Device
+from models.provenance import read as read_provenance
 from models.tasks.motion.artefact.ensemble import Ensemble
 from models.tasks.motion.artefact.recipe import Recipe
 from models.tasks.motion.data import gathering
@@ -22,10 +21,14 @@ from models.tasks.motion.networks.settings import SAMPLES
 from models.tasks.motion.training import presets, shares
 from models.tasks.motion.training.presets import Settings
 from models.tasks.motion.training.shares import DEV, TRAIN
+from models.training import checkpoints, parallel_training
+from models.training.progress import ignore, span
+from models.training.training_folder import parts_folder
+from models.workbench import Progress
 
-Progress = Callable[[float, str], None]
 RANKED = Recipe()
 """Plans ranked by the mean over members (MA), as Shifts 1.0 found best."""
+_COMMAND_PRESETS = {"fast": "small", "full": "paper"}
 _GATHERED, _TRAINED = 0.05, 0.9  # shares of the time that have gone by then
 
 
@@ -40,11 +43,11 @@ def train_artefact(
     parts: Path | None = None,
     jobs: int | None = None,
     plan: Recipe = RANKED,
-    provenance: Provenance = UNSTATED,
-    progress: Progress = lambda done, what: None,
+    provenance: Provenance | None = None,
+    progress: Progress = ignore,
     device: Device = CPU,
 ) -> Artefact:
-    """Trains a family on an official folder and writes the calibrated artefact.
+    """Train a family on an official folder and write the calibrated artefact.
 
     In-domain requests of the split ``train`` train, those of ``dev`` choose weights and calibrate, all others of
     ``dev`` and ``eval`` are judged for the manifest. Needs torch.
@@ -55,39 +58,40 @@ def train_artefact(
         jobs: members that are trained side by side, by default one a core.
         device: computes what is calibrated, under its numeric profile.
         plan: how plans are ranked.
+        preset: also ``fast`` and ``full``, the names of the command line.
+        provenance: by default the one that the folder states.
 
     Raises:
         ValueError: unknown family or preset, no members, or no requests to train on or to choose weights by.
         BadFile: a file that cannot be read.
         RuntimeError: a member's training failed; the message says why.
     """
+    preset = _COMMAND_PRESETS.get(preset, preset)
     grid = Grid(presets.preset(preset, family).sizes.grid)
-    side_by_side.seeds(seed, members)  # refuses what cannot be before the work begins
-    kept = parts or out.with_name(f"{out.name}.parts")
-    stored = gathering.gathered(directory, kept / "examples", grid, lambda done, what: progress(_GATHERED * done, what))
-    ensemble = train(
-        family,
-        stored,
-        kept / family,
-        members=members,
-        seed=seed,
-        preset=preset,
-        jobs=jobs,
-        progress=lambda done, what: progress(_GATHERED + (_TRAINED - _GATHERED) * done, what),
-    )
-    found = built(
-        ensemble,
-        stored,
-        out,
-        plan=plan,
-        provenance=provenance,
-        device=replace(device, threads=jobs or os.cpu_count() or 1),
-        progress=lambda done, what: progress(_TRAINED + (1 - _TRAINED) * done, what),
-    )
-    if parts is None:
-        shutil.rmtree(kept, ignore_errors=True)
-    progress(1.0, found.tag)
-    return found
+    parallel_training.seeds(seed, members)  # refuses an impossible number before the work begins
+    with parts_folder(out, parts) as kept:
+        stored = gathering.gathered(directory, kept / "examples", grid, span(progress, 0, _GATHERED))
+        ensemble = train(
+            family,
+            stored,
+            kept / family,
+            members=members,
+            seed=seed,
+            preset=preset,
+            jobs=jobs,
+            progress=span(progress, _GATHERED, _TRAINED),
+        )
+        artefact = built(
+            ensemble,
+            stored,
+            out,
+            plan=plan,
+            provenance=read_provenance(directory) if provenance is None else provenance,
+            device=replace(device, threads=jobs or os.cpu_count() or 1),
+            progress=span(progress, _TRAINED, 1),
+        )
+    progress(1.0, artefact.tag)
+    return artefact
 
 
 def train(
@@ -99,9 +103,9 @@ def train(
     seed: int,
     preset: str,
     jobs: int | None = None,
-    progress: Progress = lambda done, what: None,
+    progress: Progress = ignore,
 ) -> Ensemble:
-    """The trained ensemble; finished members are kept in ``folder``, and found again.
+    """Return the trained ensemble; members that are finished in ``folder`` are not trained again.
 
     Args:
         stored: where the examples of the splits ``train`` and ``dev`` lie (``gathering.gathered``).
@@ -109,8 +113,6 @@ def train(
     Raises:
         ValueError, RuntimeError: see ``train_artefact``.
     """
-    from models.tasks.motion.training import member
-
     settings = presets.preset(preset, family)
     if missing := [name for name in (TRAIN, DEV) if name not in stored]:
         raise ValueError(f"training needs the splits {TRAIN} and {DEV}; missing: {', '.join(missing)}")
@@ -119,15 +121,15 @@ def train(
         if not len(part):
             raise ValueError(f"no in-domain request of the split {split} has a future that is observed to its end")
     fingerprint = " ".join(part.fingerprint for part in parts)
-    every = side_by_side.seeds(seed, members)
-    checkpoints.claimed(folder, settings, fingerprint)
-    side_by_side.train_members(
+    seeds = parallel_training.seeds(seed, members)
+    checkpoints.claim_members(folder, settings, examples=fingerprint)
+    parallel_training.train_members(
         partial(train_member, stored, folder, settings, fingerprint),
-        [one for one in every if member.finished(folder, one) is None],
-        jobs=jobs or os.cpu_count() or 1,
+        [member for member in seeds if checkpoints.finished(folder, member) is None],
+        jobs=jobs,
         progress=progress,
     )
-    return assembled(family, folder, settings, seeds=every, preset=preset, seed=seed, requests=len(parts[0]))
+    return assembled(family, folder, settings, seeds=seeds, preset=preset, seed=seed, requests=len(parts[0]))
 
 
 def train_member(
@@ -136,16 +138,16 @@ def train_member(
     settings: Settings,
     fingerprint: str,
     seed: int,
-    tell: Callable[[float, str], None],
+    tell: Progress,
 ) -> None:
-    """Trains one member; it lies in ``folder`` afterwards (``training.finished``).
+    """Train one member and store it in ``folder`` (``checkpoints.finished``).
 
     Raises:
         ValueError, FloatingPointError: as ``training.train``.
     """
-    from models.tasks.motion.training import member
+    from models.tasks.motion.training import member as training
 
-    member.train(
+    training.train(
         *_parts(stored, Grid(settings.sizes.grid)),
         settings,
         seed,
@@ -165,7 +167,7 @@ def assembled(
     seed: int,
     requests: int,
 ) -> Ensemble:
-    """The ensemble of finished members of a folder. Needs torch.
+    """Return the ensemble of finished members of a folder. Needs torch.
 
     Args:
         seed: of frozen masks.
@@ -176,17 +178,14 @@ def assembled(
     """
     import torch
 
-    from models.tasks.motion.training import member
+    from models.tasks.motion.training import member as training
 
-    found = {one: member.finished(folder, one) for one in seeds}
-    if missing := [one for one, trained in found.items() if trained is None]:
-        raise ValueError(f"{folder} has no finished member of seed {missing[0]}")
-    trained = [one for one in found.values() if one is not None]
+    trained = checkpoints.finished_members(folder, seeds)
     sizes, schedule = settings.sizes, settings.schedule
     return Ensemble(
         family=family,
-        networks=tuple(one.network(settings) for one in trained),
-        seeds=tuple(one.seed for one in trained),
+        networks=tuple(training.loaded(member, settings) for member in trained),
+        seeds=tuple(seeds),
         training={
             "seed": seed,
             "preset": preset,
@@ -199,7 +198,7 @@ def assembled(
             "batch": settings.batch,
             "schedule": f"AdamW at {schedule.rate:g}, {schedule.length} {schedule.unit}, {schedule.warmup} of warm-up",
             "conditioned_on": settings.conditioning,
-            "dev_nll_of_members_nats": ", ".join(f"{one.dev_nll:.2f}" for one in trained),
+            "dev_nll_of_members_nats": ", ".join(f"{member.score:.2f}" for member in trained),
             "torch": str(torch.__version__),
         },
         samples=SAMPLES if sizes.dropout else 1,
@@ -215,9 +214,9 @@ def built(
     plan: Recipe = RANKED,
     provenance: Provenance = UNSTATED,
     device: Device = CPU,
-    progress: Progress = lambda done, what: None,
+    progress: Progress = ignore,
 ) -> Artefact:
-    """The artefact of an ensemble that was trained on stored examples; calibrated and judged as ``train_artefact``.
+    """Write the artefact of an ensemble that was trained on stored examples; calibrated as by ``train_artefact``.
 
     Needs torch.
     """
@@ -239,5 +238,5 @@ def built(
 
 
 def _parts(stored: Mapping[str, Path], grid: Grid) -> tuple[Examples, Examples]:
-    """What trains, and what chooses weights."""
+    """Return the requests that train, and those that choose weights."""
     return shares.training(Examples.load(stored[TRAIN], grid)), shares.choosing(Examples.load(stored[DEV], grid))

@@ -1,4 +1,4 @@
-"""Makes a complete artefact of a translation ensemble: graphs, tokeniser, calibration, golden sentences, model card.
+"""Building of a translation artefact: graphs, tokeniser, calibration, golden sentences, model card.
 
 All that is calibrated is computed by what will serve: the graphs in ONNX Runtime, in their precision. Fewer bits than
 float32 are taken only if they rank sentences as float32 does.
@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from models import building, card, npz
-from models.artefact import Artefact, ArtefactError, Manifest, Source, write
+from models.artefact import Artefact, ArtefactError, Manifest, write
 from models.building import CARD, GOLDEN, UNSTATED, Provenance
 from models.calibration import Calibration
 from models.executors.device import CPU, Device, described
@@ -29,13 +29,14 @@ from models.tasks.translation.data.corpus import Corpus
 from models.tasks.translation.inference import appearance, members
 from models.tasks.translation.inference.translator import Translator
 from models.tasks.translation.networks.settings import Precision
+from models.training.progress import Counter, ignore
+from models.workbench import Progress
 
 LOOKED = 4000
 """Training sentences, evenly spaced, whose appearance says what is typical."""
 COMPARED = 400
 """Calibration sentences, evenly spaced, that are also translated in float32."""
 CALIBRATION = "calibration"
-Progress = Callable[[float, str], None]
 
 
 def build(
@@ -48,9 +49,9 @@ def build(
     judge: Mapping[str, Corpus] | None = None,
     provenance: Provenance = UNSTATED,
     device: Device = CPU,
-    progress: Progress = lambda done, what: None,
+    progress: Progress = ignore,
 ) -> Artefact:
-    """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
+    """Write the artefact into ``directory`` (replacing an older one there) and verify it.
 
     Without calibration pairs nothing is calibrated: everything is deferred until a threshold is set, and fewer bits are
     not compared with float32. The replay set takes sentences of these, and of pairs that are judged.
@@ -65,17 +66,17 @@ def build(
         ArtefactError: a tokeniser that does not fit the weights, or a precision that ranks sentences in another way.
     """
     sets = {name: one for name, one in {CALIBRATION: calibration, **(judge or {})}.items() if one}
-    told = _Told(sum(map(len, sets.values())) + (min(COMPARED, len(calibration)) if calibration else 0), progress)
+    steps = Counter(sum(map(len, sets.values())) + (min(COMPARED, len(calibration)) if calibration else 0), progress)
     if train is not None and len(train):
         ensemble = _with_typical(ensemble, train)
     translator = opened(ensemble, precision, device=device)
-    found = {name: calibrating.judge(one, translator, told.of(name)) for name, one in sets.items()}
+    found = {name: calibrating.judge(one, translator, steps.named(f"translating {name}")) for name, one in sets.items()}
     calibrated: dict[str, Calibration] = {}
     training = dict(ensemble.training)
     if CALIBRATION in found:
         calibrated[profile([executor(precision)], described(device)).name] = calibrating.calibration(found[CALIBRATION])
         if precision != "fp32":
-            training |= admitted(ensemble, found[CALIBRATION], precision, device, told.of("float32"))
+            training |= admitted(ensemble, found[CALIBRATION], precision, device, steps.named("translating float32"))
     manifest = Manifest(
         task="translation",
         family=ensemble.family,
@@ -85,7 +86,7 @@ def build(
         heads={spec.HYPOTHESES.name: calibrated},
         golden=GOLDEN,
         golden_tolerance=members.GOLDEN_TOLERANCE,
-        sources=_sources({"training": train, CALIBRATION: calibration}, provenance),
+        sources=building.sources_by_role({"training": train, CALIBRATION: calibration}, provenance),
         seeds=ensemble.seeds,
         training=training,
         quality={name: calibrating.quality(one) for name, one in found.items()},
@@ -138,31 +139,6 @@ def _with_typical(ensemble: Ensemble, train: Corpus) -> Ensemble:
         english = train.pairs[row].english
         looks.append(appearance.measured(english, tokeniser.sentence(english)))
     return replace(ensemble, recipe=msgspec.structs.replace(ensemble.recipe, typical=building.typical(looks)))
-
-
-class _Told:
-    """Counts sentences for a report of progress."""
-
-    def __init__(self, sentences: int, progress: Progress) -> None:
-        self._sentences, self._progress, self._done = max(sentences, 1), progress, 0
-
-    def of(self, name: str) -> Callable[[int], None]:
-        """What to tell when some more of a set are done."""
-
-        def tell(done: int) -> None:
-            self._done += done
-            self._progress(min(self._done / self._sentences, 1.0), f"translating {name}")
-
-        return tell
-
-
-def _sources(data: Mapping[str, Corpus | None], provenance: Provenance) -> tuple[Source, ...]:
-    known = tuple(
-        Source(role, provenance.description, provenance.licence, one.fingerprint, len(one))
-        for role, one in data.items()
-        if one is not None and len(one)
-    )
-    return known or (Source("training", provenance.description, provenance.licence, "unknown", 0),)
 
 
 def _inputs_hash(ensemble: Ensemble) -> str:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.resume import write_whole
 from models.tasks.translation.data.corpus import Corpus, Pair
 from models.tasks.translation.text.literals import mark_pair
 from models.tasks.translation.text.pieces import Pieces, plain
 from models.tasks.translation.text.vocabulary import PAD, UNKNOWN
+from models.training.training_folder import write_whole
 
 Tokens = NDArray[np.int64]
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from models.evaluation.unit_errors import BadFile
-from models.resume import write_whole
 from models.tasks.translation.data.lines import text_lines
+from models.training.training_folder import write_whole
 from models.uncertainty.sequences import SCORES
 
 

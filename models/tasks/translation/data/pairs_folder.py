@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.building import UNSTATED, Provenance
+from models import provenance as provenance_file
 from models.evaluation.unit_errors import BadFile
+from models.provenance import UNSTATED, Provenance
 from models.tasks.translation.data import corpus
 from models.tasks.translation.data.corpus import Corpus
 
 TRAIN, VALID, SHIFTED = "train", "valid", "shifted"
-PROVENANCE = "PROVENANCE.json"
 _SUFFIXES = (".tsv.gz", ".tsv")
 
 
@@ -59,9 +58,7 @@ def read(directory: Path) -> Folder:
         if not paths and name != SHIFTED:
             raise BadFile(f"{directory} has no {name}.tsv.gz; `demur data translation select` makes one")
         found[name] = corpus.read(paths[:1])
-    source = directory / PROVENANCE
-    provenance = Provenance(**json.loads(source.read_text())) if source.exists() else UNSTATED
-    return Folder(found[TRAIN], found[VALID], found[SHIFTED], provenance)
+    return Folder(found[TRAIN], found[VALID], found[SHIFTED], provenance_file.read(directory))
 
 
 def select(
@@ -107,8 +104,7 @@ def select(
                 for pair in found.pairs:
                     write(pair)
             written.append(path)
-    (out / PROVENANCE).write_text(json.dumps({"description": provenance.description, "licence": provenance.licence}))
-    return [*written, out / PROVENANCE]
+    return [*written, provenance_file.write(out, provenance.description, provenance.licence)]
 
 
 def _domains(pairs: Corpus) -> list[str]:

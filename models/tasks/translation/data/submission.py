@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from models.resume import write_whole
 from models.tasks.translation.data.generated import Generated
 from models.tasks.translation.data.nbest import MOST_HYPOTHESES
 from models.tasks.translation.spec import HYPOTHESES
+from models.training.training_folder import write_whole
 from models.uncertainty.sequences import SCORES, confidences
 
 ENSEMBLE, SINGLE = HYPOTHESES.ensemble_measure, HYPOTHESES.single_measure

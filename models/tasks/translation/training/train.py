@@ -1,13 +1,12 @@
-"""How an ensemble is trained from a folder of pairs, and becomes an artefact.
+"""Training of a translation ensemble from a folder of pairs, to an artefact.
 
-Pieces are learnt, pairs become numbers, a member a seed is trained; what is finished is kept and found again.
+Pieces are learnt, pairs become numbers, a member a seed is trained; finished results are kept and reused.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,10 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models import checkpoints, side_by_side
 from models.executors.device import CPU, Device
-from models.resume import claim, write_whole
-from models.side_by_side import Tell
 from models.tasks.translation.artefact.recipe import Recipe
 from models.tasks.translation.data import pairs_folder
 from models.tasks.translation.data.corpus import Corpus
@@ -31,6 +27,10 @@ from models.tasks.translation.text.literals import MARKS
 from models.tasks.translation.text.pieces import Pieces, learn
 from models.tasks.translation.text.tokens import trimmed
 from models.tasks.translation.text.vocabulary import PAD, START, UNKNOWN
+from models.training import checkpoints, parallel_training
+from models.training.progress import ignore, span
+from models.training.training_folder import claim, parts_folder, write_whole
+from models.workbench import Progress
 
 if TYPE_CHECKING:
     from models.artefact import Artefact
@@ -41,6 +41,7 @@ TRAIN, DEV = "train.npz", "dev.npz"
 FAMILIES = ("transformer",)
 JUDGED = 1000
 """Pairs of a domain that figures are of, at most."""
+_COMMAND_PRESETS = {"fast": "small", "full": "paper"}
 _TRAINED = 0.95  # share of the time that has gone by then
 _LONGEST_FACTOR = 2.0
 """Of a hypothesis over its sentence: in training 99.9 % of translations are shorter."""
@@ -57,12 +58,13 @@ def train_artefact(
     precision: Precision = "int8",
     parts: Path | None = None,
     jobs: int | None = None,
-    progress: Tell = lambda done, what: None,
+    progress: Progress = ignore,
     device: Device = CPU,
 ) -> Artefact:
-    """Trains an ensemble on a folder of pairs (``pairs_folder``) and writes the calibrated artefact. Needs torch.
+    """Train an ensemble on a folder of pairs (``pairs_folder``) and write the calibrated artefact. Needs torch.
 
     Args:
+        preset: also ``fast`` and ``full``, the names of the command line.
         parts: where pieces and members are kept, so that a run that was cut off goes on; by default a folder beside
             ``out`` that is removed when the artefact is there.
         jobs: members that are trained side by side, by default one a core.
@@ -76,23 +78,22 @@ def train_artefact(
     """
     if family not in FAMILIES:
         raise ValueError(f"family {family!r} is unknown; use {', '.join(FAMILIES)}")
-    every, chosen = side_by_side.seeds(seed, members), presets.preset(preset)
+    preset = _COMMAND_PRESETS.get(preset, preset)
+    seeds, chosen = parallel_training.seeds(seed, members), presets.preset(preset)
     folder = pairs_folder.read(directory)
-    kept = parts or out.with_name(f"{out.name}.parts")
-    settings = prepare(folder.train, folder.valid, chosen, kept)
-    train_members(kept, settings, every, jobs=jobs, progress=lambda done, what: progress(_TRAINED * done, what))
-    found = built(
-        assembled(kept, settings, every, preset=preset),
-        folder,
-        out,
-        precision=precision,
-        device=replace(device, threads=jobs or os.cpu_count() or 1),
-        progress=lambda done, what: progress(_TRAINED + (1 - _TRAINED) * done, what),
-    )
-    if parts is None:
-        shutil.rmtree(kept, ignore_errors=True)
-    progress(1.0, found.tag)
-    return found
+    with parts_folder(out, parts) as kept:
+        settings = prepare(folder.train, folder.valid, chosen, kept)
+        train_members(kept, settings, seeds, jobs=jobs, progress=span(progress, 0, _TRAINED))
+        artefact = built(
+            assembled(kept, settings, seeds, preset=preset),
+            folder,
+            out,
+            precision=precision,
+            device=replace(device, threads=jobs or os.cpu_count() or 1),
+            progress=span(progress, _TRAINED, 1),
+        )
+    progress(1.0, artefact.tag)
+    return artefact
 
 
 def built(
@@ -102,9 +103,9 @@ def built(
     *,
     precision: Precision = "int8",
     device: Device = CPU,
-    progress: Tell = lambda done, what: None,
+    progress: Progress = ignore,
 ) -> Artefact:
-    """The calibrated artefact of an ensemble, judged on what its folder of pairs keeps out of training.
+    """Write the calibrated artefact of an ensemble, judged on what its folder of pairs keeps out of training.
 
     Raises:
         ArtefactError: the precision ranks sentences unlike float32.
@@ -125,32 +126,26 @@ def built(
 
 
 def _spaced(pairs: Corpus) -> Corpus:
-    """At most ``JUDGED``, evenly spaced."""
+    """Return at most ``JUDGED`` pairs, evenly spaced."""
     rows = np.unique(np.linspace(0, len(pairs) - 1, min(JUDGED, len(pairs))).astype(int))
     return Corpus(tuple(pairs.pairs[row] for row in rows))
 
 
 def assembled(folder: Path, settings: Settings, seeds: Sequence[int], *, preset: str) -> Ensemble:
-    """The ensemble of finished members of a folder, without the rows of tables that a side has no use for. Needs torch.
+    """Return the ensemble of finished members of a folder, without unused rows of embedding tables. Needs torch.
 
     Raises:
         ValueError: a member is not finished there.
     """
     from models.tasks.translation.artefact.ensemble import Ensemble
-    from models.tasks.translation.training import member
 
-    trained = []
-    for seed in seeds:
-        one = member.finished(folder, seed)
-        if one is None:
-            raise ValueError(f"{folder} has no finished member of seed {seed}")
-        trained.append(one)
+    trained = checkpoints.finished_members(folder, seeds)
     pieces = Pieces((folder / "data" / PIECES).read_bytes())
     pairs = Examples.load(folder / "data" / TRAIN)
     tokens = trimmed(pieces, pairs.source, pairs.target)
     weights = []
-    for one in trained:
-        arrays = {name: value.numpy() for name, value in one.weights.items()}
+    for member in trained:
+        arrays = {name: value.numpy() for name, value in member.weights.items()}
         for side, rows in (("encoder", tokens.source), ("decoder", tokens.target)):
             arrays[f"{side}.embed_tokens.weight"] = np.ascontiguousarray(
                 arrays[f"{side}.embed_tokens.weight"][list(rows)]
@@ -175,15 +170,15 @@ def assembled(folder: Path, settings: Settings, seeds: Sequence[int], *, preset:
             "preset": preset,
             "parameters_of_a_member": _parameters(trained[0].weights, settings),
             "pairs": len(pairs),
-            "steps": max(one.steps for one in trained),
+            "steps": max(member.steps for member in trained),
             "tokens_of_a_step": settings.batch_tokens,
-            "dev_nll_nats_per_token": round(float(np.mean([one.dev_nll for one in trained])), 4),
+            "dev_nll_nats_per_token": round(float(np.mean([member.score for member in trained])), 4),
         },
     )
 
 
 def prepare(corpus: Corpus, dev: Corpus, settings: Settings, folder: Path) -> Settings:
-    """Learns pieces and keeps pairs as numbers in ``folder``, unless they are there already.
+    """Learn pieces and store pairs as numbers in ``folder``, unless they are there already.
 
     Returns:
         The settings for the vocabulary that was learnt.
@@ -205,26 +200,24 @@ def prepare(corpus: Corpus, dev: Corpus, settings: Settings, folder: Path) -> Se
 def train_members(
     folder: Path,
     settings: Settings,
-    every: Sequence[int],
+    seeds: Sequence[int],
     *,
     device: str = "cpu",
     jobs: int | None = None,
-    progress: Tell = lambda done, what: None,
+    progress: Progress = ignore,
 ) -> None:
-    """Trains the members of some seeds on what ``prepare`` left in ``folder``; those finished there stay.
+    """Train the members of some seeds on what ``prepare`` left in ``folder``; those finished there stay.
 
     Raises:
         ValueError, RuntimeError: as ``training.train``, in words.
     """
-    from models.tasks.translation.training import member
-
     train, dev = (Examples.load(folder / "data" / name) for name in (TRAIN, DEV))
     fingerprint = f"{train.fingerprint} {dev.fingerprint}"
-    checkpoints.claimed(folder, settings, fingerprint)
-    side_by_side.train_members(
+    checkpoints.claim_members(folder, settings, examples=fingerprint)
+    parallel_training.train_members(
         partial(train_member, folder, settings, fingerprint, device),
-        [one for one in every if member.finished(folder, one) is None],
-        jobs=jobs or os.cpu_count() or 1,
+        [seed for seed in seeds if checkpoints.finished(folder, seed) is None],
+        jobs=jobs,
         progress=progress,
     )
 
@@ -235,17 +228,17 @@ def train_member(
     fingerprint: str,
     device: str,
     seed: int,
-    tell: Callable[[float, str], None],
+    tell: Progress,
 ) -> None:
-    """Trains one member; it lies in ``folder`` afterwards (``training.finished``).
+    """Train one member and store it in ``folder`` (``checkpoints.finished``).
 
     Raises:
         ValueError, FloatingPointError: as ``training.train``.
     """
-    from models.tasks.translation.training import member
+    from models.tasks.translation.training import member as training
 
     train, dev = (Examples.load(folder / "data" / name) for name in (TRAIN, DEV))
-    member.train(
+    training.train(
         train,
         dev,
         settings,
@@ -258,6 +251,6 @@ def train_member(
 
 
 def _parameters(weights: Mapping[str, Any], settings: Settings) -> int:
-    """That were trained; a table that both sides share counts once."""
+    """Return the number of trained parameters; a table that both sides share counts once."""
     shared = ("decoder.embed_tokens.weight",) if settings.sizes.shared else ()
     return sum(value.numel() for name, value in weights.items() if name not in shared)

@@ -1,22 +1,17 @@
-"""What ``demur data translation`` and ``demur train translation`` do: pairs in, pairs out, with progress."""
+"""Commands ``demur data translation`` and ``demur train translation``: pairs in, pairs out, with progress."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from models.building import Provenance
-from models.executors.device import CPU, Device
 from models.tasks.translation.data import pairs_folder
 from models.tasks.translation.data.conversion import convert
 from models.tasks.translation.networks.settings import Precision
-from models.tasks.translation.training import train
-from models.tasks.translation.training.train import FAMILIES
+from models.tasks.translation.training.train import FAMILIES, train_artefact
 from models.workbench import Action, Option, Progress
-
-if TYPE_CHECKING:
-    from models.artefact import Artefact
 
 __all__ = ["ACTIONS", "FAMILIES", "MEMBERS", "PRECISIONS", "read_files", "train_artefact"]
 
@@ -24,7 +19,6 @@ MEMBERS = 3
 """As in Shifts 1.0."""
 PRECISIONS = get_args(Precision)
 """Of artefacts."""
-_PRESETS = {"fast": "small", "full": "paper"}
 
 
 def _select(options: Mapping[str, Any], progress: Progress) -> list[Path]:
@@ -99,46 +93,11 @@ ACTIONS = (
         run=_select,
     ),
 )
-"""What ``demur data`` offers."""
-
-
-def train_artefact(
-    family: str,
-    directory: Path,
-    out: Path,
-    *,
-    members: int,
-    seed: int,
-    preset: str,
-    progress: Progress,
-    precision: Precision = "int8",
-    device: Device = CPU,
-) -> Artefact:
-    """Trains a family on a folder of pairs and writes the calibrated artefact.
-
-    Needs the ``train`` extra.
-
-    Raises:
-        BadFile: files that cannot be read.
-        ValueError: an unknown family, no members, or too few pairs.
-        ArtefactError: the precision ranks sentences unlike float32.
-        RuntimeError: the training of a member failed.
-    """
-    return train.train_artefact(
-        family,
-        directory,
-        out,
-        members=members,
-        seed=seed,
-        preset=_PRESETS.get(preset, preset),
-        precision=precision,
-        progress=progress,
-        device=device,
-    )
+"""Actions of ``demur data``."""
 
 
 def read_files(directory: Path) -> Path:
-    """The folder itself: a released ensemble is calibrated with its pairs.
+    """Return the folder itself: a released ensemble is calibrated with its pairs.
 
     Raises:
         FileNotFoundError: it is no folder.

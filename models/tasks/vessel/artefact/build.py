@@ -1,4 +1,4 @@
-"""Makes a complete artefact of a trained vessel ensemble: graph, calibration, golden replies, model card.
+"""Building of a complete artefact from a trained vessel ensemble: graph, calibration, golden replies, model card.
 
 Everything that is calibrated is computed from the served graph itself, under its numeric profile.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models import building, card, npz
+from models import building, card, npz, row_artefact
 from models.artefact import Artefact, Executor, Manifest, write
 from models.building import CARD, GOLDEN, UNSTATED, Labelled, Provenance
 from models.calibration import Calibration
@@ -51,7 +51,7 @@ def build(
     provenance: Provenance = UNSTATED,
     device: Device = CPU,
 ) -> Artefact:
-    """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
+    """Write the artefact into ``directory`` (replacing an older one there) and verify it.
 
     ``data`` may hold train (training range, fingerprint), low_speed (fingerprint), dev_in (calibration) and further
     labelled tables (quality figures). Without dev_in the artefact has neither calibration nor replay set and can be
@@ -76,12 +76,8 @@ def build(
     calibrated = {}
     if "dev_in" in data:
         calibrated[profile([executor], described(device)).name] = calibrate(predicted["dev_in"], data["dev_in"].power)
-    inputs = {}
-    if "train" in data:
-        held_out = data["dev_in"].features if "dev_in" in data else None
-        inputs = building.training_inputs(data["train"].features, held_out, schema)
+    fields, inputs = row_artefact.training_fields(data, schema)
     manifest = Manifest(
-        format=3 if inputs else 1,
         task="vessel",
         family=ensemble.family,
         members=ensemble.members,
@@ -91,8 +87,6 @@ def build(
         schema_hash=schema.hash,
         executor=executor,
         heads={POWER.name: calibrated},
-        training_range=building.training_range(data["train"].features, schema) if "train" in data else None,
-        training_inputs=next(iter(inputs), ""),
         golden=GOLDEN,
         golden_tolerance=GOLDEN_TOLERANCE,
         sources=building.sources(
@@ -103,6 +97,7 @@ def build(
         quality={name: scoring.figures(predicted[name], table.power).rounded() for name, table in judged.items()},
         versions=building.versions("numpy", "onnx", "torch"),
         files={},
+        **fields,
     )
     files: dict[str, bytes | Path] = {
         **inputs,
@@ -110,7 +105,8 @@ def build(
         GOLDEN: npz.encode(golden),
         CARD: card.text(manifest, HEADS, spec.CARD).encode(),
     }
-    return replay_set.attached(write(directory, manifest, files), data, provenance, device=device)
+    artefact = write(directory, manifest, files)
+    return row_artefact.with_replay_set(artefact, data, replay_set.encode, provenance, device=device)
 
 
 def calibrate(predictive: Gaussian, power: NDArray[Any]) -> Calibration:

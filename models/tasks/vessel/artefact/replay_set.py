@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models import npz, replay
 from models.artefact import Artefact
-from models.executors.device import CPU, Device
+from models.building import UNSTATED
+from models.executors.device import Device
 from models.executors.onnx import OnnxGraph
 from models.executors.rows import RowGraph
 from models.predictive import Gaussian
 from models.replay import Arrays, Passes, Scores
+from models.row_artefact import with_replay_set
 from models.tasks.vessel.inference.scoring import rows_per_pass
 from models.tasks.vessel.spec import HEADS, POWER
-
-if TYPE_CHECKING:
-    from models.building import Provenance
-    from models.tasks.vessel.data.table import Table
 
 UNITS = 4500
 """Rows of a set, where data have so many."""
@@ -35,27 +32,15 @@ def encode(known: NDArray[Any], shifted: NDArray[Any], units: int = UNITS) -> by
     return npz.encode({_ROWS: rows[replay.shuffled(len(rows))]})
 
 
-def attached(
-    artefact: Artefact, data: Mapping[str, Table], provenance: Provenance, *, device: Device = CPU
-) -> Artefact:
-    """The artefact with rows of ``dev_in`` and ``dev_out`` as its replay set; as it is without ``dev_in``."""
-    if "dev_in" not in data:
-        return artefact
-    known = data["dev_in"].features
-    shifted = data["dev_out"].features if "dev_out" in data else known[:0]
-    return replay.attach(artefact, encode(known, shifted), replay.units_of(provenance), device=device)
-
-
 def of_files(artefact: Artefact, directory: Path) -> Artefact:
-    """The artefact with rows of ``dev_in.csv`` and ``dev_out.csv`` of a folder as its replay set.
+    """Add rows of ``dev_in.csv`` and ``dev_out.csv`` of a folder as the replay set of an artefact.
 
     Raises:
         BadFile, OSError, ValueError: files that are missing or cannot be read.
     """
-    from models.building import UNSTATED
     from models.tasks.vessel.training.workbench import read_files
 
-    return attached(artefact, read_files(directory, ("dev_in", "dev_out")), UNSTATED)
+    return with_replay_set(artefact, read_files(directory, ("dev_in", "dev_out")), encode, UNSTATED)
 
 
 def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:

@@ -1,4 +1,4 @@
-"""Trains all members of a family at once: stacked weights, one optimiser, independent data orders.
+"""Training of a vessel ensemble: stacked members, one optimiser, independent data orders.
 
 The paper (Shifts 2.0, D.3): Gaussian negative log-likelihood, Adam at 1e-4, early stopping on the mean
 absolute error on dev_in. ``FULL`` are its settings; ``FAST`` reaches the same quality in minutes with
@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
+from models.building import require_tables
 from models.tasks.vessel.artefact.ensemble import FAMILIES, SAMPLED, Family, Scaling, TrainedEnsemble
 from models.tasks.vessel.data.features import NAMES
 from models.tasks.vessel.networks import families
+from models.training import loop
+from models.training.loop import Stage, Weights
+from models.training.parallel_training import seeds as seeds_of
 
 if TYPE_CHECKING:
     from models.tasks.vessel.data.table import Table
@@ -26,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train."""
+    """Settings of a training."""
 
     epochs: int
     batch: int
@@ -83,7 +88,7 @@ def train(
     samples: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> TrainedEnsemble:
-    """Trains ``members`` networks of a family on ``data["train"]``, watching ``data["dev_in"]``.
+    """Train ``members`` networks of a family on ``data["train"]``, watching ``data["dev_in"]``.
 
     Rows of ``data["low_speed"]``, where there are any, are trained on as well; inputs and outputs are scaled by
     ``train`` alone.
@@ -96,61 +101,41 @@ def train(
         ValueError: an unknown family, no members, missing tables, or a table that cannot be scaled.
         FloatingPointError: a member's loss is no longer finite.
     """
-    if members < 1:
-        raise ValueError(f"an ensemble needs at least one member, got {members}")
+    seeds = seeds_of(seed, members)
     if family not in FAMILIES:
         raise ValueError(f"family {family!r} is unknown; use one of {', '.join(FAMILIES)}")
-    missing = [name for name in ("train", "dev_in") if name not in data]
-    if missing:
-        raise ValueError(f"training needs the tables train and dev_in; missing: {', '.join(missing)}")
+    require_tables(data)
     table, dev = data["train"], data["dev_in"]
     keep = slice(None, None, max(1, len(table.power) // (settings.max_rows or len(table.power))))
     scaling = Scaling.fit(NAMES, table.features[keep], table.power[keep])
     features, power = table.features[keep], table.power[keep]
     if (slow := data.get("low_speed")) is not None:
         features, power = np.concatenate([features, slow.features]), np.concatenate([power, slow.power])
-    rows, target = _scaled(features, power, scaling)
-    dev_rows, dev_target = _scaled(dev.features, dev.power, scaling)
-    seeds = tuple(seed * 1000 + member for member in range(members))
-    torch.manual_seed(seed)
-    network = families.build(family, seeds, scaling, NAMES)
-    best = _Best(network, members, settings.patience)
-    optimiser = torch.optim.Adam(network.parameters(), lr=settings.rate, fused=True)
-    generators = [np.random.default_rng([one, 1]) for one in seeds]
-    batch = min(settings.batch, len(rows))
-    steps = len(rows) // batch
-    started, epoch = time.monotonic(), 0
-    for epoch in range(1, settings.epochs + 1):
-        network.train()
-        order = torch.from_numpy(np.stack([g.permutation(len(rows)) for g in generators]))
-        total = torch.zeros(members)
-        for step in range(steps):
-            _set_rate(optimiser, settings, ((epoch - 1) * steps + step) / (settings.epochs * steps))
-            chosen = order[:, step * batch : (step + 1) * batch]
-            mean, std = network(rows[chosen])
-            loss = _nll(mean, std, target[chosen]) + network.penalty(len(rows))
-            optimiser.zero_grad()
-            loss.sum().backward()
-            if settings.clip is not None:
-                torch.nn.utils.clip_grad_value_(network.parameters(), settings.clip)
-            optimiser.step()
-            total += loss.detach()
-        if not torch.isfinite(total).all():
-            raise FloatingPointError(f"{family}: the loss is not finite in epoch {epoch}: lower the rate")
-        mae = _mae(network, dev_rows, dev_target) * scaling.power_std
-        best.see(network, mae)
+    training = VesselTraining(
+        family,
+        settings,
+        seed,
+        seeds,
+        scaling,
+        _scaled(features, power, scaling),
+        _scaled(dev.features, dev.power, scaling),
+    )
+    started = time.monotonic()
+
+    def report(state: loop.Progress) -> None:
+        epoch = state.step // training.epoch
+        left = (time.monotonic() - started) / epoch * (settings.epochs - epoch)
         if progress is not None:
-            left = (time.monotonic() - started) / epoch * (settings.epochs - epoch)
-            state = (float(total.mean()) / steps, float(mae.mean()), int(best.training.sum()), left)
-            progress(Progress(family, epoch, settings.epochs, *state))
-        if not best.training.any():
-            break
+            progress(Progress(family, epoch, settings.epochs, state.loss, state.score, state.active, left))
+
+    state = loop.fit(training, report)
     record = {name: value for name, value in asdict(settings).items() if value is not None}
-    record |= {"epochs_run": epoch, "rows": len(rows), "best_dev_in_mae_kw": round(float(best.mae.mean()), 3)}
+    mae = round(float(state.best_score.mean()), 3)
+    record |= {"epochs_run": state.step // training.epoch, "rows": len(power), "best_dev_in_mae_kw": mae}
     return TrainedEnsemble(
         family,
         scaling,
-        best.weights,
+        {name: value.numpy() for name, value in state.best.items()},
         seeds,
         samples=samples or (10 if family in SAMPLED else 1),
         sample_seed=seed,
@@ -158,38 +143,82 @@ def train(
     )
 
 
-class _Best:
-    """The best weights seen of each member, and which members still train."""
+class VesselTraining(loop.MemberTraining[Tensor]):
+    """Training of all members; a batch is the rows of each, [M, batch]."""
 
-    def __init__(self, network: torch.nn.Module, members: int, patience: int) -> None:
-        self.weights = families.export(network)
-        self.mae = torch.full((members,), math.inf)
-        self.training = torch.ones(members, dtype=torch.bool)
-        self._waited = torch.zeros(members, dtype=torch.int64)
-        self._patience = patience
+    measure = "mae"
+    reseeded = False
+    line = ""
 
-    def see(self, network: torch.nn.Module, mae: torch.Tensor) -> None:
-        better = self.training & (mae < self.mae)
-        self.mae = torch.where(better, mae, self.mae)
-        self._waited = torch.where(better, 0, self._waited + 1)
-        self.training &= self._waited <= self._patience
-        now = families.export(network)
-        for name, array in self.weights.items():
-            array[better.numpy()] = now[name][better.numpy()]
+    def __init__(
+        self,
+        family: Family,
+        settings: Settings,
+        seed: int,
+        seeds: tuple[int, ...],
+        scaling: Scaling,
+        rows: tuple[Tensor, Tensor],
+        dev: tuple[Tensor, Tensor],
+    ) -> None:
+        """
+        Args:
+            rows: scaled features [N, F] and power [N] to train on.
+            dev: the same to choose weights by.
+        """
+        self.seed, self._seeds, self._family, self._settings, self._scaling = seed, seeds, family, settings, scaling
+        (self._rows, self._target), self._dev = rows, dev
+        self._batch = min(settings.batch, len(self._rows))
+        self.epoch = len(self._rows) // self._batch
+        steps = settings.epochs * self.epoch
+        self.stages = [Stage(steps, self.epoch, self.epoch, self.epoch, patience=settings.patience + 1)]
+        self.clip_value = settings.clip
+
+    def network(self, stage: int, before: Weights | None) -> nn.Module:
+        return families.build(self._family, self._seeds, self._scaling, NAMES)
+
+    def optimiser(self, network: nn.Module, stage: int) -> torch.optim.Optimizer:
+        return torch.optim.Adam(network.parameters(), lr=self._settings.rate, fused=True)
+
+    def batches(self, stage: int, step: int) -> Iterator[Tensor]:
+        generators = [np.random.default_rng([seed, 1]) for seed in self._seeds]
+        while True:
+            orders = np.stack([generator.permutation(len(self._rows)) for generator in generators])
+            yield from torch.from_numpy(orders)[:, : self.epoch * self._batch].split(self._batch, dim=1)
+
+    def loss(self, network: nn.Module, batch: Tensor) -> Tensor:
+        mean, std = network(self._rows[batch])
+        nll: Tensor = _nll(mean, std, self._target[batch]) + network.penalty(len(self._rows))
+        return nll
+
+    def rate(self, stage: int, step: int) -> float:
+        settings, done = self._settings, step / self.stages[stage].steps
+        if done < settings.warmup:
+            return settings.rate * ((done + 1e-3) / settings.warmup)
+        if settings.schedule == "constant":
+            return settings.rate
+        share = (done - settings.warmup) / (1 - settings.warmup)
+        return settings.rate * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * share)))
+
+    def score(self, network: nn.Module, stage: int) -> Tensor:
+        """Return the mean absolute error on dev_in of each member, kW, [M]."""
+        return _mae(network, *self._dev) * self._scaling.power_std
+
+    def weights(self, network: nn.Module) -> Weights:
+        return {name: torch.from_numpy(value) for name, value in families.export(network).items()}
 
 
-def _scaled(features: np.ndarray, power: np.ndarray, scaling: Scaling) -> tuple[torch.Tensor, torch.Tensor]:
+def _scaled(features: np.ndarray, power: np.ndarray, scaling: Scaling) -> tuple[Tensor, Tensor]:
     rows = ((features - scaling.mean) / scaling.std).astype(np.float32)
     target = ((power - scaling.power_mean) / scaling.power_std).astype(np.float32)
     return torch.from_numpy(rows), torch.from_numpy(target)
 
 
-def _nll(mean: torch.Tensor, std: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+def _nll(mean: Tensor, std: Tensor, target: Tensor) -> Tensor:
     """Mean Gaussian negative log-likelihood per member without its constant, [M]."""
     return (0.5 * ((target - mean) / std).square() + torch.log(std)).mean(dim=1)
 
 
-def _mae(network: families.Dense, rows: torch.Tensor, target: torch.Tensor, chunk: int = 4096) -> torch.Tensor:
+def _mae(network: nn.Module, rows: Tensor, target: Tensor, chunk: int = 4096) -> Tensor:
     """Mean absolute error of each member over all rows, scaled, [M]."""
     network.eval()
     members = len(network.w1)
@@ -200,14 +229,3 @@ def _mae(network: families.Dense, rows: torch.Tensor, target: torch.Tensor, chun
             mean, _ = network(part)
         total += (mean - target[start : start + chunk]).abs().sum(dim=1)
     return total / len(rows)
-
-
-def _set_rate(optimiser: torch.optim.Optimizer, settings: Settings, done: float) -> None:
-    rate = settings.rate
-    if done < settings.warmup:
-        rate *= (done + 1e-3) / settings.warmup
-    elif settings.schedule == "cosine":
-        share = (done - settings.warmup) / (1 - settings.warmup)
-        rate *= 0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * share))
-    for group in optimiser.param_groups:
-        group["lr"] = rate

@@ -1,12 +1,11 @@
-"""What ``demur data vessel`` and ``demur train vessel`` do: files in, files out, with progress."""
+"""Commands ``demur data vessel`` and ``demur train vessel``: files in, files out, with progress."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from models import building
+from models import provenance
 from models.artefact import Artefact
 from models.executors.device import CPU, Device
 from models.tasks.vessel.artefact.ensemble import FAMILIES
@@ -18,8 +17,7 @@ __all__ = ["ACTIONS", "FAMILIES", "read_files", "train_artefact"]
 LOW_SPEED = "low_speed"
 """Rows that are trained on beside ``train`` where the directory has them: a ship at rest or manoeuvring."""
 SPLITS = ("train", LOW_SPEED, "dev_in", "dev_out", "eval_in", "eval_out")
-PROVENANCE = "PROVENANCE.json"
-"""Beside the CSV files: what they are and their licence; goes into the model card of what is trained on them."""
+DATASHEET = "docs/datasheets/vessel-simulator.md"
 
 
 ACTIONS: tuple[Action, ...] = ()
@@ -50,7 +48,7 @@ def train_artefact(
     progress: Progress,
     device: Device = CPU,
 ) -> Artefact:
-    """Trains a family on a directory of official CSV files and writes the calibrated artefact.
+    """Train a family on a directory of official CSV files and write the calibrated artefact.
 
     Needs the ``train`` extra.
 
@@ -63,8 +61,6 @@ def train_artefact(
     from models.tasks.vessel.training import train
 
     data = read_files(directory)
-    source = directory / PROVENANCE
-    provenance = building.Provenance(**json.loads(source.read_text())) if source.exists() else building.UNSTATED
 
     def report(state: train.Progress) -> None:
         progress(min(state.epoch / state.epochs, 0.99), str(state))
@@ -77,6 +73,6 @@ def train_artefact(
         settings=train.PRESETS[preset],
         progress=report,
     )
-    found = build.build(ensemble, data, out, provenance=provenance, device=device)
+    found = build.build(ensemble, data, out, provenance=provenance.read(directory), device=device)
     progress(1.0, found.tag)
     return found

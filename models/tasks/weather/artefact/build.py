@@ -1,4 +1,4 @@
-"""Makes a complete artefact of a trained weather ensemble: files, calibration, golden replies, model card.
+"""Building of a complete artefact from a trained weather ensemble: files, calibration, golden replies, model card.
 
 Everything that is calibrated is computed by what will serve, under its numeric profile. The schema is the artefact's
 own: the official 123 features, or any other set of forecasts with units and ranges.
@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from models import building, card, npz
+from models import building, card, npz, row_artefact
 from models.artefact import Artefact, Manifest, write
 from models.building import CARD, GOLDEN, UNSTATED, Labelled, Provenance
 from models.calibration import Calibration
@@ -53,7 +53,7 @@ def build(
     device: Device = CPU,
     progress: Callable[[float, str], None] = lambda done, what: None,
 ) -> Artefact:
-    """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
+    """Write the artefact into ``directory`` (replacing an older one there) and verify it.
 
     ``data`` may hold train (training range, fingerprint), dev_in (calibration) and further labelled tables (quality
     figures). Without dev_in nothing is calibrated: everything is deferred until a threshold is set. The replay set
@@ -86,12 +86,8 @@ def build(
             calibrated[head.name][profile(ensemble.executors, described(device)).name] = _calibration(
                 head, said["dev_in"][head.name], labels, ensemble.several
             )
-    inputs = {}
-    if "train" in data:
-        held_out = data["dev_in"].features if "dev_in" in data else None
-        inputs = building.training_inputs(data["train"].features, held_out, schema)
+    fields, inputs = row_artefact.training_fields(data, schema)
     manifest = Manifest(
-        format=3 if inputs else 1,
         task="weather",
         family=ensemble.family,
         members=ensemble.members,
@@ -103,8 +99,6 @@ def build(
         executor=ensemble.executors[0],
         joined=tuple(ensemble.executors[1:]),
         heads=calibrated,
-        training_range=building.training_range(data["train"].features, schema) if "train" in data else None,
-        training_inputs=next(iter(inputs), ""),
         golden=GOLDEN,
         golden_tolerance=GOLDEN_TOLERANCE,
         sources=building.sources(data, provenance),
@@ -115,10 +109,12 @@ def build(
         },
         versions=building.versions("numpy", "catboost"),
         files={},
+        **fields,
     )
     text = card.text(manifest, tuple(heads), spec.CARD)
     files: dict[str, bytes | Path] = {**inputs, **ensemble.files, GOLDEN: npz.encode(golden), CARD: text.encode()}
-    return replay_set.attached(write(directory, manifest, files), data, provenance, device=device)
+    artefact = write(directory, manifest, files)
+    return row_artefact.with_replay_set(artefact, data, replay_set.encode, provenance, device=device)
 
 
 def with_quality(artefact: Artefact, quality: Mapping[str, Mapping[str, float]]) -> Artefact:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,11 @@ from numpy.typing import NDArray
 
 from models import npz, replay
 from models.artefact import Artefact, ArtefactError
-from models.building import UNSTATED, Labelled, Provenance
-from models.executors.device import CPU, Device
+from models.building import UNSTATED
+from models.executors.device import Device
 from models.executors.reduced import MOST_ROWS, Reduced
 from models.replay import Arrays, Passes, Scores
+from models.row_artefact import with_replay_set
 from models.tasks.weather.inference import serving
 
 UNITS = 2400
@@ -45,26 +45,15 @@ def decoded(arrays: Arrays) -> NDArray[np.float32]:
     return np.ascontiguousarray(columns.T, np.float32)
 
 
-def attached(
-    artefact: Artefact, data: Mapping[str, Labelled], provenance: Provenance, *, device: Device = CPU
-) -> Artefact:
-    """The artefact with rows of ``dev_in`` and ``dev_out`` as its replay set; as it is without ``dev_in``."""
-    if "dev_in" not in data:
-        return artefact
-    known = data["dev_in"].features
-    shifted = data["dev_out"].features if "dev_out" in data else known[:0]
-    return replay.attach(artefact, encode(known, shifted), replay.units_of(provenance), device=device)
-
-
 def of_files(artefact: Artefact, directory: Path) -> Artefact:
-    """The artefact with rows of ``dev_in`` and ``dev_out`` of a folder of official files as its replay set.
+    """Add rows of ``dev_in`` and ``dev_out`` of a folder of official files as the replay set of an artefact.
 
     Raises:
         BadFile, OSError, ValueError: files that are missing or cannot be read.
     """
     from models.tasks.weather.training.workbench import read_files
 
-    return attached(artefact, read_files(directory, ("dev_in", "dev_out")), UNSTATED)
+    return with_replay_set(artefact, read_files(directory, ("dev_in", "dev_out")), encode, UNSTATED)
 
 
 def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models import provenance
 from models.evaluation.table import read_pieces
 from models.evaluation.unit_errors import BadFile
+from models.provenance import PROVENANCE
 from models.tasks.weather.data import dummies, official, partition
 from models.tasks.weather.data.features import CLIMATE, FACT_TIME
 from models.tasks.weather.data.table import CLIMATES, UNKNOWN, Table
 from models.workbench import Progress
-
-PROVENANCE = "PROVENANCE.json"
-"""Beside the data files: what they are and their licence; goes into the model card of what is trained on them."""
 
 
 def partition_files(
@@ -68,8 +67,7 @@ def partition_files(
         if known is not None:
             splits["train"].write(dummies.dummies(known))
     progress(1.0, directory.name)
-    source = _provenance(files)
-    (directory / PROVENANCE).write_text(json.dumps(source, indent=1))
+    provenance.write(directory, *_provenance(files))
     return [path for split in splits.values() for path in split.paths]
 
 
@@ -124,12 +122,12 @@ def _reports(files: Sequence[Path]) -> Iterator[Table]:
         yield from official.pieces(path, needed=needed, training=True)
 
 
-def _provenance(files: Sequence[Path]) -> dict[str, str]:
-    """What is known of the files, from the notes beside them."""
+def _provenance(files: Sequence[Path]) -> tuple[str, str]:
+    """Return description and licence of the files, from the notes beside them."""
     notes = [path.parent / PROVENANCE for path in files]
     known = {note: json.loads(note.read_text()) for note in notes if note.exists()}
     found = {(str(one.get("description", "")), str(one.get("licence", ""))) for one in known.values()}
     if len(known) == len(set(notes)) and len(found) == 1:
         description, licence = found.pop()
-        return {"description": f"{description}; divided anew", "licence": licence}
-    return {"description": "divided from files of the user", "licence": "that of the files"}
+        return f"{description}; divided anew", licence
+    return "divided from files of the user", "that of the files"

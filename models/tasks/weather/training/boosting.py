@@ -1,4 +1,4 @@
-"""Trains gradient-boosted trees for both heads: CatBoost with uncertainty (Shifts 1.0, C.4; Malinin et al. 2021).
+"""Training of gradient-boosted trees for both heads: CatBoost with uncertainty (Shifts 1.0, C.4; Malinin et al. 2021).
 
 Needs the packages of serving only. A member that is finished is kept in a folder, so that a run that was cut off goes
 on where it was.
@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.artefact import Executor
-from models.building import Labelled
+from models.building import Labelled, require_tables
 from models.head import Head
-from models.resume import claim
 from models.schema import Schema
 from models.tasks.weather.artefact.ensemble import VIRTUAL, Ensemble
+from models.training.parallel_training import seeds as seeds_of
+from models.training.training_folder import claim
 
 
 @dataclass(frozen=True)
@@ -78,20 +79,20 @@ class Progress:
 
 @dataclass
 class _Clock:
-    """Where a run is."""
+    """Progress of a run."""
 
     work: float
     """Of all members, in trees."""
-    told: Callable[[Progress], None] | None
+    report: Callable[[Progress], None] | None
     done: float = 0.0
     started: float = field(default_factory=time.monotonic)
 
     def say(self, head: str, member: int, members: int, iteration: int, iterations: int) -> None:
-        if self.told is None:
+        if self.report is None:
             return
         share = (self.done + iteration) / self.work
         eta = (time.monotonic() - self.started) / max(share, 1e-9) * (1 - share)
-        self.told(Progress(head, member, members, iteration, iterations, min(share, 1.0), eta))
+        self.report(Progress(head, member, members, iteration, iterations, min(share, 1.0), eta))
 
 
 def train(
@@ -106,7 +107,7 @@ def train(
     virtual: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Ensemble:
-    """Trains ``members`` models a head on ``data["train"]``, watching ``data["dev_in"]``.
+    """Train ``members`` models a head on ``data["train"]``, watching ``data["dev_in"]``.
 
     Args:
         folder: finished models are kept there, and found again by the same training.
@@ -116,15 +117,11 @@ def train(
         ValueError: no members, missing tables, a head without labels, a folder of another training, or what CatBoost
             refuses.
     """
-    if members < 1:
-        raise ValueError(f"an ensemble needs at least one member, got {members}")
-    missing = [name for name in ("train", "dev_in") if name not in data]
-    if missing:
-        raise ValueError(f"training needs the tables train and dev_in; missing: {', '.join(missing)}")
+    seeds = seeds_of(seed, members)
+    require_tables(data)
     claim(folder, _description(data, schema, settings, virtual))
-    seeds = tuple(seed * 1000 + member for member in range(members))
     sizes = {head.name: getattr(settings, head.kind) for head in heads}
-    clock = _Clock(work=sum(one.iterations for one in sizes.values()) * members, told=progress)
+    clock = _Clock(work=sum(one.iterations for one in sizes.values()) * members, report=progress)
     models: dict[str, tuple[str, ...]] = {}
     for head in heads:
         pools = _pools(data, head, schema, settings)
@@ -142,13 +139,13 @@ def train(
         executors=(Executor(kind="catboost", layout="trees", models=models, virtual=VIRTUAL if virtual else 0),),
         files={name: folder / name for names in models.values() for name in names},
         seeds=seeds,
-        training=_told(settings, heads, len(_chosen(data["train"], settings)), virtual),
+        training=_record(settings, heads, len(_chosen(data["train"], settings)), virtual),
         samples=VIRTUAL if virtual else 1,
     )
 
 
 def _description(data: Mapping[str, Labelled], schema: Schema, settings: Settings, virtual: bool) -> dict[str, str]:
-    """What makes the models of a seed what they are."""
+    """Return everything that determines the models of a seed."""
     import catboost
 
     return {
@@ -237,11 +234,11 @@ def _labels(head: Head, table: Labelled, chosen: Any) -> NDArray[Any]:
     return np.asarray(table.labels[head.name][chosen])
 
 
-def _told(settings: Settings, heads: Sequence[Head], rows: int, virtual: bool) -> dict[str, float | int | str]:
+def _record(settings: Settings, heads: Sequence[Head], rows: int, virtual: bool) -> dict[str, float | int | str]:
     import catboost
 
-    found: dict[str, float | int | str] = {"rows": rows, "borders": settings.borders, "patience": settings.patience}
+    record: dict[str, float | int | str] = {"rows": rows, "borders": settings.borders, "patience": settings.patience}
     for head in heads:
-        found |= {f"{head.name}.{name}": value for name, value in asdict(getattr(settings, head.kind)).items()}
+        record |= {f"{head.name}.{name}": value for name, value in asdict(getattr(settings, head.kind)).items()}
     loss = "RMSEWithUncertainty, MultiClass"
-    return found | {"loss": loss, "posterior_sampling": int(virtual), "catboost": catboost.__version__}
+    return record | {"loss": loss, "posterior_sampling": int(virtual), "catboost": catboost.__version__}

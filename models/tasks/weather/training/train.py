@@ -1,9 +1,8 @@
-"""What ``demur train weather`` does: labelled files to a calibrated artefact, for every family."""
+"""Training of a weather ensemble of any family from labelled rows, to an artefact."""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,12 @@ from models.tasks.weather.data.features import SCHEMA
 from models.tasks.weather.data.table import Table
 from models.tasks.weather.spec import HEADS, PRECIPITATION, TEMPERATURE
 from models.tasks.weather.training import boosting
+from models.training.progress import span
+from models.training.training_folder import parts_folder
+from models.workbench import Progress
 
-Progress = Callable[[float, str], None]
+_TRAINED = 0.9  # share of the time that has gone by then
+_TREES = 0.4  # share of trees in the training of a combined ensemble
 NETWORK_ROWS = 40_000
 """Rows that the fast recipe of networks is trained on."""
 
@@ -37,9 +40,9 @@ def train_artefact(
     progress: Progress,
     device: Device = CPU,
 ) -> Artefact:
-    """Trains a family on ``data`` (train, dev_in, and what else is to be judged) and writes the artefact.
+    """Train a family on ``data`` (train, dev_in, and what else is to be judged) and write the artefact.
 
-    Finished members lie beside ``out`` until the artefact is there, so that a run that was cut off goes on.
+    Finished members are kept beside ``out`` until the artefact is written, so that an interrupted run resumes.
 
     Args:
         device: computes what is calibrated, under its numeric profile.
@@ -50,24 +53,25 @@ def train_artefact(
     """
     if family not in FAMILIES:
         raise ValueError(f"family {family!r} is unknown; use one of {', '.join(FAMILIES)}")
-    parts = out.with_name(f"{out.name}.parts")
-    ensemble = trained(family, data, parts, members=members, seed=seed, preset=preset, progress=_within(progress, 0.9))
-    found = build.build(
-        ensemble,
-        data,
-        out,
-        schema=SCHEMA,
-        provenance=provenance,
-        device=device,
-        progress=lambda done, what: progress(0.9 + 0.1 * done, f"judging {what}"),
-    )
-    shutil.rmtree(parts, ignore_errors=True)
-    progress(1.0, found.tag)
-    return found
+    with parts_folder(out) as parts:
+        ensemble = trained(
+            family, data, parts, members=members, seed=seed, preset=preset, progress=span(progress, 0, _TRAINED)
+        )
+        artefact = build.build(
+            ensemble,
+            data,
+            out,
+            schema=SCHEMA,
+            provenance=provenance,
+            device=device,
+            progress=span(progress, _TRAINED, 1, "judging "),
+        )
+    progress(1.0, artefact.tag)
+    return artefact
 
 
 def labelled(table: Table) -> Labelled:
-    """A table as rows with labels of both heads."""
+    """Return a table as rows with labels of both heads."""
     labels: dict[str, NDArray[Any]] = {TEMPERATURE.name: table.temperature, PRECIPITATION.name: table.precipitation}
     return Labelled(table.features, labels, table.time)
 
@@ -82,14 +86,13 @@ def trained(
     preset: str,
     progress: Progress,
 ) -> Ensemble:
-    """The ensemble; ``combined`` has so many members of each kind."""
+    """Return the trained ensemble; ``combined`` has so many members of each kind."""
     if family == "combined":
-        trees = trained(
-            "catboost", data, parts, members=members, seed=seed, preset=preset, progress=_within(progress, 0.4)
+        same = partial(trained, data=data, parts=parts, members=members, seed=seed, preset=preset)
+        return join(
+            same("catboost", progress=span(progress, 0, _TREES)),
+            same("ft_transformer", progress=span(progress, _TREES, 1)),
         )
-        rest = partial(_later, progress, 0.4)
-        networks = trained("ft_transformer", data, parts, members=members, seed=seed, preset=preset, progress=rest)
-        return join(trees, networks)
     if family in ("catboost", "catboost_virtual"):
         return boosting.train(
             data,
@@ -115,11 +118,3 @@ def trained(
         most_rows=NETWORK_ROWS if preset == "fast" else None,
         progress=progress,
     )
-
-
-def _within(progress: Progress, share: float) -> Progress:
-    return lambda done, what: progress(share * done, what)
-
-
-def _later(progress: Progress, start: float, done: float, what: str) -> None:
-    progress(start + (1 - start) * done, what)

@@ -1,12 +1,12 @@
-"""What ``demur data weather`` and ``demur train weather`` do: files in, files out, with progress."""
+"""Commands ``demur data weather`` and ``demur train weather``: files in, files out, with progress."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from models import provenance
 from models.evaluation.unit_errors import BadFile
 from models.executors.device import CPU, Device
 from models.tasks.weather.artefact.ensemble import FAMILIES
@@ -34,7 +34,7 @@ def train_artefact(
     progress: Progress,
     device: Device = CPU,
 ) -> Artefact:
-    """Trains a family on a directory of official files and writes the calibrated artefact.
+    """Train a family on a directory of official files and write the calibrated artefact.
 
     Networks need the ``train`` extra.
 
@@ -43,12 +43,9 @@ def train_artefact(
         ValueError: unknown family or preset, or no members.
         FloatingPointError: training diverged.
     """
-    from models import building
     from models.tasks.weather.training import train
 
     data = read_files(directory)
-    source = directory / split_files.PROVENANCE
-    provenance = building.Provenance(**json.loads(source.read_text())) if source.exists() else building.UNSTATED
     return train.train_artefact(
         family,
         data,
@@ -56,7 +53,7 @@ def train_artefact(
         members=members,
         seed=seed,
         preset=preset,
-        provenance=provenance,
+        provenance=provenance.read(directory),
         progress=progress,
         device=device,
     )

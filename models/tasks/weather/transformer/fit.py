@@ -1,14 +1,15 @@
-"""From labelled tables to an ensemble of networks that can be joined, calibrated and written."""
+"""Ensemble of networks trained on labelled tables, ready to be joined, calibrated and written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from models.artefact import Executor
 from models.building import Labelled as Rows
+from models.building import require_tables
 from models.schema import Schema
 from models.tasks.weather.artefact.ensemble import Ensemble
 from models.tasks.weather.spec import CLASSES, PRECIPITATION, TEMPERATURE
@@ -17,6 +18,8 @@ from models.tasks.weather.transformer.ensemble import TrainedEnsemble
 from models.tasks.weather.transformer.export import export
 from models.tasks.weather.transformer.rows import TrainingRows
 from models.tasks.weather.transformer.settings import PRESETS
+from models.training.progress import ignore
+from models.workbench import Progress
 
 GRAPH = "transformer.onnx"
 
@@ -31,9 +34,9 @@ def ensemble(
     preset: str,
     samples: int = 1,
     most_rows: int | None = None,
-    progress: Callable[[float, str], None] = lambda done, what: None,
+    progress: Progress = ignore,
 ) -> Ensemble:
-    """Trains networks on ``data["train"]``, watching ``data["dev_in"]``, and exports them.
+    """Train networks on ``data["train"]``, watching ``data["dev_in"]``, and export them.
 
     Args:
         folder: finished members are kept there, and found again.
@@ -44,9 +47,7 @@ def ensemble(
         ValueError: missing tables or labels, or no members.
         FloatingPointError: training diverged.
     """
-    missing = [name for name in ("train", "dev_in") if name not in data]
-    if missing:
-        raise ValueError(f"training needs the tables train and dev_in; missing: {', '.join(missing)}")
+    require_tables(data)
     found = train.train(
         labelled(data["train"], most_rows),
         labelled(data["dev_in"]),
@@ -62,7 +63,7 @@ def ensemble(
 
 
 def exported(found: TrainedEnsemble) -> Ensemble:
-    """Trained networks as an ensemble of one graph."""
+    """Export trained networks as an ensemble of one graph."""
     return Ensemble(
         family=found.family,
         members=found.members,
@@ -76,7 +77,7 @@ def exported(found: TrainedEnsemble) -> Ensemble:
 
 
 def labelled(table: Rows, most_rows: int | None = None) -> TrainingRows:
-    """Rows as training takes them.
+    """Return rows in the form that training takes.
 
     Raises:
         ValueError: labels that do not fit.

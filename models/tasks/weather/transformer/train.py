@@ -1,27 +1,32 @@
-"""Trains the members of an ensemble one after the other: same rows, other first weights, orders and dropout."""
+"""Training of an ensemble of networks, one after the other: same rows, other first weights, orders and dropout."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from models.tasks.weather.transformer.checkpoint import Checkpoint
+from models import npz
 from models.tasks.weather.transformer.ensemble import SAMPLED, SAMPLES, Family, TrainedEnsemble, Weights
-from models.tasks.weather.transformer.member import Outcome, Report, Training
+from models.tasks.weather.transformer.member import Tensors, TransformerTraining
 from models.tasks.weather.transformer.rows import TrainingRows
 from models.tasks.weather.transformer.scaling import Scaling
 from models.tasks.weather.transformer.settings import FAST, Settings
+from models.training import loop
+from models.training.parallel_training import seeds as seeds_of
+from models.training.training_folder import claim, write_whole
+
+Outcome = dict[str, float]
+"""``epochs`` until the weights that were kept, and their ``dev_nll``, nats a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """State within an epoch or after it."""
+    """Progress within an epoch or after it."""
 
     member: int
     """From 1."""
@@ -38,7 +43,7 @@ class Progress:
 
     @property
     def share(self) -> float:
-        """Of all epochs of all members, what is done."""
+        """Share of all epochs of all members that is done."""
         return (self.member - 1 + self.epoch / self.epochs) / self.members
 
     def __str__(self) -> str:
@@ -63,7 +68,7 @@ def train(
     device: str = "cpu",
     progress: Callable[[Progress], None] | None = None,
 ) -> TrainedEnsemble:
-    """Trains ``members`` networks on ``rows``, each stopped by its negative log-likelihood on ``dev``.
+    """Train ``members`` networks on ``rows``, each stopped by its negative log-likelihood on ``dev``.
 
     Args:
         classes: number of precipitation classes; by default one more than the largest label.
@@ -77,64 +82,60 @@ def train(
             that does not vary, or a checkpoint of another training.
         FloatingPointError: a member's loss is no longer finite.
     """
-    classes = _check(rows, dev, members, classes)
+    seeds = seeds_of(seed, members)
+    classes = _check(rows, dev, classes)
     scaling = Scaling.fit(rows.features, rows.temperature, sentinels)
-    seeds = tuple(seed * 1000 + member for member in range(members))
-    kept = None
     if checkpoint is not None:
         description = {"settings": repr(settings), "classes": str(classes), "sentinels": repr(tuple(sentinels))}
         description |= {"rows": rows.fingerprint(), "dev": dev.fingerprint(), "torch": torch.__version__}
-        kept = Checkpoint(checkpoint, description | {"device": torch.device(device).type})
-    training = Training.of(settings, scaling, rows, dev, classes, device)
-    done: list[tuple[Weights, Outcome]] = []
-    clock = _Clock(members, settings.epochs, progress)
-    for number, one in enumerate(seeds, 1):
-        found = kept.load(one) if kept else None
-        if found is None:
-            found = training.run(one, clock.report(number))
-            if kept:
-                kept.save(one, *found)
-        done.append(found)
+        claim(checkpoint, description | {"device": torch.device(device).type})
+    tensors = Tensors(rows, scaling, device), Tensors(dev, scaling, device)
+    trained: list[tuple[Weights, Outcome]] = []
+    started, before = time.monotonic(), 0
+    for number, member_seed in enumerate(seeds, 1):
+        path = None if checkpoint is None else checkpoint / f"member-{member_seed}.npz"
+        if path is not None and path.exists():
+            trained.append(_read(path))
+            continue
+        training = TransformerTraining(settings, scaling, *tensors, classes, device, member_seed)
+
+        def report(
+            state: loop.Progress, number: int = number, before: int = before, steps: int = training.epoch
+        ) -> None:
+            if progress is not None:  # members that were finished before take no time
+                left = (time.monotonic() - started) / (before + state.share) * (members - number + 1 - state.share)
+                progress(Progress(number, members, state.step / steps, settings.epochs, state.loss, state.score, left))
+
+        state = loop.fit(training, report)
+        weights = {name: value.numpy() for name, value in state.best.items()}
+        outcome = {"epochs": float(state.best_step // training.epoch), "dev_nll": float(state.best_score)}
+        if path is not None:
+            numbers = {f"outcome.{name}": np.asarray(value, np.float64) for name, value in outcome.items()}
+            write_whole(path, npz.encode(weights | numbers))
+        trained.append((weights, outcome))
+        before += 1
     return TrainedEnsemble(
         family,
         settings.sizes,
         scaling,
-        {name: np.stack([weights[name] for weights, _ in done]) for name in done[0][0]},
+        {name: np.stack([weights[name] for weights, _ in trained]) for name in trained[0][0]},
         seeds,
         samples=samples or (SAMPLES if family in SAMPLED else 1),
         sample_seed=seed if family in SAMPLED else 0,
-        training=_record(settings, seed, len(rows), [outcome for _, outcome in done]),
+        training=_record(settings, seed, len(rows), [outcome for _, outcome in trained]),
     )
 
 
-class _Clock:
-    """Tells progress with the time that is left."""
-
-    def __init__(self, members: int, epochs: int, progress: Callable[[Progress], None] | None) -> None:
-        self._members, self._epochs, self._progress = members, epochs, progress
-        self._started = time.monotonic()
-        self._trained = -1
-
-    def report(self, number: int) -> Report | None:
-        """What a member's training calls; members that a checkpoint had do not count as trained in this run."""
-        if self._progress is None:
-            return None
-        self._trained += 1
-        return partial(self._tell, self._progress, number, self._trained)
-
-    def _tell(
-        self, progress: Callable[[Progress], None], number: int, before: int, epoch: float, loss: float, dev: float
-    ) -> None:
-        share = epoch / self._epochs
-        a_member = (time.monotonic() - self._started) / (before + share)
-        left = a_member * (self._members - number + 1 - share)
-        progress(Progress(number, self._members, epoch, self._epochs, loss, dev, left))
+def _read(path: Path) -> tuple[Weights, Outcome]:
+    """Return a finished member."""
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    outcome = {name.removeprefix("outcome."): float(arrays.pop(name)) for name in list(arrays) if "outcome." in name}
+    return arrays, outcome
 
 
-def _check(rows: TrainingRows, dev: TrainingRows, members: int, classes: int | None) -> int:
-    """The number of classes."""
-    if members < 1:
-        raise ValueError(f"an ensemble needs at least one member, got {members}")
+def _check(rows: TrainingRows, dev: TrainingRows, classes: int | None) -> int:
+    """Return the number of classes."""
     if rows.features.shape[1] != dev.features.shape[1]:
         raise ValueError(f"rows have {rows.features.shape[1]} features, dev has {dev.features.shape[1]}")
     if rows.heads != dev.heads:
@@ -148,7 +149,7 @@ def _check(rows: TrainingRows, dev: TrainingRows, members: int, classes: int | N
 
 
 def _record(settings: Settings, seed: int, rows: int, outcomes: list[Outcome]) -> dict[str, float | int | str]:
-    """What the manifest says of the training."""
+    """Return the record of the training for the manifest."""
     sizes = asdict(settings.sizes)
     how = {name: value for name, value in asdict(settings).items() if name != "sizes" and value is not None}
     epochs = round(float(np.mean([outcome["epochs"] for outcome in outcomes])), 2)

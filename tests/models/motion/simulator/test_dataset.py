@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.provenance import PROVENANCE
 from models.tasks.motion.data import folders, official, truth
-from models.tasks.motion.data.writer import PROVENANCE
 from models.tasks.motion.inference import maps
 from models.tasks.motion.inference.grid import OFFICIAL
 from services.cli import main

@@ -13,7 +13,7 @@ from models.executors.graph_members import GraphMembers
 from models.executors.onnx import OnnxGraph
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble
 from models.tasks.weather.transformer.export import export
-from models.tasks.weather.transformer.member import Training, rate
+from models.tasks.weather.transformer.member import TransformerTraining, rate
 from models.tasks.weather.transformer.rows import TrainingRows
 from models.tasks.weather.transformer.settings import FAST, FULL, Settings, Sizes
 from models.tasks.weather.transformer.train import Progress, train
@@ -113,11 +113,11 @@ def test_the_best_epoch_is_kept_and_patience_ends(toy: Toy, monkeypatch) -> None
     scores = iter([3.0, 1.0, 2.0, 1.5, 0.0])
     kept: list[np.ndarray] = []
 
-    def scripted(self: Training, member: torch.nn.Module) -> float:
+    def scripted(self: TransformerTraining, member: torch.nn.Module, stage: int) -> float:
         kept.append(member.norm.weight.detach().numpy().copy())
         return next(scores)
 
-    monkeypatch.setattr(Training, "_dev_nll", scripted)
+    monkeypatch.setattr(TransformerTraining, "score", scripted)
     ensemble = train(toy(100, 0), toy(50, 1), settings=replace(SHORT, epochs=9, patience=2))
     assert len(kept) == 4, "two epochs without a better one are enough"
     np.testing.assert_array_equal(ensemble.weights["norm.weight"][0], kept[1])

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from models import provenance
 from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data.argoverse import logs, scenarios
 from models.tasks.motion.data.argoverse.recording import Recording
 from models.tasks.motion.data.argoverse.roads import SPEED_LIMIT
 from models.tasks.motion.data.argoverse.windows import STEP, scenes
-from models.tasks.motion.data.writer import Writer, write_provenance
+from models.tasks.motion.data.writer import Writer
 from models.workbench import Progress
 
 DESCRIPTION = "Argoverse 2, converted to the layout of the Shifts motion data set by Demur"
@@ -82,7 +83,7 @@ def convert(
             written += [writer.add(scene, extra=extra) for scene in scenes(recording.every_second(), steps)]
     if not written:
         raise ValueError(f"no recording below {', '.join(map(str, paths))} has the 10 s of a scene")
-    write_provenance(out, f"{DESCRIPTION}, a scene every {stride:g} s", LICENCE)
+    provenance.write(out, f"{DESCRIPTION}, a scene every {stride:g} s", LICENCE)
     if progress is not None:
         progress(1.0, split)
     return written

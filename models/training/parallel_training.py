@@ -1,21 +1,22 @@
-"""Trains members in processes of their own, one thread each: two cores train two members in the time of one."""
+"""Members trained in parallel, each in a process of its own with one thread: two cores train two members at once."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import queue
 from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-Tell = Callable[[float, str], None]
-"""Told the share done, 0 to 1, and a line."""
+from models.training.progress import ignore
+from models.workbench import Progress
 
 _POLL_SECONDS = 1.0
 
 
 def seeds(seed: int, members: int) -> tuple[int, ...]:
-    """Of members.
+    """Return the seeds of members.
 
     Raises:
         ValueError: no members.
@@ -26,32 +27,34 @@ def seeds(seed: int, members: int) -> tuple[int, ...]:
 
 
 def train_members(
-    train: Callable[[int, Tell], None],
+    train: Callable[[int, Progress], None],
     seeds: Sequence[int],
     *,
-    jobs: int = 1,
-    progress: Tell = lambda done, what: None,
+    jobs: int | None = None,
+    progress: Progress = ignore,
 ) -> None:
-    """Trains the members of all seeds, ``jobs`` at a time.
+    """Train the members of all seeds, ``jobs`` at a time.
 
     Args:
-        train: trains the member of a seed, and keeps it somewhere; a function of a module with its first arguments
-            filled in (``functools.partial``), because it is sent to new processes.
+        train: trains the member of a seed and stores it; a module's function, with arguments filled in by
+            ``functools.partial``, because it is sent to new processes.
+        jobs: by default one a core.
 
     Raises:
         RuntimeError: a member's process failed; the message says why. The others are stopped.
     """
+    jobs = jobs or os.cpu_count() or 1
     context = multiprocessing.get_context("spawn")
-    told: Any = context.Queue()
+    reports: Any = context.Queue()
     waiting, shares = list(seeds), dict.fromkeys(seeds, 0.0)
     running: dict[int, BaseProcess] = {}
     try:
         while waiting or running:
-            while waiting and len(running) < max(jobs, 1):
+            while waiting and len(running) < jobs:
                 seed = waiting.pop(0)
-                running[seed] = context.Process(target=_run, args=(train, seed, told), daemon=True)
+                running[seed] = context.Process(target=_run, args=(train, seed, reports), daemon=True)
                 running[seed].start()
-            for seed, share, line in _news(told):
+            for seed, share, line in _received(reports):
                 if share is None:
                     raise RuntimeError(f"member {seed}: {line}")
                 shares[seed] = share
@@ -59,7 +62,7 @@ def train_members(
             for seed, process in list(running.items()):
                 if process.exitcode is not None:
                     del running[seed]
-                    for _, share, line in _news(told, wait=False):
+                    for _, share, line in _received(reports, wait=False):
                         if share is None:
                             raise RuntimeError(f"member {seed}: {line}")
                     if process.exitcode:
@@ -71,21 +74,21 @@ def train_members(
             process.join()
 
 
-def _run(train: Callable[[int, Tell], None], seed: int, told: Any) -> None:
+def _run(train: Callable[[int, Progress], None], seed: int, reports: Any) -> None:
     try:
         import torch
 
         torch.set_num_threads(1)
-        train(seed, lambda share, line: told.put((seed, share, line)))
+        train(seed, lambda share, line: reports.put((seed, share, line)))
     except Exception as error:
-        told.put((seed, None, f"{type(error).__name__}: {error}"))
+        reports.put((seed, None, f"{type(error).__name__}: {error}"))
 
 
-def _news(told: Any, *, wait: bool = True) -> list[tuple[int, float | None, str]]:
-    found = []
+def _received(reports: Any, *, wait: bool = True) -> list[tuple[int, float | None, str]]:
+    received = []
     try:
-        found.append(told.get(timeout=_POLL_SECONDS if wait else 0.05))
+        received.append(reports.get(timeout=_POLL_SECONDS if wait else 0.05))
         while True:
-            found.append(told.get_nowait())
+            received.append(reports.get_nowait())
     except queue.Empty:
-        return found
+        return received

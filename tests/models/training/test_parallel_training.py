@@ -9,29 +9,29 @@ from pathlib import Path
 
 import pytest
 
-from models import side_by_side
-from models.checkpoints import Checkpoints
-from models.side_by_side import Tell
+from models.training import parallel_training
+from models.training.checkpoints import Checkpoints
+from models.workbench import Progress
 
 
-def write(folder: Path, seed: int, tell: Tell) -> None:
+def write(folder: Path, seed: int, tell: Progress) -> None:
     tell(0.5, f"half of {seed}")
     (folder / f"{seed}").write_text(str(os.getpid()))
 
 
-def fail(seed: int, tell: Tell) -> None:
+def fail(seed: int, tell: Progress) -> None:
     if seed == 2:
         raise FloatingPointError("the loss is nan")
     time.sleep(600)  # longer than a test may take
 
 
-def leave(seed: int, tell: Tell) -> None:
+def leave(seed: int, tell: Progress) -> None:
     os._exit(3)
 
 
 def test_every_member_trains_in_a_process_of_its_own(tmp_path: Path) -> None:
     said: list[float] = []
-    side_by_side.train_members(
+    parallel_training.train_members(
         partial(write, tmp_path), [4, 5, 6], jobs=2, progress=lambda done, what: said.append(done)
     )
     processes = {(tmp_path / str(seed)).read_text() for seed in (4, 5, 6)}
@@ -42,12 +42,12 @@ def test_every_member_trains_in_a_process_of_its_own(tmp_path: Path) -> None:
 
 def test_a_member_that_fails_says_why_and_stops_the_others() -> None:
     with pytest.raises(RuntimeError, match="member 2: FloatingPointError: the loss is nan"):
-        side_by_side.train_members(fail, [1, 2], jobs=2)
+        parallel_training.train_members(fail, [1, 2], jobs=2)
 
 
 def test_a_process_that_vanishes_is_named() -> None:
     with pytest.raises(RuntimeError, match="member 7: its process ended with code 3"):
-        side_by_side.train_members(leave, [7])
+        parallel_training.train_members(leave, [7])
 
 
 def test_a_state_lasts_until_the_result_is_there(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Training that all tasks share: the loop, checkpoints and resuming, members in parallel."""
