@@ -40,6 +40,7 @@ check: $(VENV)/train
 	$(BIN)/mypy
 	$(BIN)/python -m tests.regenerate_stubs --check
 	$(BIN)/python -m tests.settings_page --check
+	$(BIN)/python -m tests.regenerate_blocking_client --check
 
 audit: $(VENV)/train $(VENV)-audit/bin/pip-audit
 	$(BIN)/python -m tests.dependencies --advisories $(VENV)-audit/bin/pip-audit

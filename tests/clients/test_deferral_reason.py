@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import demur
-from demur._decided import DecidedUnit
-from demur._deferral_reason import deferral_reasons
+from demur._decisions import DecidedUnit, deferral_reasons, shift_reasons
 
 ANSWER, DEFER, CALLER = 1, 2, 3
 NAN = float("nan")
@@ -32,7 +30,7 @@ def test_each_reason(decision: int, uncertainty: float, threshold: float, shift:
     given = np.array([decision], np.uint8), np.array([uncertainty], np.float32), threshold, np.array([shift], np.uint8)
     assert deferral_reasons(*given).tolist() == [word]
     words = {1: "answer", 2: "defer", 3: "caller_deferred"}
-    reasons = demur._head_answer.reasons(shift)
+    reasons = shift_reasons(shift)
     unit = DecidedUnit(
         model="",
         profile="",

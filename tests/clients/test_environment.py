@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 import demur
-from demur._channel import metadata
-from demur._environment import Way, way
+from demur._connection import Access, access, metadata
 
 
 def test_without_anything_nothing_is_added() -> None:
-    assert way(None, None, None, {}) == Way(None, None, None)
+    assert access(None, None, None, {}) == Access(None, None, None)
     assert metadata(None) is None
     assert metadata(None, "anna") == (("demur-actor", "anna"),)
 
@@ -23,15 +22,17 @@ def test_the_environment_says_what_the_caller_does_not(tmp_path: Path) -> None:
     for name in names:
         (tmp_path / name).write_text(f"{name}\n")
         environment[name] = str(tmp_path / name)
-    found = way(None, None, None, environment)
-    assert found == Way("DEMUR_TOKEN_FILE", b"DEMUR_ROOTS\n", (b"DEMUR_CLIENT_CERTIFICATE\n", b"DEMUR_CLIENT_KEY\n"))
-    assert way("mine", b"roots", (b"c", b"k"), environment) == Way("mine", b"roots", (b"c", b"k"))
-    assert way(None, None, None, environment | {"DEMUR_TOKEN": "said"}).token == "said"
-    assert way("", False, None, environment) == Way(None, False, None)
+    settings = access(None, None, None, environment)
+    assert settings == Access(
+        "DEMUR_TOKEN_FILE", b"DEMUR_ROOTS\n", (b"DEMUR_CLIENT_CERTIFICATE\n", b"DEMUR_CLIENT_KEY\n")
+    )
+    assert access("mine", b"roots", (b"c", b"k"), environment) == Access("mine", b"roots", (b"c", b"k"))
+    assert access(None, None, None, environment | {"DEMUR_TOKEN": "said"}).token == "said"
+    assert access("", False, None, environment) == Access(None, False, None)
 
 
 def test_a_certificate_alone_means_the_roots_of_the_system() -> None:
-    assert way(None, None, (b"c", b"k"), {}).tls is True
+    assert access(None, None, (b"c", b"k"), {}).tls is True
 
 
 @pytest.mark.parametrize(
@@ -44,12 +45,12 @@ def test_a_certificate_alone_means_the_roots_of_the_system() -> None:
 )
 def test_what_cannot_be_read_is_named(environment: dict[str, str], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        way(None, None, None, environment)
+        access(None, None, None, environment)
 
 
 def test_a_certificate_never_goes_over_plain_text() -> None:
     with pytest.raises(ValueError, match="a certificate needs TLS"):
-        way(None, False, (b"c", b"k"), {})
+        access(None, False, (b"c", b"k"), {})
 
 
 def test_a_token_says_who_it_is() -> None:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import demur
-from demur._describe import Feature
-from demur._rows import Layout, pack
+from demur._description import Feature
+from demur._rows.packing import Layout, pack
 from tests.clients.weather_service import METADATA, NAMES, WeatherStandIn, serving, some_rows
 
 UNITS = ("°", "°C", "°C", "1", "%")

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import demur
-from demur._lesion_question import PIECE_BYTES
+from demur._lesion.request import PIECE_BYTES
 from demur.v1 import common_pb2 as common
 from demur.v1 import lesion_pb2 as wire
 from tests.clients.lesion_service import MAPS, SINGLE, LesionStandIn, canned, serving

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 import demur
-from demur._retry import Deadline, Patience
+from demur._retry import Deadline, RetryBudget
 
 GONE = demur.Unavailable("gone")
 
 
 def pauses(retry, deadline=None, error=GONE):
-    patience = Patience(retry)
+    budget = RetryBudget(retry)
     found = []
-    while (pause := patience.pause(error, len(found) + 1, deadline or Deadline(None))) is not None:
+    while (pause := budget.pause(error, len(found) + 1, deadline or Deadline(None))) is not None:
         found.append(pause)
     return found
 
@@ -41,15 +41,15 @@ def test_the_service_may_ask_for_more_time():
 
 
 def test_budget_runs_out_and_is_earned_back():
-    patience = Patience(demur.Retry(budget=2))
+    budget = RetryBudget(demur.Retry(budget=2))
     nobody = Deadline(None)
-    assert [patience.pause(GONE, 1, nobody) is None for _ in range(4)] == [False, False, True, True]
+    assert [budget.pause(GONE, 1, nobody) is None for _ in range(4)] == [False, False, True, True]
     for _ in range(9):
-        patience.succeeded()
-    assert patience.pause(GONE, 1, nobody) is None
+        budget.succeeded()
+    assert budget.pause(GONE, 1, nobody) is None
     for _ in range(2):
-        patience.succeeded()
-    assert patience.pause(GONE, 1, nobody) is not None
+        budget.succeeded()
+    assert budget.pause(GONE, 1, nobody) is not None
 
 
 @pytest.mark.parametrize("wrong", [{"attempts": 0}, {"initial_seconds": -1}, {"max_seconds": 0.01}, {"budget": -1}])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import demur
-from demur._rows import Layout, pack
+from demur._rows.packing import Layout, pack
 
 NAMES, UNITS = ("stw", "wave", "age"), ("kn", "m", "min")
 LAYOUT = Layout(NAMES, UNITS, "hash", 100, frozenset(NAMES))

@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 import demur
+from tests.regenerate_blocking_client import TARGET, blocking, generated
 
 PACKAGE = Path(demur.__file__).parent
 
@@ -30,7 +31,31 @@ def test_version_is_one():
 
 
 def test_modules_are_private():
-    assert [path.name for path in PACKAGE.glob("*.py") if not path.name.startswith("_")] == []
+    entries = [path for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()]
+    assert [path.name for path in entries if not path.name.startswith("_")] == ["v1"]
+
+
+def test_blocking_client_is_generated_from_the_asynchronous_one():
+    for path, text in generated().items():
+        assert path.read_text() == text, f"{path.name}: run python -m tests.regenerate_blocking_client"
+    assert {path.name for path in TARGET.glob("*.py")} == {path.name for path in generated()}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            "async def f(self) -> AsyncGenerator[A | B, None]: ...\n",
+            "def f(self) -> Generator[A | B, None, None]: ...\n",
+        ),
+        ("async with aclosing(x) as y:\n    await y.aclose()\n", "with closing(x) as y:\n    y.close()\n"),
+        ("z = await asyncio.to_thread(read, scan)\n", "z = read(scan)\n"),
+        ("await asyncio.sleep(pause)\n", "time.sleep(pause)\n"),
+        ("# inside ``contextlib.aclosing(...)``\n", "# inside ``contextlib.aclosing(...)``\n"),
+    ],
+)
+def test_blocking_counterparts(source: str, expected: str) -> None:
+    assert blocking(source, "module.py").partition("\n")[2].lstrip("\n") == expected
 
 
 def test_error_tree_is_drawn_where_it_stands():

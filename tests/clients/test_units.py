@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import demur
-from demur._describe import Feature
-from demur._rows import Layout, pack
-from demur._unit_words import _TABLE, parse
+from demur._description import Feature
+from demur._rows.packing import Layout, pack
+from demur._rows.units import _TABLE, parse
 from models.schema import Schema
 from models.tasks.vessel.data import features as vessel
 from models.tasks.weather.data import features as weather

@@ -5,12 +5,14 @@
 ...     answer = client.vessel.predict(columns)
 """
 
-from demur._answer import Answer, Intervals
-from demur._categorical import CategoricalAnswer
+from demur._async.lesion import AsyncBrainScans
+from demur._async.motion import AsyncMotion
+from demur._async.policies import AsyncPolicies
+from demur._async.rows import AsyncVessel, AsyncWeather
+from demur._async.translation import AsyncDocument, AsyncTranslator
 from demur._client import AsyncClient, Client, aconnect, connect
-from demur._commit import Committed
-from demur._decided import Remark
-from demur._describe import Description, Feature, Head, Policy
+from demur._decisions import Remark
+from demur._description import Description, Feature, Head, Policy, PolicyChange
 from demur._errors import (
     AccessDenied,
     Busy,
@@ -26,33 +28,27 @@ from demur._errors import (
     WrongAddress,
 )
 from demur._exchange import ChunkError
-from demur._ids import PredictionIds
-from demur._label import Label, LabelsTaken, RejectedLabel
-from demur._labels import Labels
-from demur._lesion import AsyncBrainScans, BrainScans
-from demur._lesion_answer import LesionAnswer
-from demur._lesion_exchange import ScanError
-from demur._lesion_findings import Interval, Lesion
-from demur._lesion_question import Scan
-from demur._motion import AsyncMotion, Motion
-from demur._motion_answer import MotionAnswer, MotionAnswers, MotionFailure
-from demur._motion_frame import Agent, Pose
-from demur._motion_question import Maps, Scene
-from demur._policies import AsyncPolicies, Policies, PolicyChange
-from demur._requests import InputColumn, LabelRequest, Requests
-from demur._resolutions import Resolution, Resolutions
+from demur._ids import Committed, PredictionIds
+from demur._labels.labels import Label, Labels, LabelsTaken, RejectedLabel
+from demur._labels.requests import InputColumn, LabelRequest, Requests
+from demur._labels.resolutions import Resolution, Resolutions, verify_webhook
+from demur._lesion.answer import Interval, Lesion, LesionAnswer
+from demur._lesion.request import Scan, ScanError
+from demur._motion.answer import MotionAnswer, MotionAnswers, MotionFailure
+from demur._motion.frame import Agent, Pose
+from demur._motion.request import Maps, Scene
 from demur._retry import Retry
-from demur._rows import Rows
-from demur._shifted_inputs import ShiftedInput, ShiftedInputs
-from demur._translation import AsyncTranslator, Translator
-from demur._translation_answer import Translation, TranslationFailure, Translations
-from demur._translation_document import AsyncDocument, Document
-from demur._translation_sentence import Hypothesis, TranslatedSentence
-from demur._translation_tokens import DoubtfulWord, Token, Tokens
+from demur._rows.answers import Answer, CategoricalAnswer, Intervals, WeatherAnswer
+from demur._rows.packing import Rows
+from demur._rows.shifted_inputs import ShiftedInput, ShiftedInputs
+from demur._sync.lesion import BrainScans
+from demur._sync.motion import Motion
+from demur._sync.policies import Policies
+from demur._sync.rows import Vessel, Weather
+from demur._sync.translation import Document, Translator
+from demur._translation.answer import Translation, TranslationFailure, Translations
+from demur._translation.sentence import DoubtfulWord, Hypothesis, Token, Tokens, TranslatedSentence
 from demur._version import VERSION as __version__
-from demur._vessel import AsyncVessel, Vessel
-from demur._weather import AsyncWeather, Weather, WeatherAnswer
-from demur._webhooks import verify_webhook
 
 __all__ = [
     "AccessDenied",

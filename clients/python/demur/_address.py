@@ -55,10 +55,10 @@ def check_target(target: str) -> None:
         )
 
 
-def asked_task(failed: grpc.RpcError, method: Any) -> str | None:
+def called_task(failed: grpc.RpcError, method: Any) -> str | None:
     """Return the task of a call whose service may not exist at the target; None for any other failure.
 
-    A stream may lose the status that says so, if its first frame was written while the status was under way.
+    A stream may lose the status that reports it, if its first frame was written while the status was under way.
 
     Args:
         method: the callable of the channel that was called.
@@ -86,25 +86,25 @@ def failure(failed: grpc.RpcError, seconds: float | None, target: str) -> DemurE
     )
 
 
-def wrong_service(target: str, asked: str, listed: bytes, failed: grpc.RpcError) -> DemurError:
+def wrong_service(target: str, task: str, services: bytes, failed: grpc.RpcError) -> DemurError:
     """Return the error of a call to a service that does not exist at the target.
 
     Args:
-        asked: the task of the call.
-        listed: reply to ``LIST_SERVICES``; empty if there was none.
+        task: the task of the call.
+        services: reply to ``LIST_SERVICES``; empty if there was none.
     """
-    names = (name.lower() for name in _TASK_SERVICE.findall(listed.decode(errors="replace")))
+    names = (name.lower() for name in _TASK_SERVICE.findall(services.decode(errors="replace")))
     present = sorted(set(names) - _NO_TASKS)
-    if asked in present or asked in _NO_TASKS:
+    if task in present or task in _NO_TASKS:
         return from_call(failed)
-    what = f"is {' and '.join(present)}, not {asked}" if present else f"has no service of {asked}"
-    default = DEFAULT_PORTS.get(asked)
+    found = f"is {' and '.join(present)}, not {task}" if present else f"has no service of {task}"
+    default = DEFAULT_PORTS.get(task)
     if default is None:
-        hint = f"give the address of a service of {asked}"
+        hint = f"give the address of a service of {task}"
     else:
         away = default - DEFAULT_PORTS.get(present[0], default) if present else 0
-        hint = f"give the gRPC port of {asked}, by default {default}{_at(target, away) if away else ''}"
-    return WrongAddress(f"the service at {target} {what}; {hint}", code="wrong_service", target=target)
+        hint = f"give the gRPC port of {task}, by default {default}{_at(target, away) if away else ''}"
+    return WrongAddress(f"the service at {target} {found}; {hint}", code="wrong_service", target=target)
 
 
 def _suggested(scheme: str, parts: Any) -> str:

@@ -1,124 +1,42 @@
-"""Clients of Demur services, and how they are opened."""
+"""Clients of Demur services, and the functions that open them."""
 
 from __future__ import annotations
 
-from types import TracebackType
-
-from demur._calls import AsyncCalls, Calls
-from demur._connection import Connection, Reconnecting
-from demur._labels import Labels
-from demur._lesion import AsyncBrainScans, BrainScans
-from demur._motion import AsyncMotion, Motion
-from demur._policies import AsyncPolicies, Policies
-from demur._requests import Requests
-from demur._resolutions import Resolutions
+from demur._async.calls import AsyncCalls
+from demur._async.tasks import AsyncTasks
+from demur._connection import Connection
+from demur._labels.labels import Labels
+from demur._labels.requests import Requests
+from demur._labels.resolutions import Resolutions
 from demur._retry import Retry
-from demur._translation import AsyncTranslator, Translator
-from demur._vessel import AsyncVessel, Vessel
-from demur._weather import AsyncWeather, Weather
+from demur._sync.calls import Calls
+from demur._sync.tasks import Tasks
 
 
-class Client(Reconnecting):
-    """A connection to the services behind one address, blocking; for any number of threads.
+class Client(Tasks):
+    """Blocking client of the services behind one address, for any number of threads.
 
-    A client, its services and their methods can be pickled and deep-copied: the settings travel, and a connection of
-    its own is opened at the other end. Token, roots and certificate of the environment are read again there; a client
-    that was given a token or certificate as an argument can be copied within the process but not pickled.
+    A client, its services and their methods can be pickled and deep-copied: the settings are copied, and a new
+    connection is opened at the other end. Token, roots and certificate of the environment are read again there; a
+    client that was given a token or certificate as an argument can be copied within the process but not pickled.
     """
 
-    vessel: Vessel
-    """Shaft power of a cargo ship."""
-    weather: Weather
-    """Air temperature and precipitation class."""
-    lesion: BrainScans
-    """Multiple sclerosis lesions in brain scans."""
-    motion: Motion
-    """Where vehicles will be in the next seconds."""
-    translation: Translator
-    """English to Russian."""
     labels: Labels
-    """What units turned out to be."""
+    """Labels of units."""
     requests: Requests
-    """The feed of requests for labels."""
+    """Requests for labels."""
     resolutions: Resolutions
-    """What became of deferred units."""
-    policies: Policies
-    """Who is answered, and changing it."""
+    """Labels of deferred units, once they are there."""
 
     def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-        self.vessel = Vessel(calls)
-        self.weather = Weather(calls)
-        self.lesion = BrainScans(calls)
-        self.motion = Motion(calls)
-        self.translation = Translator(calls)
+        super().__init__(calls)
         self.labels = Labels(calls)
         self.requests = Requests(calls)
         self.resolutions = Resolutions(calls)
-        self.policies = Policies(calls)
-
-    def ready(self, timeout: float = 30.0) -> bool:
-        """Wait until the service says that it is serving; False if it has not within this many seconds.
-
-        Raises:
-            WrongAddress: it is an HTTP port.
-            DemurError: it answered, but not about its health.
-        """
-        return self._calls.ready(timeout)
-
-    def close(self) -> None:
-        """Close the connection, cancelling calls that are not finished."""
-        self._calls.close()
-
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
-class AsyncClient(Reconnecting):
-    """A connection to the services behind one address, on the running event loop; pickled as :class:`Client` is."""
-
-    vessel: AsyncVessel
-    """Shaft power of a cargo ship."""
-    weather: AsyncWeather
-    """Air temperature and precipitation class."""
-    lesion: AsyncBrainScans
-    """Multiple sclerosis lesions in brain scans."""
-    motion: AsyncMotion
-    """Where vehicles will be in the next seconds."""
-    translation: AsyncTranslator
-    """English to Russian."""
-    policies: AsyncPolicies
-    """Who is answered, and changing it."""
-
-    def __init__(self, calls: AsyncCalls) -> None:
-        self._calls = calls
-        self.vessel = AsyncVessel(calls)
-        self.weather = AsyncWeather(calls)
-        self.lesion = AsyncBrainScans(calls)
-        self.motion = AsyncMotion(calls)
-        self.translation = AsyncTranslator(calls)
-        self.policies = AsyncPolicies(calls)
-
-    async def ready(self, timeout: float = 30.0) -> bool:
-        """As :meth:`Client.ready`."""
-        return await self._calls.ready(timeout)
-
-    async def close(self) -> None:
-        """Close the connection, cancelling calls that are not finished."""
-        await self._calls.close()
-
-    async def __aenter__(self) -> AsyncClient:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
+class AsyncClient(AsyncTasks):
+    """Client of the services behind one address, on the running event loop; pickled as :class:`Client` is."""
 
 
 def connect(
@@ -131,22 +49,23 @@ def connect(
     retry: Retry | None = None,
     actor: str | None = None,
 ) -> Client:
-    """A client of the services at a gRPC target such as ``127.0.0.1:4005`` or ``dns:///vessel:4005``.
+    """Return a client of the services at a gRPC target such as ``127.0.0.1:4005`` or ``dns:///vessel:4005``.
 
-    Nothing is sent yet; the first call connects. Calls take turns among the addresses of a name.
+    The first call connects. Calls are balanced over the addresses of a name, round robin.
 
     Args:
         target: address of the service.
-        token: sent with every call as a bearer token; beyond this machine only over an encrypted way. None: that of
-            ``DEMUR_TOKEN``, or of the file ``DEMUR_TOKEN_FILE``; empty: none.
+        token: sent with every call as a bearer token; beyond this machine only over an encrypted connection. None:
+            that of ``DEMUR_TOKEN``, or of the file ``DEMUR_TOKEN_FILE``; empty: none.
         tls: True for TLS with the system's roots, PEM bytes for roots of your own; None: the roots of the file
-            ``DEMUR_ROOTS``, without it plain text; False: plain text (also where a token goes along, because
-            something else encrypts the way).
-        certificate: the client's own certificate chain and its key, PEM, where the service asks for one (mTLS);
+            ``DEMUR_ROOTS``, without it plain text; False: plain text (also with a token, where something else
+            encrypts the connection).
+        certificate: the client's own certificate chain and its key, PEM, where the service requires one (mTLS);
             None: those of the files ``DEMUR_CLIENT_CERTIFICATE`` and ``DEMUR_CLIENT_KEY``.
-        timeout: seconds for a call that names none of its own; None for no limit.
-        retry: how patiently to ask again while the service is unavailable; by default ``Retry()``.
-        actor: who labels and commits, for the ledger; None: anonymous. With a token, its name counts instead.
+        timeout: default timeout of a call, s; None for no limit.
+        retry: policy of retries while the service is unavailable; by default ``Retry()``.
+        actor: name under which the ledger records labels and commits; None: anonymous. With a token, its name counts
+            instead.
 
     Raises:
         WrongAddress: the target is a URL.
@@ -165,5 +84,5 @@ def aconnect(
     retry: Retry | None = None,
     actor: str | None = None,
 ) -> AsyncClient:
-    """As :func:`connect`, for ``async with`` on the running event loop."""
+    """Return an asynchronous client, for ``async with`` on the running event loop; arguments as for :func:`connect`."""
     return AsyncClient(AsyncCalls(Connection(target, token, tls, certificate, timeout, retry or Retry(), actor)))

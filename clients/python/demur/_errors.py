@@ -1,19 +1,19 @@
-"""Everything that this package raises on purpose, and how a failed call becomes one of them.
+"""Errors of this package, and the conversion of failed calls to them.
 
 ::
 
     DemurError            base of all below
-    ├── WrongAddress      a URL, an HTTP port or another task's service where one was to be called (a ValueError)
-    ├── InvalidInput      the question is wrong: field, value, unit, allowed, index say where (a ValueError)
+    ├── WrongAddress      the address is a URL, an HTTP port or that of another task's service (a ValueError)
+    ├── InvalidInput      the request is invalid: see field, value, unit, allowed, index (a ValueError)
     ├── TooLarge          more rows or bytes than one call may carry: send less, or stream
     ├── Busy              the service's queue is full: try again after retry_after_seconds
     ├── DeadlineExceeded  no answer within the timeout (a TimeoutError)
     ├── Unavailable       the service cannot be reached, or is going away
-    ├── Cancelled         the call was cancelled, by this side or in words by the service
+    ├── Cancelled         the call was cancelled by this side or by the service
     ├── AccessDenied      the token is missing, unknown, or lacks the scope
-    ├── NotFound          what was asked for does not exist
-    ├── Conflict          the state of things does not allow it any more: somebody else was faster
-    └── ServiceFailure    the service, or what stands before it, broke its promise
+    ├── NotFound          the object of the request does not exist
+    ├── Conflict          the current state does not allow it (any more), such as after a change by somebody else
+    └── ServiceFailure    the service, or a proxy before it, failed or broke the contract
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class DemurError(Exception):
     """Base of every error of this package."""
 
     code: str
-    """Stable word for programs, such as ``out_of_range``; empty where none was given."""
+    """Stable identifier for programs, such as ``out_of_range``; empty where none was given."""
 
     def __init__(self, message: str = "", *, code: str = "") -> None:
         super().__init__(message)
@@ -47,7 +47,7 @@ class DemurError(Exception):
 
 
 class InvalidInput(DemurError, ValueError):
-    """The question itself is wrong; asked again unchanged, it fails again."""
+    """The request is invalid; it fails again if it is repeated unchanged."""
 
     def __init__(
         self,
@@ -64,13 +64,13 @@ class InvalidInput(DemurError, ValueError):
         self.field = field
         """Name of the column or argument."""
         self.value = value
-        """What was given, as text."""
+        """Value that was passed, as text."""
         self.unit = unit
         """Unit of ``value`` and ``allowed``."""
         self.allowed = allowed
-        """What is accepted, as text."""
+        """Allowed values, as text."""
         self.index = index
-        """Row of the request or batch; None where the whole of it is meant."""
+        """Row of the request or batch; None if the error concerns all of it."""
 
     @classmethod
     def _of(cls, message: str, detail: ErrorDetail) -> DemurError:
@@ -86,21 +86,21 @@ class InvalidInput(DemurError, ValueError):
 
 
 class WrongAddress(DemurError, ValueError):
-    """The address is no gRPC address, or not one of the service that was called; the message says which is meant."""
+    """The address is not a gRPC address, or not one of the called service; the message suggests the right one."""
 
     def __init__(self, message: str = "", *, code: str = "", target: str = "") -> None:
         super().__init__(message, code=code)
         self.target = target
-        """The address that was given. ``code`` is ``url``, ``bad_address``, ``http_port`` or ``wrong_service``."""
+        """Address that was passed. ``code`` is ``url``, ``bad_address``, ``http_port`` or ``wrong_service``."""
 
 
 class _Refused(DemurError):
-    """Base of the two refusals for want of room."""
+    """Base of the two refusals for lack of capacity."""
 
     def __init__(self, message: str = "", *, code: str = "", retry_after_seconds: float | None = None) -> None:
         super().__init__(message, code=code)
         self.retry_after_seconds = retry_after_seconds
-        """When the service expects to have room; None where waiting does not help or is not known."""
+        """Time until the service expects to have capacity; None where waiting does not help, or it is not known."""
 
     @classmethod
     def _of(cls, message: str, detail: ErrorDetail) -> DemurError:
@@ -112,7 +112,7 @@ class TooLarge(_Refused):
 
 
 class Busy(_Refused):
-    """The service has no room now."""
+    """The service's queue is full."""
 
 
 class DeadlineExceeded(DemurError, TimeoutError):
@@ -120,10 +120,10 @@ class DeadlineExceeded(DemurError, TimeoutError):
 
 
 class Unavailable(DemurError):
-    """The service cannot be reached, is going away or went away; asking again later may succeed."""
+    """The service cannot be reached, is shutting down or has shut down; a later attempt may succeed."""
 
     retry_after_seconds: float | None = None
-    """When the service expects to be back; None where it did not say."""
+    """Time until the service expects to be back; None where it did not tell."""
 
     @classmethod
     def _of(cls, message: str, detail: ErrorDetail) -> DemurError:
@@ -133,7 +133,7 @@ class Unavailable(DemurError):
 
 
 class Cancelled(DemurError):
-    """The call was cancelled before it was answered: by this side, or by the service, which said so."""
+    """The call was cancelled before it was answered, by this side or by the service."""
 
 
 class AccessDenied(DemurError):
@@ -141,15 +141,15 @@ class AccessDenied(DemurError):
 
 
 class NotFound(DemurError):
-    """What was asked for does not exist."""
+    """The object of the request does not exist."""
 
 
 class Conflict(DemurError):
-    """The state of things does not allow it (any more): look at it again, then decide."""
+    """The current state does not allow it (any more): read it again, then decide."""
 
 
 class ServiceFailure(DemurError):
-    """The service, or what stands before it, broke its promise."""
+    """The service, or a proxy before it, failed or broke the contract."""
 
 
 _BY_STATUS: dict[grpc.StatusCode, type[DemurError]] = {
@@ -164,7 +164,7 @@ _BY_STATUS: dict[grpc.StatusCode, type[DemurError]] = {
     grpc.StatusCode.ABORTED: Conflict,
 }
 
-_BY_WORD: dict[str, type[DemurError]] = {
+_BY_CODE: dict[str, type[DemurError]] = {
     "queue_full": Busy,
     "too_many_rows": TooLarge,
     "schema_mismatch": InvalidInput,
@@ -176,34 +176,33 @@ _BY_WORD: dict[str, type[DemurError]] = {
     "execution_failed": ServiceFailure,
     "internal": ServiceFailure,
 }
-"""Kinds of the errors that come without a status: those of one chunk of a stream."""
-
+"""Types of errors that come without a status: those of one chunk of a stream."""
 
 _TOO = "too_"
-"""How words begin that say of what there is too much."""
+"""Prefix of codes of sizes beyond a limit."""
 
 _OWN_CANCEL = ("Locally cancelled", "Channel closed")
-"""The library's words for a call that this side ended."""
+"""Messages of the library about a call that this side ended."""
 
 WROTE_TOO_LATE = "Internal error from Core"
-"""The library's words for a frame written to a stream whose end, with its status, is still under way."""
+"""Message of the library about a frame written to a stream whose end, with its status, is still under way."""
 
-_NOBODY = re.compile(r"(?:ipv4|ipv6|unix):(\S+?): (?:Failed to connect|connect failed)")
-"""The library's words for an address at which nobody listens."""
+_NO_LISTENER = re.compile(r"(?:ipv4|ipv6|unix):(\S+?): (?:Failed to connect|connect failed)")
+"""Message of the library about an address at which nothing listens."""
 
 
 def from_call(failed: grpc.RpcError, seconds: float | None = None) -> DemurError:
-    """The typed error of a failed call, synchronous or asynchronous, that was given so many seconds."""
+    """Return the typed error of a failed call, blocking or asynchronous, whose timeout was ``seconds``."""
     call: Any = failed  # both flavours answer code, details and trailing_metadata; the base class does not
     status, text = call.code(), call.details() or ""
     detail = _detail(call.trailing_metadata())
     kind = _BY_STATUS.get(status, ServiceFailure)
-    address = _NOBODY.search(text)
+    address = _NO_LISTENER.search(text)
     if status is grpc.StatusCode.RESOURCE_EXHAUSTED:
         kind = _refusal(detail, text)
-    elif kind is DeadlineExceeded and seconds is not None and "Deadline Exceeded" in text:  # the library's words
+    elif kind is DeadlineExceeded and seconds is not None and "Deadline Exceeded" in text:  # a message of the library
         text = f"no answer within {seconds:g} s"
-    elif not detail.code and _ended_under(kind, text):
+    elif not detail.code and _connection_lost(kind, text):
         kind = Unavailable  # as at the end of a drain
         text = f"the service closed the connection before it answered ({text or status.name})"
     elif kind is Unavailable and address is not None:
@@ -212,16 +211,16 @@ def from_call(failed: grpc.RpcError, seconds: float | None = None) -> DemurError
     return kind._of(detail.message or text or status.name, detail)
 
 
-def _ended_under(kind: type[DemurError], text: str) -> bool:
-    """Whether the connection or stream ended under the call, without a word of the service."""
+def _connection_lost(kind: type[DemurError], text: str) -> bool:
+    """Return whether the connection or stream ended during the call, without a status of the service."""
     if kind is Cancelled:
-        return not any(words in text for words in _OWN_CANCEL)
+        return not any(message in text for message in _OWN_CANCEL)
     return kind is ServiceFailure and text == WROTE_TOO_LATE
 
 
 def from_detail(detail: ErrorDetail) -> DemurError:
-    """The typed error of one chunk: by its word, else by whether it names a field."""
-    kind = _BY_WORD.get(detail.code)
+    """Return the typed error of one chunk: by its code, else by whether it names a field."""
+    kind = _BY_CODE.get(detail.code)
     if kind is None and detail.code.startswith(_TOO):
         kind = TooLarge
     if kind is None:
@@ -230,7 +229,7 @@ def from_detail(detail: ErrorDetail) -> DemurError:
 
 
 def wrong_argument(name: str, value: object, allowed: str) -> InvalidInput:
-    """The error of an option that cannot mean anything."""
+    """Return the error of an argument whose value is not allowed."""
     return InvalidInput(
         f"{name} is {value!r}; allowed: {allowed}",
         code="invalid_argument",
@@ -241,8 +240,8 @@ def wrong_argument(name: str, value: object, allowed: str) -> InvalidInput:
 
 
 def _refusal(detail: ErrorDetail, text: str) -> type[DemurError]:
-    """Full queue or oversized question: both are RESOURCE_EXHAUSTED; only the former passes by waiting."""
-    named = _BY_WORD.get(detail.code)
+    """Return the type of RESOURCE_EXHAUSTED: a full queue, which passes by waiting, or an oversized request."""
+    named = _BY_CODE.get(detail.code)
     if named is not None and issubclass(named, _Refused):
         return named
     if detail.retry_after_seconds > 0:
@@ -255,6 +254,6 @@ def _detail(metadata: Any) -> ErrorDetail:
         if key == DETAIL_KEY:
             try:
                 return ErrorDetail.FromString(value)
-            except DecodeError:  # what stands between must not hide the status
+            except DecodeError:  # a proxy that mangles the detail must not hide the status
                 break
     return ErrorDetail(index=-1)

@@ -1,4 +1,4 @@
-"""Whatever holds numbers (scalars, lists, arrays, series of data frames) to arrays of real numbers."""
+"""Conversion of scalars, lists, arrays and series to arrays of real numbers."""
 
 from __future__ import annotations
 
@@ -9,26 +9,24 @@ import numpy as np
 from numpy.ma import MaskedArray
 from numpy.typing import NDArray
 
-from demur._errors import InvalidInput
-
-FLOAT32 = np.dtype("<f4")
+from demur._errors import InvalidInput, wrong_argument
 
 _SHOWN = 40
 """Characters of a refused value that a message shows."""
 
 
 def numbers(values: Any, name: str, unit: str | None = None, *, flag: bool = False) -> NDArray[Any]:
-    """Real numbers as an array of any shape; what is masked, None, null or ``pandas.NA`` becomes NaN.
+    """Return real numbers as an array of any shape; masked values, None, null and ``pandas.NA`` become NaN.
 
     Args:
         flag: the column's only values are 0 and 1, so that booleans mean them. Elsewhere a boolean is a mistake.
 
     Raises:
-        InvalidInput: lists of unequal lengths, or what is no real number; the message shows the first.
+        InvalidInput: lists of unequal lengths, or values that are not real numbers; the message shows the first.
     """
-    given = as_array(values, name, unit)
-    mask = np.ma.getmaskarray(given) if isinstance(given, MaskedArray) else None
-    array = np.asarray(given)
+    source = as_array(values, name, unit)
+    mask = np.ma.getmaskarray(source) if isinstance(source, MaskedArray) else None
+    array = np.asarray(source)
     if array.dtype.kind == "O":
         return _of_objects(array, mask, name, unit, flag)
     if array.dtype.kind not in ("fiub" if flag else "fiu"):
@@ -37,7 +35,7 @@ def numbers(values: Any, name: str, unit: str | None = None, *, flag: bool = Fal
 
 
 def as_array(values: Any, name: str, unit: str | None = None) -> NDArray[Any]:
-    """An array of whatever kind, masked where it was.
+    """Return an array of any dtype, masked where the values were.
 
     Raises:
         InvalidInput: lists of unequal lengths.
@@ -52,7 +50,7 @@ def as_array(values: Any, name: str, unit: str | None = None) -> NDArray[Any]:
         ) from None
     except TypeError as error:  # of what lists hold
         raise InvalidInput(
-            f"{name} holds values that are no real numbers: {error}",
+            f"{name} holds values that are not real numbers: {error}",
             code="not_numbers",
             field=name,
             unit=unit,
@@ -63,22 +61,22 @@ def as_array(values: Any, name: str, unit: str | None = None) -> NDArray[Any]:
 def _of_objects(
     array: NDArray[Any], mask: NDArray[np.bool_] | None, name: str, unit: str | None, flag: bool
 ) -> NDArray[np.float64]:
-    """Mixed values, as columns with missing ones often are."""
+    """Convert mixed values, as columns with missing values often have them."""
     missing: Iterable[Any] = [False] * array.size if mask is None else mask.flat
-    found = np.empty(array.size, np.float64)
+    converted = np.empty(array.size, np.float64)
     for place, (value, absent) in enumerate(zip(array.flat, missing, strict=True)):
         if absent or is_null(value):
-            found[place] = np.nan
+            converted[place] = np.nan
             continue
         try:
-            found[place] = _real(value, flag)
+            converted[place] = _real(value, flag)
         except (TypeError, ValueError, OverflowError):
             raise _refused(array, value, place, name, unit) from None
-    return found.reshape(array.shape)
+    return converted.reshape(array.shape)
 
 
 def is_null(value: Any) -> bool:
-    """Whether a value stands for a missing one: None, ``pandas.NA`` and ``pandas.NaT``."""
+    """Return whether a value stands for a missing one: None, ``pandas.NA`` and ``pandas.NaT``."""
     return value is None or type(value).__name__ in ("NAType", "NaTType")  # without importing pandas
 
 
@@ -104,3 +102,27 @@ def _refused(array: NDArray[Any], value: Any, place: int, name: str, unit: str |
         allowed="real numbers",
         index=row,
     )
+
+
+UNKNOWN = (np.nan, np.nan)
+
+
+def positions(value: Any, name: str) -> NDArray[np.float64]:
+    """Return points in m, float64 [..., 2]; NaN where a step is None, NaN or masked.
+
+    Raises:
+        InvalidInput: the value is neither an array [..., 2] of numbers nor a list of pairs and None.
+    """
+    try:
+        if isinstance(value, (list, tuple)):
+            value = [UNKNOWN if step is None else step for step in value]
+        points = np.ma.filled(np.ma.asarray(value, np.float64), np.nan)
+    except (TypeError, ValueError):
+        points = np.zeros(0)
+    if points.ndim < 1 or points.shape[-1] != 2:
+        raise wrong_argument(name, _shown(value), "positions [T, 2] in m, None or NaN where a step is not known")
+    return points
+
+
+def _shown(value: Any) -> Any:
+    return f"an array {list(value.shape)}" if isinstance(value, np.ndarray) else value

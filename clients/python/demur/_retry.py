@@ -1,4 +1,4 @@
-"""When a failed call is made again: only where the service was not there, and never past the deadline."""
+"""Retries of failed calls: only while the service is unavailable, and never past the deadline."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _EARNED = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How patiently a client asks again after UNAVAILABLE; no other failure is retried.
+    """Policy of retries after UNAVAILABLE; no other failure is retried.
 
     Pauses double from ``initial_seconds`` to ``max_seconds``, each shortened at random by up to half so
-    that many clients do not come back at once. A pause that would outlast the deadline is not begun.
+    that many clients do not retry at once. A pause that would outlast the deadline is not begun.
     ``Retry(attempts=1)`` never retries.
     """
 
@@ -27,7 +27,7 @@ class Retry:
     max_seconds: float = 2.0
     budget: float = 20.0
     """Retries that a client may make in a row; each success earns a tenth of one back, up to this many.
-    It keeps a struggling service from being asked several times as much as a healthy one."""
+    It keeps the load on a struggling service near that on a healthy one."""
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or not 0 <= self.initial_seconds <= self.max_seconds or self.budget < 0:
@@ -37,7 +37,7 @@ class Retry:
 
 
 class Deadline:
-    """A fixed moment, from now; shared by all that one call of the client does on the wire."""
+    """Deadline of a call of the client, shared by all its requests on the wire."""
 
     __slots__ = ("_moment", "seconds")
 
@@ -53,16 +53,16 @@ class Deadline:
         self._moment = None if seconds is None else time.monotonic() + seconds
 
     def remaining(self) -> float | None:
-        """Seconds left, negative when past; None without a limit."""
+        """Return the seconds left, negative when past; None without a limit."""
         return None if self._moment is None else self._moment - time.monotonic()
 
     def outlasts(self, seconds: float) -> bool:
-        """Whether time is left after a pause of this length."""
+        """Return whether time is left after a pause of this length."""
         return self._moment is None or time.monotonic() + seconds < self._moment
 
 
-class Patience:
-    """The retry policy and the budget of one client.
+class RetryBudget:
+    """Retry policy of one client, and the retries that it has left.
 
     Threads share it without a lock: a lost update moves the budget by a fraction of one retry.
     """
@@ -74,12 +74,12 @@ class Patience:
         self._budget = retry.budget
 
     def succeeded(self) -> None:
-        """A call was answered."""
+        """Record a successful call."""
         if self._budget < self._retry.budget:
             self._budget = min(self._budget + _EARNED, self._retry.budget)
 
     def pause(self, error: DemurError, failures: int, deadline: Deadline) -> float | None:
-        """Seconds to wait before asking again after this many failures of a call, or None to give up."""
+        """Return the seconds to wait before the next attempt after this many failures of a call; None to give up."""
         retry = self._retry
         if not isinstance(error, Unavailable) or failures >= retry.attempts or self._budget < 1:
             return None

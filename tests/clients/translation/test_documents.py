@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import demur
-from demur._translation_cuts import PIECE_CHARACTERS, PIECE_ENDS, pieces
+from demur._translation.document import PIECE_CHARACTERS, PIECE_ENDS, pieces
 from models.tasks.translation.text.segments import segments
 from tests.clients.stand_in import PROFILE
 from tests.clients.translation.service import LARGEST_SENTENCES, russian_text

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import demur
-from demur._label import value_message, value_of
+from demur._labels.values import decode_value, encode_value
 from demur.v1 import labels_pb2
 from demur.v1.labels_pb2_grpc import LabelServiceStub
 from services.labels.webhooks import sign
@@ -58,7 +58,7 @@ def test_from_a_deferred_row_to_its_resolution(client: demur.Client, monkeypatch
     threading.Timer(0.2, lambda: client.requests.submit(request, 27.5, observed=1_700_000_000)).start()
     # Whoever is told when the time is over, and not when the label came, waits longer than the test may take.
     monkeypatch.setattr("services.labels.service.MOST_WAIT_SECONDS", 600.0)
-    monkeypatch.setattr("demur._resolutions.POLL_SECONDS", 600.0)
+    monkeypatch.setattr("demur._labels.resolutions.POLL_SECONDS", 600.0)
     resolution = client.resolutions.wait(first, 600)
     assert resolution.resolved
     assert (resolution.value, resolution.source, resolution.state) == (27.5, "requested", "labelled")
@@ -126,18 +126,18 @@ def test_submitting_tells_what_became_of_each(client: demur.Client) -> None:
 @pytest.mark.parametrize("value", [None, [1.0, 2.0], object(), [[[1.0]]]])
 def test_what_is_no_value_is_refused_before_anything_is_sent(value: Any) -> None:
     with pytest.raises(demur.InvalidInput, match="allowed: a number, a text"):
-        value_message(value)
+        encode_value(value)
 
 
 def test_values_travel_as_they_are() -> None:
     for value in (1.5, "текст", b"\x00\xff"):
-        assert value_of(value_message(value)) == value
+        assert decode_value(encode_value(value)) == value
     steps = np.array([[1.0, 2.0], [np.nan, np.nan]])
-    assert np.array_equal(value_of(value_message(steps)), steps, equal_nan=True)
+    assert np.array_equal(decode_value(encode_value(steps)), steps, equal_nan=True)
 
 
 def test_a_census_goes_packed(client: demur.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demur._labels, "BATCH", 2)
+    monkeypatch.setattr(demur._labels.labels, "BATCH", 2)
     answer = client.vessel.predict(COLUMNS)
     values = answer.mean + 1
     taken = client.labels.census(answer.prediction_ids, values, observed=1_700_000_000.0)

@@ -1,0 +1,269 @@
+"""Answers about rows: Gaussian and categorical heads, and those of the vessel and weather tasks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from demur._decisions import one_origin
+from demur._description import Head
+from demur._errors import wrong_argument
+from demur._ids import PredictionIds
+from demur._messages import Floats, PackedArray, frozen, malformed
+from demur._rows.head_answer import HeadAnswer, counted, decode_head, join_heads
+from demur._rows.requests import RowMessages
+from demur.v1 import vessel_pb2, weather_pb2
+from demur.v1.common_pb2 import CategoricalHead, GaussianHead
+from demur.v1.vessel_pb2_grpc import VesselServiceStub
+from demur.v1.weather_pb2_grpc import WeatherServiceStub
+
+_GAUSSIAN = (
+    PackedArray("mean", ("units",)),
+    PackedArray("member_means", ("members", "units"), optional=True),
+    PackedArray("member_variances", ("members", "units"), optional=True),
+)
+_CATEGORICAL = (
+    PackedArray("probabilities", ("units", "classes")),
+    PackedArray("member_probabilities", ("members", "units", "classes"), optional=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Calibrated multipliers of the predictive standard deviation, by level of a central interval."""
+
+    levels: tuple[float, ...]
+    multipliers: tuple[float, ...]
+
+    def multiplier(self, level: float) -> float:
+        """Return the multiplier of any level in (0, 1), linear between tabulated ones, Gaussian without a table.
+
+        The true multiplier is convex in the level for the usual shapes of error, so that a line between two
+        levels, or between the mean (level 0) and the first, errs on the wide side.
+
+        Raises:
+            InvalidInput: outside (0, 1), or above the highest calibrated level.
+        """
+        if not 0 < level < 1:
+            raise wrong_argument("level", level, "(0, 1)")
+        if not self.levels:
+            return NormalDist().inv_cdf((1 + level) / 2)
+        top = self.levels[-1]
+        if level > top + 1e-6:  # levels travel as float32
+            raise wrong_argument("level", level, f"(0, {top:g}], the calibrated levels")
+        return float(np.interp(level, (0.0, *self.levels), (0.0, *self.multipliers)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer(HeadAnswer):
+    """Predictions for N rows, in the order of the request: numbers with a variance.
+
+    Arrays are read-only views of the received message. Values are in the head's unit (see ``describe()``),
+    uncertainties in its square: kW and kW² of shaft power, °C and °C² of temperature. A row that was deferred
+    still carries its prediction, unless the service's policy withholds it (NaN).
+    """
+
+    mean: Floats
+    """Expected value, float32 [N]."""
+    member_means: Floats | None = None
+    """Mean of each member, float32 [M, N], on request."""
+    member_variances: Floats | None = None
+    """Variance of each member, float32 [M, N], on request."""
+    intervals: Intervals = field(default=Intervals((), ()))
+
+    @property
+    def variance(self) -> Floats:
+        """Variance of the predictive, float32 [N]; the same as ``total``."""
+        return self.total
+
+    def interval(self, level: float) -> tuple[Floats, Floats]:
+        """Return the central interval that holds the truth with this probability on in-domain data: low, high, [N].
+
+        Multipliers of the standard deviation come from calibration on in-domain data, or from the Gaussian
+        where the service gave none.
+
+        Raises:
+            InvalidInput: the level is outside (0, 1), or above the highest calibrated one.
+        """
+        half = np.float32(self.intervals.multiplier(level)) * np.sqrt(self.total)
+        return self.mean - half, self.mean + half
+
+    def _predictions(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        yield "mean", self.mean
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CategoricalAnswer(HeadAnswer):
+    """Predictions for N rows, in the order of the request: probabilities of C classes.
+
+    Arrays are read-only views of the received message. ``total`` is the entropy of the probabilities, ``data`` the
+    mean entropy of the members, ``knowledge`` their mutual information: all in nats; ``uncertainty`` and
+    ``threshold`` are in the unit of ``measure`` (a negated confidence has none). A row that was deferred still
+    carries its prediction, unless the service's policy withholds it (NaN, class -1).
+    """
+
+    probabilities: Floats
+    """Probability of each class, float32 [N, C]; of an ensemble the mean over its members."""
+    class_names: tuple[str, ...] = ()
+    """Names of classes 0, 1, 2 ...; empty where the service does not tell them."""
+    member_probabilities: Floats | None = None
+    """Probabilities of each member, float32 [M, N, C], on request."""
+
+    @cached_property
+    def classes(self) -> NDArray[np.int64]:
+        """The most probable class of each row, from 0, int64 [N]; -1 where the prediction is withheld."""
+        classes = np.full(len(self), -1, np.int64)
+        known = ~np.isnan(self.probabilities).any(axis=1)
+        if known.any():
+            classes[known] = self.probabilities[known].argmax(axis=1)
+        return frozen(classes)
+
+    def _predictions(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """Yield ``class``, then the probabilities ``p0``, ``p1`` ..."""
+        yield "class", self.classes
+        for place in range(self.probabilities.shape[1]):
+            yield f"p{place}", self.probabilities[:, place]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WeatherAnswer:
+    """Predictions for N rows, in the order of the request. Each head has its own uncertainty and decisions."""
+
+    temperature: Answer | None
+    """Air temperature 2 m above the ground, °C, variances in °C²; None where the model does not predict it."""
+    precipitation: CategoricalAnswer | None
+    """Precipitation class, 0 to 8; None where the model does not predict it."""
+    model: str
+    profile: str
+    """Name of the numeric profile that computed the scores, such as ``cpu-fp32-stacked``; empty where the service does
+    not tell."""
+    recorded: bool
+    """True if the decisions of all heads are durable in the service's ledger."""
+
+    @property
+    def heads(self) -> dict[str, HeadAnswer]:
+        """Answer of each head that the model has, by name."""
+        heads = {"temperature": self.temperature, "precipitation": self.precipitation}
+        return {name: head for name, head in heads.items() if head is not None}
+
+    @property
+    def answered(self) -> bool:
+        """True if no head deferred any row."""
+        return all(head.answered for head in self.heads.values())
+
+    @property
+    def prediction_ids(self) -> PredictionIds:
+        """Identities of all units, head after head: rows times heads. Labels are given with those of one head."""
+        return PredictionIds.joined(head.prediction_ids for head in self.heads.values())
+
+    def to_dict(self) -> dict[str, NDArray[Any]]:
+        """Return columns of one value a row: ``temperature.mean`` … ``precipitation.class`` …, as of each head.
+
+        ``pandas.DataFrame`` and ``polars.DataFrame`` take it; rows are in the order of the request.
+        """
+        return {
+            f"{name}.{column}": values for name, head in self.heads.items() for column, values in head.to_dict().items()
+        }
+
+    def __len__(self) -> int:
+        return len(next(iter(self.heads.values())))
+
+    def __repr__(self) -> str:
+        heads = "".join(f", {name} ({head.outcome})" for name, head in self.heads.items())
+        return f"<WeatherAnswer: {counted(len(self))}{heads}, model {self.model!r}>"
+
+
+def check_deviations(k: float) -> None:
+    """
+    Raises:
+        InvalidInput: ``k`` is not a finite number from 0 up.
+    """
+    if not isinstance(k, (int, float, np.number)) or not 0.0 <= k < math.inf:
+        raise wrong_argument("k", k, "a finite number from 0 up, of standard deviations")
+
+
+def cost(answer: Answer, k: float) -> NDArray[np.float64]:
+    """Return mean + k standard deviations, float64 [N]; infinite where a row is deferred."""
+    upper = np.asarray(answer.mean, np.float64) + k * np.sqrt(np.asarray(answer.total, np.float64))
+    return np.where(answer.deferred, np.inf, upper)
+
+
+def _gaussian(head: GaussianHead, response: Any) -> Answer:
+    intervals = _intervals(tuple(head.intervals.levels), tuple(head.intervals.multipliers))
+    return decode_head(Answer, head, response, _GAUSSIAN, {}, intervals=intervals)
+
+
+@lru_cache(maxsize=8)
+def _intervals(levels: tuple[float, ...], multipliers: tuple[float, ...]) -> Intervals:
+    if len(levels) != len(multipliers):
+        raise malformed(f"{len(multipliers)} interval multipliers for {len(levels)} levels")
+    return Intervals(levels, multipliers)
+
+
+def _join_gaussian(parts: Sequence[Answer]) -> Answer:
+    return join_heads(parts, _GAUSSIAN)
+
+
+def _categorical(head: CategoricalHead, response: Any, class_names: tuple[str, ...]) -> CategoricalAnswer:
+    if head.classes == 0:
+        raise malformed("a head with a categorical predictive has no classes")
+    names = class_names if len(class_names) == head.classes else ()
+    return decode_head(CategoricalAnswer, head, response, _CATEGORICAL, {"classes": head.classes}, class_names=names)
+
+
+def _vessel(response: vessel_pb2.VesselPredictResponse, heads: tuple[Head, ...]) -> Answer:
+    return _gaussian(response.power, response)
+
+
+def _weather(response: weather_pb2.WeatherPredictResponse, heads: tuple[Head, ...]) -> WeatherAnswer:
+    temperature = precipitation = None
+    if response.HasField("temperature"):
+        temperature = _gaussian(response.temperature, response)
+    if response.HasField("precipitation"):
+        names = next((head.class_names for head in heads if head.name == "precipitation"), ())
+        precipitation = _categorical(response.precipitation, response, names)
+    answer = WeatherAnswer(temperature, precipitation, response.model, response.profile, response.recorded)
+    if len({len(head) for head in answer.heads.values()}) != 1:
+        raise malformed("an answer without heads, or heads of different length")
+    return answer
+
+
+def _join_weather(parts: Sequence[WeatherAnswer]) -> WeatherAnswer:
+    if len(parts) == 1:
+        return parts[0]
+    origin = one_origin(parts)
+    temperature = [part.temperature for part in parts if part.temperature is not None]
+    precipitation = [part.precipitation for part in parts if part.precipitation is not None]
+    if {len(temperature), len(precipitation)} - {0, len(parts)}:
+        raise malformed("the heads changed within a batch")
+    return WeatherAnswer(
+        temperature=_join_gaussian(temperature) if temperature else None,
+        precipitation=join_heads(precipitation, _CATEGORICAL) if precipitation else None,
+        **origin,
+        recorded=all(part.recorded for part in parts),
+    )
+
+
+VESSEL = RowMessages(
+    stub=VesselServiceStub,
+    request=vessel_pb2.VesselPredictRequest,
+    frame=vessel_pb2.VesselStreamRequest,
+    chunk=vessel_pb2.VesselChunk,
+    decode=_vessel,
+    join=_join_gaussian,
+)
+WEATHER = RowMessages(
+    stub=WeatherServiceStub,
+    request=weather_pb2.WeatherPredictRequest,
+    frame=weather_pb2.WeatherStreamRequest,
+    chunk=weather_pb2.WeatherChunk,
+    decode=_weather,
+    join=_join_weather,
+)

@@ -1,0 +1,228 @@
+# Generated from demur/_async/rows.py by tests/regenerate_blocking_client.py. Edit that file instead.
+"""Services whose inputs are rows: vessel and weather."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import closing
+from typing import Any, Generic, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from demur._description import Description
+from demur._errors import InvalidInput
+from demur._exchange import A, ChunkError, Exchange, OnError
+from demur._options import DeferAbove, Purpose, RequestOptions
+from demur._retry import Deadline
+from demur._rows.answers import VESSEL, WEATHER, Answer, WeatherAnswer, check_deviations, cost
+from demur._rows.packing import Layout, Rows, Units, pack
+from demur._rows.requests import STALE_SCHEMA, RowChunks, RowMessages, predict_request
+from demur._sync.calls import Calls
+from demur._sync.service import Service
+from demur._threads import Items, each
+
+
+class RowService(Service, Generic[A]):
+    """Blocking client of a service whose inputs are rows, for any number of threads.
+
+    ``A`` is the type of the task's answers.
+    """
+
+    def __init__(self, calls: Calls, messages: RowMessages[A]) -> None:
+        super().__init__(calls, messages.stub)
+        self._messages = messages
+        self._known: Layout | None = None
+
+    def predict(
+        self,
+        rows: Rows,
+        *,
+        purpose: Purpose = "decide",
+        timeout: float | None = None,
+        defer_above: DeferAbove = None,
+        members: bool = False,
+        units: Units = None,
+    ) -> A:
+        """Predict N rows in one call.
+
+        Args:
+            rows: columns by name (a mapping or a data frame; each a scalar, list, array or series; scalars are
+                repeated), or an array [N, F] or [F] in the declared order, best as C-contiguous float32.
+                ``describe()`` lists names, order and units. Missing values are NaN, null or ``pandas.NA``; metadata
+                columns may come along by name. Booleans are accepted in columns that are 0 or 1 only.
+            purpose: ``decide`` for a request that is acted on, ``explore`` for a hypothetical one, ``replay`` to repeat
+                a past one. Only ``decide`` is audited.
+            timeout: seconds for everything this call does, retries included; None for the client's own.
+            defer_above: defer above this uncertainty even where the policy would answer: a number, in the unit of
+                the head's measure, or a mapping from head to number. Several heads need the mapping.
+            members: also return the predictions of each member of the ensemble.
+            units: units of plain columns that are not in the declared ones, by name, such as ``{"stw": "m/s"}``; they
+                are converted. Quantities of astropy and pint, arrays of xarray with an attribute ``units``, and
+                durations carry theirs.
+
+        Raises:
+            InvalidInput: wrong names, shapes, units or ranges, detected by the client before sending or by the service.
+            TooLarge: more rows than the service accepts in one call; use :meth:`stream`.
+            DemurError: any other of the tree in :mod:`demur`.
+        """
+        deadline = self._calls.deadline(timeout)
+        options = RequestOptions(purpose, defer_above, members)
+        layout = self._layout(deadline)
+        request = predict_request(self._messages, pack(rows, layout, units), layout, options)
+        try:
+            response = self._calls.unary(self._stub.Predict, request, deadline)
+        except InvalidInput as error:
+            if error.code == STALE_SCHEMA:
+                self._known = None
+            raise
+        return self._messages.decode(response, layout.heads)
+
+    @overload
+    def stream(
+        self,
+        batches: Items[Rows],
+        *,
+        purpose: Purpose = ...,
+        timeout: float | None = ...,
+        defer_above: DeferAbove = ...,
+        members: bool = ...,
+        units: Units = ...,
+        chunk_rows: int | None = ...,
+        window: int | None = ...,
+        on_error: Literal["raise"] = ...,
+    ) -> Generator[A, None, None]: ...
+    @overload
+    def stream(
+        self,
+        batches: Items[Rows],
+        *,
+        purpose: Purpose = ...,
+        timeout: float | None = ...,
+        defer_above: DeferAbove = ...,
+        members: bool = ...,
+        units: Units = ...,
+        chunk_rows: int | None = ...,
+        window: int | None = ...,
+        on_error: OnError,
+    ) -> Generator[A | ChunkError, None, None]: ...
+    def stream(
+        self,
+        batches: Items[Rows],
+        *,
+        purpose: Purpose = "explore",
+        timeout: float | None = None,
+        defer_above: DeferAbove = None,
+        members: bool = False,
+        units: Units = None,
+        chunk_rows: int | None = None,
+        window: int | None = None,
+        on_error: OnError = "raise",
+    ) -> Generator[A, None, None] | Generator[A | ChunkError, None, None]:
+        """Predict batch after batch over one stream: one answer for each, in order, for any number of them.
+
+        Batches are drawn ahead of the answers by no more than the window, which bounds memory. With ``window=1`` each
+        batch is drawn after the answer to the one before. Closing the generator cancels what is not finished;
+        leaving the loop of an asynchronous one closes it at once only inside ``contextlib.aclosing(...)``.
+
+        Args:
+            batches: inputs as for ``predict``, any number of rows each. A batch beyond a message or ``max_rows`` is
+                sent in several chunks, and their answers are joined.
+            purpose: as for ``predict``, but ``explore`` by default.
+            timeout: seconds for the whole stream; None for no limit.
+            defer_above: as for ``predict``.
+            members: as for ``predict``.
+            units: as for ``predict``, for every batch.
+            chunk_rows: split batches above this; None for as many rows as one call takes.
+            window: chunks in flight at once; None for as many as the service reads ahead.
+            on_error: ``raise`` at the batch that failed, or ``yield`` a :class:`ChunkError` in its place and
+                go on. A failure of the stream itself is always raised. The opening is retried, as ``predict``
+                is; once the service has accepted the stream nothing is.
+
+        Raises:
+            DemurError: as ``predict``, while the stream is read; invalid options at once.
+        """
+        options = RequestOptions(purpose, defer_above, members)
+        return self._stream(batches, options, units, Deadline(timeout), chunk_rows, window, on_error)
+
+    def _stream(
+        self,
+        batches: Items[Rows],
+        options: RequestOptions,
+        units: Units,
+        deadline: Deadline,
+        chunk_rows: int | None,
+        window: int | None,
+        on_error: OnError,
+    ) -> Generator[Any, None, None]:
+        chunks = RowChunks(self._messages, self._layout(deadline), options, units, chunk_rows)
+        exchange = Exchange(chunks, window=window, on_error=on_error)
+        try:
+            with closing(self._converse(exchange, each(batches), deadline)) as outcomes:
+                yield from outcomes
+        finally:
+            if chunks.stale:
+                self._known = None
+
+    def _layout(self, deadline: Deadline) -> Layout:
+        known = self._known
+        return Layout.of(self._describe(deadline)) if known is None else known
+
+    def _describe(self, deadline: Deadline) -> Description:
+        described = super()._describe(deadline)
+        self._known = Layout.of(described)
+        return described
+
+
+class Vessel(RowService[Answer]):
+    """Blocking client of the vessel service, for any number of threads.
+
+    Answers are the shaft power of a cargo ship in kW; uncertainties, and ``defer_above``, are in kW².
+    """
+
+    def __init__(self, calls: Calls) -> None:
+        super().__init__(calls, VESSEL)
+
+    def cost(
+        self,
+        rows: Rows,
+        k: float = 2.0,
+        *,
+        purpose: Purpose = "explore",
+        timeout: float | None = None,
+        defer_above: DeferAbove = None,
+        units: Units = None,
+    ) -> NDArray[np.float64]:
+        """Return the cost that an optimiser minimises: mean + k standard deviations in kW, infinite for deferred rows.
+
+        Args:
+            rows: as for :meth:`predict`.
+            k: standard deviations of the predictive that are added; 0 for the mean alone.
+            purpose: ``explore`` by default, unlike :meth:`predict`: an optimiser evaluates far more rows than are
+                sailed, and explored rows are neither audited nor labelled. :meth:`predict` the chosen rows to act on
+                them.
+            timeout: as for :meth:`predict`.
+            defer_above: as for :meth:`predict`.
+            units: as for :meth:`predict`.
+
+        Returns:
+            Float64 [N], in the order of the rows.
+
+        Raises:
+            InvalidInput: ``k`` is not a finite number from 0 up, or as for :meth:`predict`.
+            DemurError: as for :meth:`predict`.
+        """
+        check_deviations(k)
+        answer = self.predict(rows, purpose=purpose, timeout=timeout, defer_above=defer_above, units=units)
+        return cost(answer, k)
+
+
+class Weather(RowService[WeatherAnswer]):
+    """Blocking client of the weather service, for any number of threads.
+
+    ``defer_above`` is a mapping such as ``{"temperature": 2.5, "precipitation": -0.4}``, each number in the unit of
+    the head's measure (``describe().heads``): °C² for variances, none for a negated confidence, nats for entropies.
+    """
+
+    def __init__(self, calls: Calls) -> None:
+        super().__init__(calls, WEATHER)
