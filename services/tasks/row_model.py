@@ -1,4 +1,4 @@
-"""A tenant whose items are rows: what is the same for all tabular tasks, from executors to both protocols."""
+"""Served models whose items are rows: everything that tabular tasks share, from executors to protocols."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class RowModel:
     """Answers the golden inputs again."""
 
 
-def row_tenant(
+def row_model(
     artefact: Artefact,
     settings: Settings,
     parts: Parts,
@@ -75,7 +75,7 @@ def row_tenant(
     messages: RowMessages,
     prepare: Callable[[NDArray[np.float32]], None] = lambda rows: None,
 ) -> Tenant:
-    """Assembles the tenant of a verified artefact.
+    """Assemble the served model from a verified artefact.
 
     Args:
         service: full name of the gRPC service, e.g. ``demur.v1.VesselService``.

@@ -18,7 +18,7 @@ from models.tasks.lesion.pictures.picture import draw
 from models.tasks.lesion.pictures.scene import Mark, Picture
 
 _MEASURES = {"rmi": "reverse mutual information", "total": "entropy"}
-"""Maps that are drawn, the first that is there, and what they are in words."""
+"""Maps that are drawn, the first that is there, and what they are in presentation."""
 
 
 def figure(answer: demur.LesionAnswer, files: Input, maps: Mapping[str, Path], path: Path) -> Path:

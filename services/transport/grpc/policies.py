@@ -15,7 +15,7 @@ from services.policy.sync import PolicyKeeper, required
 from services.request.metrics import Metrics
 from services.transport.actor import author
 from services.transport.binding import message_of
-from services.transport.grpc.heads import policy_spec
+from services.transport.grpc.codec import policy_spec
 from services.transport.grpc.measured import measured
 from services.transport.grpc.received import Received, receiver
 from services.transport.grpc.status import guarded

@@ -13,7 +13,7 @@ from services.policy.decision import Shift
 from services.request.pipeline import Description, Portion
 from services.request.work import Done, ItemFailed, Step, Units, Work
 from services.runtime.errors import DemurError, InvalidInput, TooLarge
-from services.transport.binding import OipBinding, Options, TensorSpec, Told
+from services.transport.binding import OipBinding, Options, TensorOutputs, TensorSpec
 from services.transport.oip.decided import decided, decided_specs, parameters
 from services.transport.served_model import Parts, Tenant
 from tests.contract.toys import wire
@@ -106,7 +106,7 @@ def _sentences(body: Any) -> list[Any]:
     return wire.must_be_body(body, "sentences")
 
 
-def tell(answers: list[Portion | ItemFailed], wanted: frozenset[str]) -> Told:
+def tell(answers: list[Portion | ItemFailed], wanted: frozenset[str]) -> TensorOutputs:
     """Sentences in the order of the request."""
     portions = sorted((one for one in answers if isinstance(one, Portion)), key=lambda one: one.first)
     failures = [one for one in answers if isinstance(one, ItemFailed)]
@@ -118,10 +118,10 @@ def tell(answers: list[Portion | ItemFailed], wanted: frozenset[str]) -> Told:
         "tone_says": np.concatenate(said).astype(np.float32),
         **decided(portions, "tone"),
     }
-    return Told(tensors, parameters(portions, ("tone",), failures))
+    return TensorOutputs(tensors, parameters(portions, ("tone",), failures))
 
 
-def tell_one(one: Portion | ItemFailed, wanted: frozenset[str]) -> Told | None:
+def tell_one(one: Portion | ItemFailed, wanted: frozenset[str]) -> TensorOutputs | None:
     return None if isinstance(one, ItemFailed) else tell([one], wanted)
 
 

@@ -15,7 +15,7 @@ from services.policy.decision import Shift
 from services.request.pipeline import Description, Portion
 from services.request.work import Done, Progress, Step, Units, Work
 from services.runtime.errors import InvalidInput
-from services.transport.binding import FormBinding, FormField, OipBinding, Options, TensorSpec, Told
+from services.transport.binding import FormBinding, FormField, OipBinding, Options, TensorOutputs, TensorSpec
 from services.transport.oip.decided import decided, decided_specs, parameters
 from services.transport.served_model import Parts, Tenant
 from tests.contract.toys import wire
@@ -109,7 +109,7 @@ def files(answers: list[Portion]) -> dict[str, bytes]:
     }
 
 
-def tell(answers: list[Portion], wanted: frozenset[str]) -> Told:
+def tell(answers: list[Portion], wanted: frozenset[str]) -> TensorOutputs:
     """The volume, and its mask unless the policy hides it."""
     (portion,) = answers
     hidden = bool(portion.verdicts["burden"].hidden.any())
@@ -119,7 +119,7 @@ def tell(answers: list[Portion], wanted: frozenset[str]) -> Told:
         "mask": mask[:0] if hidden else mask,
         **decided([portion], "burden"),
     }
-    return Told(tensors, parameters([portion], ("burden",)))
+    return TensorOutputs(tensors, parameters([portion], ("burden",)))
 
 
 OIP = OipBinding(

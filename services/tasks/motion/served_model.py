@@ -1,4 +1,4 @@
-"""Motion as a tenant: a scene or feature maps in, five weighted trajectories a prediction request out."""
+"""Motion as a served model: a scene or feature maps in, five weighted trajectories a prediction request out."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _MEASURED = 4
 """Maps that the pace of planning is measured with."""
 
 
-def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
-    """Assembles the tenant of a verified motion artefact."""
+def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
+    """Assemble the served model from a verified motion artefact."""
     manifest = artefact.manifest
     recipe = recipes.read(artefact)
     members = ensembles.members(artefact, device=settings.device)

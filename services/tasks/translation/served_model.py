@@ -1,4 +1,4 @@
-"""Translation as a tenant: English texts in, Russian hypotheses with uncertainties and a decision a sentence out."""
+"""Translation as a served model: English texts in, Russian hypotheses, uncertainties and decisions out."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _MEASURED = "The weather was fine, and the old road along the river was empty."
 """A sentence that the pace of decoding is measured with."""
 
 
-def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
-    """Assembles the tenant of a verified translation artefact."""
+def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
+    """Assemble the served model from a verified translation artefact."""
     manifest = artefact.manifest
     translator = members.translator(artefact, device=settings.device)
     stepping = Stepping(translator, translator.recipe.width)

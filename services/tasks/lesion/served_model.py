@@ -1,4 +1,4 @@
-"""White-matter lesions as a tenant: a brain scan in, mask, maps and lesions out, one unit a scan."""
+"""White-matter lesions as a served model: a brain scan in, mask, maps and lesions out, one unit a scan."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _IMAGES = {
 }
 
 
-def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
-    """Assembles the tenant of a verified lesion artefact."""
+def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
+    """Assemble the served model from a verified lesion artefact."""
     manifest = artefact.manifest
     recipe = recipes.read(artefact)
     members = ensembles.members(artefact, device=settings.device)
