@@ -7,7 +7,7 @@ import socket
 from contextlib import ExitStack, suppress
 
 from services.cli.processes import holder
-from services.runtime.settings import default_ports
+from services.runtime.registry import default_ports
 from services.tasks import TENANTS
 
 HOST = "127.0.0.1"

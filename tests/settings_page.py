@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from services.runtime import settings
-from services.runtime.ranges import RANGES, TASK_DEFAULTS
-from services.runtime.settings import Settings
+from services.runtime.ranges import RANGES
+from services.runtime.settings import TASK_DEFAULTS, Settings
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 

@@ -51,7 +51,7 @@ from services.runtime.offload import Offload
 from services.runtime.settings import Settings
 from services.runtime.variables import SettingsError
 from services.tasks import TENANTS
-from services.transport.served_model import Parts, Tenant
+from services.transport.served_model import Parts, ServedModel
 
 _log = get_logger(__name__)
 
@@ -60,7 +60,7 @@ _log = get_logger(__name__)
 class Assembled:
     """A tenant with what it runs on."""
 
-    tenant: Tenant
+    tenant: ServedModel
     scheduler: Scheduler
     offload: Offload
     health: DeviceHealth

@@ -12,7 +12,7 @@ from services.request.schedule import Scheduler
 from services.runtime.errors import InvalidInput
 from services.runtime.logging import get_logger
 from services.runtime.offload import Offload
-from services.transport.served_model import Tenant
+from services.transport.served_model import ServedModel
 
 _log = get_logger(__name__)
 MOST = 30
@@ -26,7 +26,9 @@ class _Unheard:
         """Counts nothing: nobody asked."""
 
 
-async def warm(tenant: Tenant, scheduler: Scheduler, offload: Offload, examples: Iterable[Any] | None = None) -> None:
+async def warm(
+    tenant: ServedModel, scheduler: Scheduler, offload: Offload, examples: Iterable[Any] | None = None
+) -> None:
     """Asks the tenant's examples, of each shape that serves; nothing is recorded, and no decision is counted.
 
     Memory of a device grows, algorithms are chosen and code is specialised for each shape when it first comes: that

@@ -1,34 +1,6 @@
-"""What numbers settings may have, and where tasks differ by default."""
+"""Closed ranges of the numbers that settings may have."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
-
-TASK_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "lesion": {
-        "queue_seconds": 900.0,
-        "queue_bytes": 4 << 30,
-        "request_seconds": 600.0,
-        "drain_seconds": 120.0,
-        "max_jobs": 64,
-        "max_job_bytes": 2 << 30,
-        "explore_bytes": 512 << 20,
-        "inline_bytes": 0,
-        "defer_on_shift": True,
-    },
-    "motion": {
-        "queue_bytes": 1 << 30,
-        "max_upload_bytes": 64 << 20,
-        "inline_bytes": 0,
-    },
-    "translation": {"inline_bytes": 2 << 10, "target_retention": 0.6},
-}
-"""Defaults of a task that differ from those of all: a scan is a minute of work, half a gigabyte of memory, 30 MB of
-answer, and packed, so that its size says little of the work that reading it is. Members may agree on a skull, so that
-a scan which looks unlike those of training is nobody's to answer. Of a motion scene, too, the size says little of the
-work; the maps of its requests are a megabyte each. Two kilobytes of text are cut and counted in a millisecond; of what
-a small model translates, the better part is worth answering for."""
 
 RANGES = (
     ("monitor_port", 0, 65535),

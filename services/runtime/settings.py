@@ -12,16 +12,17 @@ from typing import Any, Literal, get_type_hints
 from models.executors.device import Device
 from services.runtime.addresses import is_address
 from services.runtime.cores import available_cores
-from services.runtime.ranges import RANGES, TASK_DEFAULTS
+from services.runtime.ranges import RANGES
+from services.runtime.registry import DEFAULT_TASK, default_ports
+from services.runtime.registry import TASKS as REGISTRY
 from services.runtime.variables import SettingsError, listed, parsed, strangers
 
-TASKS = ("weather", "translation", "motion", "lesion", "vessel")
-
-
-def default_ports(task: str) -> tuple[int, int]:
-    """HTTP and gRPC port of a task: 3001-3005 and 4001-4005 in the order of ``TASKS``."""
-    index = TASKS.index(task) + 1 if task in TASKS else 0
-    return 3000 + index, 4000 + index
+TASK_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    name: task.defaults for name, task in REGISTRY.items() if task.defaults
+}
+"""Task name to the settings whose default differs from that of all tasks."""
+TASKS = tuple(sorted(REGISTRY, key=lambda name: REGISTRY[name].port))
+"""Names of the tasks, in the order of their ports."""
 
 
 def address(host: str, port: int) -> str:
@@ -33,7 +34,7 @@ def address(host: str, port: int) -> str:
 class Settings:
     """Each field is the environment variable DEMUR_<NAME IN CAPITALS>; docs/settings.md is made of what stands here."""
 
-    task: str = "vessel"
+    task: str = DEFAULT_TASK
     """Name of the task that this process serves; `demur up` and `demur serve` set it."""
     home: Path = Path(".demur")
     """Directory of the model store, run files and logs."""

@@ -1,4 +1,4 @@
-"""A tenant whose items are rows: what is the same for all tabular tasks, from executors to both protocols."""
+"""Served models whose items are rows: everything that tabular tasks share, from executors to protocols."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from services.runtime.settings import Settings
 from services.transport import http
 from services.transport.grpc.rows import RowMessages, row_binding
 from services.transport.oip import rows as oip_rows
-from services.transport.served_model import Parts, Tenant
+from services.transport.served_model import Parts, ServedModel
 
 
 class MeasuredRows(RowExecutor, Protocol):
@@ -65,7 +65,7 @@ class RowModel:
     """Answers the golden inputs again."""
 
 
-def row_tenant(
+def row_model(
     artefact: Artefact,
     settings: Settings,
     parts: Parts,
@@ -74,8 +74,8 @@ def row_tenant(
     service: str,
     messages: RowMessages,
     prepare: Callable[[NDArray[np.float32]], None] = lambda rows: None,
-) -> Tenant:
-    """Assembles the tenant of a verified artefact.
+) -> ServedModel:
+    """Assemble the served model from a verified artefact.
 
     Args:
         service: full name of the gRPC service, e.g. ``demur.v1.VesselService``.
@@ -132,7 +132,7 @@ def row_tenant(
         model.plain.measure(rows)
         model.with_members.measure(rows)
 
-    return Tenant(
+    return ServedModel(
         pipeline=pipeline,
         description=description,
         grpc=row_binding(

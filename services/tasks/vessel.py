@@ -1,4 +1,4 @@
-"""Vessel power as a tenant: shaft power in kW from ten features, one head, rows as items."""
+"""Vessel power as a served model: shaft power in kW from ten features, one head, rows as items."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from models.tasks.vessel.inference.scoring import rows_per_pass
 from models.tasks.vessel.spec import HEADS, POWER
 from services.request.row_task import MemberOutputs
 from services.runtime.settings import Settings
-from services.tasks.row_model import RowModel, row_tenant
+from services.tasks.row_model import RowModel, row_model
 from services.transport.grpc.rows import RowMessages
-from services.transport.served_model import Parts, Tenant
+from services.transport.served_model import Parts, ServedModel
 
 _MESSAGES = RowMessages(
     request=vessel_pb2.VesselPredictRequest,
@@ -26,8 +26,8 @@ _MESSAGES = RowMessages(
 )
 
 
-def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
-    """Assembles the tenant of a verified vessel artefact."""
+def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> ServedModel:
+    """Assemble the served model from a verified vessel artefact."""
     manifest = artefact.manifest
     predictors = manifest.members * manifest.samples
     graph = OnnxGraph(artefact.path(manifest.executor.file), device=settings.device)
@@ -49,4 +49,4 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
         member_values=2 * predictors,  # a mean and a variance each
         replayed=graph,
     )
-    return row_tenant(artefact, settings, parts, model, service="demur.v1.VesselService", messages=_MESSAGES)
+    return row_model(artefact, settings, parts, model, service="demur.v1.VesselService", messages=_MESSAGES)

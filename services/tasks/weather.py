@@ -1,4 +1,4 @@
-"""Weather as a tenant: air temperature (°C) and precipitation class from forecasts, two heads, rows as items."""
+"""Weather as a served model: air temperature (°C) and precipitation class from forecasts, two heads, rows as items."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from models.artefact import Artefact
 from models.executors.reduced import Reduced
 from models.tasks.weather.inference import serving
 from services.runtime.settings import Settings
-from services.tasks.row_model import RowModel, row_tenant
+from services.tasks.row_model import RowModel, row_model
 from services.transport.grpc.rows import RowMessages
-from services.transport.served_model import Parts, Tenant
+from services.transport.served_model import Parts, ServedModel
 
 _MESSAGES = RowMessages(
     request=weather_pb2.WeatherPredictRequest,
@@ -19,8 +19,8 @@ _MESSAGES = RowMessages(
 )
 
 
-def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
-    """Assembles the tenant of a verified weather artefact, with the heads that it has."""
+def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> ServedModel:
+    """Assemble the served model from a verified weather artefact, with the heads that it has."""
     manifest = artefact.manifest
     heads = serving.heads(artefact)
     members = serving.members(artefact, device=settings.device)
@@ -34,7 +34,7 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
         member_values=sum(2 if head.classes is None else head.classes for head in heads) * told,
         replayed=plain,
     )
-    return row_tenant(
+    return row_model(
         artefact,
         settings,
         parts,

@@ -1,4 +1,4 @@
-"""What a task tells the transports: how its messages become requests and its answers messages."""
+"""Contract between tasks and transports: functions that turn messages into requests, and answers into messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from services.runtime.errors import InvalidInput
 
 @dataclass(frozen=True)
 class Options:
-    """Wishes of the caller that come with a request, besides deadline and priority."""
+    """Options of a request besides deadline and priority."""
 
     purpose: Purpose | None = None
     """None: the transport's default (decide for single calls, explore for streams)."""
@@ -72,7 +72,7 @@ class Message:
 
 
 def message_of(kind: Any) -> Message:
-    """A protobuf type as bytes in, bytes out."""
+    """Return decoder and encoder of a protobuf type."""
     return Message(kind.FromString, kind.SerializeToString)
 
 
@@ -191,7 +191,7 @@ class FormField:
 
 @dataclass(frozen=True)
 class FormBinding:
-    """What a task takes as ``multipart/form-data``."""
+    """Fields and reader of ``multipart/form-data`` requests."""
 
     fields: Mapping[str, FormField]
     read: Callable[[Mapping[str, bytes]], tuple[Any, Options]]
@@ -241,8 +241,8 @@ class TensorSpec:
 
 
 @dataclass(frozen=True)
-class Given:
-    """What came with a call over the Open Inference Protocol, checked against the specs of its tensors."""
+class TensorInputs:
+    """Inputs of a call over the Open Inference Protocol, checked against the specs of its tensors."""
 
     tensors: Mapping[str, NDArray[Any]]
     """BYTES are arrays of ``bytes`` objects."""
@@ -255,8 +255,8 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Told:
-    """An answer over the Open Inference Protocol. Tensors that nobody wanted are left out by the transport."""
+class TensorOutputs:
+    """An answer over the Open Inference Protocol; the transport leaves out tensors that the request does not name."""
 
     tensors: Mapping[str, NDArray[Any]]
     """BYTES are arrays of ``bytes`` objects, or of fixed length (``S``) where that is quicker to make."""
@@ -269,15 +269,15 @@ class OipBinding:
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
-    read: Callable[[Given], Any]
+    read: Callable[[TensorInputs], Any]
     """What the pipeline takes. Quick, as ``GrpcBinding.read``."""
-    answer: Callable[[list[Any], frozenset[str]], Told]
+    answer: Callable[[list[Any], frozenset[str]], TensorOutputs]
     """All answers of one request, and which outputs are wanted."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     """The task's own parameters of a request, described."""
     about: Callable[[], Mapping[str, Parameter]] = dict
     """What metadata tell of the model beside its tensors, asked for at each question."""
-    item: Callable[[Any, frozenset[str]], Told | None] = lambda answer, wanted: None
+    item: Callable[[Any, frozenset[str]], TensorOutputs | None] = lambda answer, wanted: None
     """An item that is done while its request runs, for streams that ask for them; None: told with the answer only."""
     files: bool = False
     """Whether inputs are files, which may be as large as those of a form."""

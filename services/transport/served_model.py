@@ -25,7 +25,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Tenant:
+class ServedModel:
     """What ``services.runtime.lifecycle`` assembles and the transports serve."""
 
     pipeline: Pipeline[Any, Any]

@@ -11,14 +11,14 @@ from services.qualification.standing import Model
 from services.request.metrics import Metrics
 from services.runtime.settings import Settings
 from services.tracing.tracer import OFF, Tracer
-from services.transport.served_model import Tenant
+from services.transport.served_model import ServedModel
 
 
 @dataclass(frozen=True)
 class Serving:
     """One tenant as it is served."""
 
-    tenant: Tenant
+    tenant: ServedModel
     settings: Settings
     metrics: Metrics
     label_service: LabelService | None = None

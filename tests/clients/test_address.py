@@ -14,7 +14,8 @@ import pytest
 
 import demur
 from demur._address import DEFAULT_PORTS, check_target
-from services.runtime.settings import TASKS, default_ports
+from services.runtime.registry import default_ports
+from services.runtime.settings import TASKS
 
 ROW = np.ones((1, 10), np.float32)
 ONCE = demur.Retry(attempts=1)

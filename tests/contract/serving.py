@@ -41,7 +41,7 @@ from services.transport.http.app import application
 from services.transport.http.call import AccessGuard
 from services.transport.http.connections import harden
 from services.transport.http.load_shedding import LoadShedder
-from services.transport.served_model import Parts, Tenant
+from services.transport.served_model import Parts, ServedModel
 from services.transport.serving import Serving
 from tests.contract.toys.toy import Body, Probe, Toy
 
@@ -92,7 +92,7 @@ class Served:
 
     toy: Toy
     probe: Probe
-    tenant: Tenant
+    tenant: ServedModel
     scheduler: Scheduler
     settings: Settings
     metrics: Metrics

@@ -19,7 +19,7 @@ from services.request.work import Priority
 from services.transport.oip.datatypes import DATATYPES, datatype_of, from_raw, of_bytes, to_raw
 from services.transport.oip.messages import TEXT_SUFFIX
 from services.transport.oip.protocol import oip_pb2
-from services.transport.oip.wishes import wishes as wishes_of
+from services.transport.oip.request_parameters import wishes as wishes_of
 from tests.contract.serving import EPOCH, MODEL, PROFILE, Served, detail, serving
 from tests.contract.toys import rows, texts, volume
 from tests.contract.toys.toy import Body, Toy

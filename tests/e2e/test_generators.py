@@ -22,7 +22,8 @@ import numpy as np
 import pytest
 
 from models.artefact import read
-from services.runtime.settings import TASKS, default_ports
+from services.runtime.registry import default_ports
+from services.runtime.settings import TASKS
 from tests.e2e.conftest import PROJECT, Installation
 from tests.generators.rules import violations
 from tests.models.lesion import heads

@@ -18,7 +18,7 @@ import pytest
 from google.protobuf import json_format
 
 from models.artefact import read
-from services.runtime.settings import default_ports
+from services.runtime.registry import default_ports
 from tests.e2e.conftest import PROJECT, Installation
 from tests.models.lesion import heads
 from tests.services.tasks.motion import streets

@@ -19,7 +19,8 @@ from models.artefact import read
 from models.tasks.motion.artefact import recipe as recipes
 from models.tasks.motion.inference.render import Renderer
 from models.tasks.motion.inference.scenes import parse
-from services.runtime.settings import TASKS, default_ports
+from services.runtime.registry import default_ports
+from services.runtime.settings import TASKS
 from services.transport.oip.protocol import oip_pb2
 from tests.e2e.conftest import PROJECT, Installation
 from tests.models.lesion import heads

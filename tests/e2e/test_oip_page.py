@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from services.runtime.settings import TASKS, default_ports
-from services.transport.oip.wishes import DESCRIBED
+from services.runtime.registry import default_ports
+from services.runtime.settings import TASKS
+from services.transport.oip.request_parameters import DESCRIBED
 from tests.e2e.conftest import PROJECT, Installation
 from tests.e2e.test_oip import PYTHON
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from services.labels.label_types import MOST_WAIT_SECONDS
-from services.runtime.settings import default_ports
+from services.runtime.registry import default_ports
 from tests.e2e.conftest import Installation
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")

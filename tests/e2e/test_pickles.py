@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from services.runtime.settings import TASKS, default_ports
+from services.runtime.registry import default_ports
+from services.runtime.settings import TASKS
 from tests.e2e.conftest import Installation
 
 PICKLE = pickle.dumps({"rows": []})

@@ -13,7 +13,7 @@ from models import artefact
 from services.app.assembly import Assembled, assemble
 from services.request.metrics import Metrics
 from services.runtime.settings import TASK_DEFAULTS, Settings
-from services.transport.served_model import Tenant
+from services.transport.served_model import ServedModel
 
 PROJECT = Path(__file__).resolve().parents[2]
 ARTEFACTS = {
@@ -37,7 +37,7 @@ def assembled(task: str) -> Assembled:
     return assemble(found, settings(task), Metrics(task, CollectorRegistry()))
 
 
-def tenant(task: str) -> Tenant:
+def tenant(task: str) -> ServedModel:
     """A tenant without a ledger."""
     return assembled(task).tenant
 

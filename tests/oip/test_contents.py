@@ -15,9 +15,9 @@ from hypothesis.extra import numpy as arrays
 
 from services.ledger.unit_ids import UnitIds
 from services.runtime.errors import InvalidInput
-from services.transport.oip.contents import Contents, JsonContents, RawContents, TypedContents
 from services.transport.oip.datatypes import DATATYPES, datatype_of, from_raw, of_bytes, to_raw
 from services.transport.oip.decided import unit_ids
+from services.transport.oip.tensor_codec import Contents, JsonContents, RawContents, TypedContents
 
 NUMERIC = sorted(name for name in DATATYPES if name not in ("BYTES", "BF16"))
 

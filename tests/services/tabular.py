@@ -17,7 +17,7 @@ from services.request.row_task import MemberOutputs, RowTask
 from services.transport import http
 from services.transport.grpc.rows import RowMessages, row_binding
 from services.transport.oip import rows as oip_rows
-from services.transport.served_model import Parts, Tenant
+from services.transport.served_model import Parts, ServedModel
 from tests.contract.toys.toy import STEP_SECONDS, Probe, Toy
 
 POWER = Head("power", "gaussian", "kW", "power, kW", "squared_error", "kW²", 1.0, "tvar", "variance", "varm")
@@ -55,7 +55,7 @@ def statistics(arrays: tuple[NDArray[np.float32], ...]) -> tuple[Predictives, Me
     return {"power": Gaussian(*arrays[:3])}, {"power": arrays[3:]}
 
 
-def build(parts: Parts, probe: Probe) -> Tenant:
+def build(parts: Parts, probe: Probe) -> ServedModel:
     description = Description("tabular", "tabular:1", SCHEMA, (POWER,), MAX_ROWS, (0.0, 0.0), (10.0, 10.0))
     task = RowTask(description, Executor(probe, False), Executor(probe, True), statistics, member_values=4)
     pipeline: Any = parts.pipeline(task)
@@ -64,7 +64,7 @@ def build(parts: Parts, probe: Probe) -> Tenant:
         "demur.v1.VesselService", MESSAGES, description, pipeline, intervals, quantum_rows=lambda: 64, window_chunks=4
     )
     oip = oip_rows.row_binding(description, intervals, ensemble=True)
-    return Tenant(pipeline, description, grpc, http.row_binding(description, intervals), oip)
+    return ServedModel(pipeline, description, grpc, http.row_binding(description, intervals), oip)
 
 
 ROWS = {"rows": [{"speed": 2.0, "wave": 0.5}, {"speed": 3.0, "wave": 9.0}]}

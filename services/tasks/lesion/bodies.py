@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from models.tasks.lesion.data.files import OFFICIAL
-from models.tasks.lesion.spec import LESIONS
 from services.ledger.contract import Portion
 from services.runtime.errors import InvalidInput
-from services.tasks.lesion import words
+from services.tasks.lesion import presentation
+from services.tasks.lesion.answer import ANSWER, HEAD
 from services.tasks.lesion.task import ScanRequest
 from services.transport.binding import FormBinding, FormField, HttpBinding, Options, stricter
 from services.transport.http import decoding
-from services.transport.http.components import COUNT, NUMBER_OR_NULL, PURPOSE, PURPOSE_OR_NULL, SHARE, choice
+from services.transport.http.answer_json import schema, writer
+from services.transport.http.components import PURPOSE_OR_NULL, choice
 from services.transport.http.rows import purpose
-from services.transport.http.single import decided, decided_schema, record, remark_schema, told
+from services.transport.http.struct_schema import documented, struct_schema
 
-_HEADS = (LESIONS.name,)
+_HEADS = (HEAD,)
+_WRITE = writer(ANSWER)
 MAPS = tuple(OFFICIAL)
 _UNIT = "the unit of the scan's measure"
 _NIFTI = "NIfTI-1 or NIfTI-2 file, plain or gzipped"
@@ -34,34 +36,41 @@ _FIELDS = {
 }
 
 
+def _described(name: str) -> msgspec.Meta:
+    return msgspec.Meta(description=_FIELDS[name].description)
+
+
 class ScanBody(decoding.JsonBody):
-    """The same as JSON; files as base64."""
+    """A scan as JSON; files as base64."""
 
     EXAMPLE = '{"flair": "<the NIfTI file as base64>"}, or a form: curl -F flair=@FLAIR.nii.gz'
 
-    flair: bytes
-    t1: bytes = b""
-    brain_mask: bytes = b""
-    maps: list[str] = msgspec.field(default_factory=list)
-    purpose: str | None = None
-    defer_above: float | None = None
-    name: str = ""
+    flair: Annotated[bytes, _described("flair")]
+    t1: Annotated[bytes, _described("t1")] = b""
+    brain_mask: Annotated[bytes, _described("brain_mask")] = b""
+    maps: Annotated[list[Annotated[str, documented(choice("Map", MAPS))]], _described("maps")] = msgspec.field(
+        default_factory=list
+    )
+    purpose: Annotated[str | None, documented(PURPOSE_OR_NULL)] = None
+    defer_above: Annotated[float | None, _described("defer_above")] = None
+    name: Annotated[str, _described("name")] = ""
 
 
 def binding() -> HttpBinding:
-    """Scans over HTTP."""
+    """Return the bodies of scans over HTTP."""
     return HttpBinding(
         read_json=read_json,
         answer_json=answer,
-        request_schema=_request_schema(),
-        response_schema=_RESPONSE,
+        request_schema=struct_schema(ScanBody),
+        response_schema=schema(ANSWER, unit="scan"),
         form=FormBinding(_FIELDS, read_form),
-        files=lambda answers: {f"{name}.nii.gz": content for name, content in words.files(answers[0]).items()},
+        files=lambda answers: {f"{name}.nii.gz": content for name, content in presentation.files(answers[0]).items()},
     )
 
 
 def read_json(body: bytes) -> tuple[ScanRequest, Options]:
-    """
+    """Read a request from JSON.
+
     Raises:
         InvalidInput: not JSON of this form, or an unknown purpose or map.
     """
@@ -71,7 +80,8 @@ def read_json(body: bytes) -> tuple[ScanRequest, Options]:
 
 
 def read_form(fields: Mapping[str, bytes]) -> tuple[ScanRequest, Options]:
-    """
+    """Read a request from a form.
+
     Raises:
         InvalidInput: a text that is none, or an unknown purpose or map.
     """
@@ -89,17 +99,9 @@ def read_form(fields: Mapping[str, bytes]) -> tuple[ScanRequest, Options]:
 
 
 def answer(answers: list[Portion]) -> dict[str, Any]:
-    """All that is said of a scan but its volumes."""
+    """Return the JSON of a scan, without its volumes."""
     (portion,) = answers
-    return {
-        "model": portion.model,
-        "profile": portion.profile,
-        "recorded": portion.recorded,
-        "purpose": portion.purpose,
-        "name": portion.payload.name,
-        **decided(portion, LESIONS.name),
-        **words.facts(portion),
-    }
+    return _WRITE(presentation.record(portion))
 
 
 def _maps(names: list[str]) -> tuple[str, ...]:
@@ -113,68 +115,3 @@ def _maps(names: list[str]) -> tuple[str, ...]:
                 allowed=", ".join(MAPS),
             )
     return tuple(names)
-
-
-def _request_schema() -> dict[str, Any]:
-    file = {"type": "string", "contentEncoding": "base64"}
-    properties: dict[str, Any] = {
-        name: (file if field.file else {"type": "string"}) | {"description": field.description}
-        for name, field in _FIELDS.items()
-    }
-    properties["maps"] = {"type": "array", "items": choice("Map", MAPS), "description": "Absent or empty: all."}
-    properties["purpose"] = PURPOSE_OR_NULL
-    properties["defer_above"] = NUMBER_OR_NULL | {"description": _FIELDS["defer_above"].description}
-    return {"type": "object", "additionalProperties": False, "required": ["flair"], "properties": properties}
-
-
-_INTERVAL = record(
-    {
-        "level": SHARE | {"description": "Coverage."},
-        "lower": told("In the unit of the figure."),
-        "upper": told("Likewise."),
-    },
-    title="Interval",
-)
-_LESION = record(
-    {
-        "label": {"type": "integer", "minimum": 1, "description": "From 1, largest first."},
-        "volume_mm3": told("mm³."),
-        "centroid_mm": {
-            "type": "array",
-            "minItems": 3,
-            "maxItems": 3,
-            "items": {"type": "number"},
-            "description": "x, y, z by the affine, mm.",
-        },
-        "mean_probability": told("0 to 1."),
-    },
-    title="Lesion",
-)
-_LESION["properties"]["look_at"] = told("true: look at it; false: trust it; absent without advice.", "boolean")
-_LESION["properties"]["structural_uncertainty"] = told("0 to 1; absent for single models.")
-_RESPONSE: dict[str, Any] = record(
-    {
-        "model": told("Served artefact.", "string"),
-        "profile": told("Numeric profile that computed the scores.", "string"),
-        "recorded": told("Whether the decision is durable in the ledger.", "boolean"),
-        "purpose": PURPOSE,
-        "name": told("The caller's own, echoed.", "string"),
-        **decided_schema("scan"),
-        "remarks": {"type": "array", "items": remark_schema("looks_raw, thick_slices, bias_field, noisy")},
-    }
-)
-_RESPONSE["properties"] |= {
-    "count": COUNT | {"description": "Lesions."},
-    "count_interval": _INTERVAL,
-    "volume_mm3": told("Of all lesions, mm³."),
-    "volume_interval": _INTERVAL,
-    "total": told("Mean entropy over the brain, nats."),
-    "data": told("Mean of the members' entropies over the brain, nats; absent for single models."),
-    "knowledge": told("Mean mutual information over the brain, nats; absent for single models."),
-    "rmi": told("Mean reverse mutual information over the brain, nats; absent for single models."),
-    "structural": told("One minus the members' mean Dice with the mask, 0 to 1; absent for single models."),
-    "lesions": {"type": "array", "items": _LESION},
-    "brain_ml": told("Volume of the brain as used, ml."),
-    "resampled": told("Whether the image was interpolated to voxels of 1 mm.", "boolean"),
-    "look_at_voxels": told("Share of brain voxels that are worth looking at, 0 to 1."),
-}

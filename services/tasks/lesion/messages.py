@@ -7,21 +7,22 @@ from typing import Any, get_args
 
 from demur.v1 import common_pb2, lesion_pb2
 from models.tasks.lesion.data.files import Encoding
-from models.tasks.lesion.spec import LESIONS
-from services.ledger.contract import Portion, Purpose
+from services.ledger.contract import Portion
 from services.request.pipeline import Description, Pipeline
-from services.request.work import Priority, Progress
 from services.runtime.errors import InvalidInput, TooLarge
-from services.tasks.lesion import words
+from services.tasks.lesion import presentation
+from services.tasks.lesion.answer import ANSWER, HEAD
 from services.tasks.lesion.task import ScanRequest
 from services.transport.binding import Begin, Chunk, GrpcBinding, Options, message_of, stricter
-from services.transport.grpc import heads
-from services.transport.grpc.status import detail
+from services.transport.grpc import codec
+from services.transport.grpc.answer_message import filler
+from services.transport.grpc.chunks import ChunkFrames, ChunkMessages, StreamOptions
 
 SERVICE = "demur.v1.LesionService"
 PIECE_BYTES = 1 << 20
 """Of a file of an answer, in a stream."""
-_HEADS = (LESIONS.name,)
+_HEADS = (HEAD,)
+_FILL = filler(ANSWER, lesion_pb2.LesionPredictResponse)
 _MAPS: dict[int, str] = {
     number: name.removeprefix("LESION_MAP_").lower() for name, number in lesion_pb2.LesionMap.items() if number
 }
@@ -41,14 +42,14 @@ _INPUTS = {
 def binding(
     description: Description, pipeline: Pipeline[Any, Any], *, window_chunks: int, max_upload_bytes: int
 ) -> GrpcBinding:
-    """The gRPC service of scans."""
+    """Return the gRPC service of scans."""
     return GrpcBinding(
         service=SERVICE,
         request=message_of(lesion_pb2.LesionPredictRequest),
         response=message_of(lesion_pb2.LesionPredictResponse),
         read=read,
         answer=lambda answers: _answer(answers, files=True),
-        describe=lambda: heads.describe(description, pipeline.policies.all()),
+        describe=lambda: codec.describe(description, pipeline.policies.all()),
         describe_messages=(message_of(common_pb2.DescribeRequest), message_of(common_pb2.DescribeResponse)),
         stream=ScanFrames(description, pipeline, window_chunks, max_upload_bytes),
         smaller="name fewer maps, ask for LESION_ENCODING_UINT8, or call PredictStream, whose messages have about 1 MB",
@@ -56,7 +57,7 @@ def binding(
 
 
 def read(message: Any) -> tuple[ScanRequest, Options]:
-    """A request in one message.
+    """Read a request from one message.
 
     Raises:
         InvalidInput: an unknown map, encoding or purpose.
@@ -70,7 +71,7 @@ def read(message: Any) -> tuple[ScanRequest, Options]:
         message.name,
         encoding=_encoding(message.encoding),
     )
-    return request, Options(heads.purpose(message.purpose), stricter(wish, _HEADS), message.plain)
+    return request, Options(codec.purpose(message.purpose), stricter(wish, _HEADS), message.plain)
 
 
 def _maps(numbers: Any) -> tuple[str, ...]:
@@ -101,78 +102,40 @@ def _encoding(number: int) -> Encoding:
 
 def _answer(answers: list[Portion], *, files: bool) -> Any:
     (portion,) = answers
-    return lesion_pb2.LesionPredictResponse(
-        model=portion.model,
-        profile=portion.profile,
-        recorded=portion.recorded,
-        name=portion.payload.name,
-        answer=lesion_pb2.LesionAnswer(deferral=heads.deferral(portion, LESIONS.name), **words.facts(portion)),
-        files=[
-            lesion_pb2.LesionFile(map=_NUMBERS[name], content=content)
-            for name, content in (words.files(portion) if files else {}).items()
-        ],
-    )
+    contents = presentation.files(portion) if files else {}
+    volumes = [{"map": _NUMBERS[name], "content": content} for name, content in contents.items()]
+    return _FILL(presentation.record(portion) | {"files": volumes})
 
 
-class ScanFrames:
-    """Frames of a stream of scans."""
-
-    purpose: Purpose = "decide"
-    priority: Priority | None = None
+class ScanFrames(ChunkFrames):
+    """Frames of a stream of scans, whose files come and go in pieces."""
 
     def __init__(
         self, description: Description, pipeline: Pipeline[Any, Any], window_chunks: int, max_upload_bytes: int
     ) -> None:
-        self.request = message_of(lesion_pb2.LesionStreamRequest)
-        self.response = message_of(lesion_pb2.LesionStreamResponse)
-        self._model, self._profile = description.model, pipeline.profile
-        self._policies = pipeline.policies
-        self._window_chunks = window_chunks
-        self._max_bytes = max_upload_bytes
-
-    def reader(self) -> ScanReader:
-        return ScanReader(self._max_bytes)
-
-    def accepted(self) -> Any:
-        return lesion_pb2.LesionStreamResponse(
-            accepted=common_pb2.StreamAccepted(
-                model=self._model,
-                profile=self._profile,
-                policy=",".join(policy.version for policy in self._policies.all()),
-                quantum_rows=1,
-                window_chunks=self._window_chunks,
-            )
+        messages = ChunkMessages(
+            lesion_pb2.LesionStreamRequest,
+            lesion_pb2.LesionStreamResponse,
+            lambda: ScanReader(max_upload_bytes),
+            lambda answers: _answer(answers, files=False),
         )
-
-    def item(self, sequence: int, answer: Portion) -> None:
-        """A scan is one portion; it ends its chunk."""
-        return None
-
-    def progress(self, sequence: int, progress: Progress) -> Any:
-        told = common_pb2.StreamProgress(sequence=sequence, fraction=progress.fraction, stage=progress.stage)
-        return lesion_pb2.LesionStreamResponse(progress=told)
+        options = StreamOptions(window_chunks, lambda: 1, purpose="decide", priority=None, told=True)
+        super().__init__(messages, options, description, pipeline)
 
     def results(self, sequence: int, answers: list[Any], told: int) -> Iterator[tuple[Any, int]]:
-        """Files in pieces, then all the rest."""
+        """Yield the files in pieces, then the answer without them."""
         (portion,) = answers
-        for name, content in words.files(portion).items():
+        for name, content in presentation.files(portion).items():
             for start in range(0, len(content), PIECE_BYTES):
                 piece = lesion_pb2.LesionResultPiece(
                     sequence=sequence, map=_NUMBERS[name], content=content[start : start + PIECE_BYTES]
                 )
                 yield lesion_pb2.LesionStreamResponse(piece=piece), 0
-        result = lesion_pb2.LesionResult(sequence=sequence, answer=_answer(answers, files=False))
-        yield lesion_pb2.LesionStreamResponse(result=result), 1
-
-    def failed(self, sequence: int, error: Any) -> Any:
-        return lesion_pb2.LesionStreamResponse(error=common_pb2.ItemError(sequence=sequence, error=detail(error)))
-
-    def ended(self, chunks: int, units: int) -> Any:
-        return lesion_pb2.LesionStreamResponse(progress=common_pb2.StreamProgress(chunks_done=chunks, units_done=units))
+        yield from super().results(sequence, answers, told)
 
 
 class ScanReader:
-    """Puts the scans of one stream together of their pieces; what is too large is dropped while it comes."""
+    """Reader of the scans of one stream, which come in pieces; files that are too large are dropped while they come."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -197,7 +160,7 @@ class ScanReader:
         if self._begun:
             raise InvalidInput("a stream begins once; open another stream for other wishes", code="begun_twice")
         self._begun = True
-        return Begin(heads.options(message, _HEADS))
+        return Begin(codec.options(message, _HEADS))
 
     def _open(self, message: Any) -> None:
         self._begun = True

@@ -5,33 +5,38 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from services.runtime.errors import InvalidInput
-from services.tasks.motion import schemas, words
+from services.tasks.motion import presentation
+from services.tasks.motion.answer import ANSWER, HEAD
+from services.tasks.motion.inputs import MOST_REQUESTS
 from services.tasks.motion.request import (
+    MOST_TRACK,
+    AgentRef,
     Form,
     MotionRequest,
     Pose,
     RenderedForm,
     SceneForm,
     TensorForm,
-    Whose,
+    only_input,
     track,
     without_tracks,
 )
-from services.tasks.motion.words import Said
 from services.transport.binding import FormBinding, FormField, HttpBinding, Options, stricter
 from services.transport.http import decoding
-from services.transport.http.body import describe
+from services.transport.http.answer_json import schema, writer
+from services.transport.http.components import PURPOSE_OR_NULL, Json
 from services.transport.http.integers import Integer, integer
 from services.transport.http.rows import purpose
-from services.transport.http.single import decided, remarked
+from services.transport.http.struct_schema import documented, struct_schema, variants
 
 SUBMISSION = "submission.pb"
-_HEADS = (words.HEAD,)
+_HEADS = (HEAD,)
+_WRITE = writer(ANSWER)
 _UNIT = "the unit of the request's measure"
 _FLAGS = {"1": True, "true": True, "0": False, "false": False}
 FIELDS = {
@@ -48,20 +53,55 @@ FIELDS = {
 }
 
 
-class PoseBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Where a vehicle is now."""
+_FILE: Json = {"type": "string", "contentEncoding": "base64"}
+_TRACK: Json = {
+    "title": "TrackId",
+    "anyOf": [{"type": "integer", "minimum": 0, "maximum": MOST_TRACK}, {"type": "string", "pattern": "^[0-9]{1,20}$"}],
+    "description": "Id of a track, 0 to 2^64 - 1; the official JSON has texts.",
+}
+_SCENE: Json = {
+    "description": f"{FIELDS['scene'].description}: an object of protobuf JSON, or base64 of the protobuf.",
+    "oneOf": [{"type": "object", "additionalProperties": True}, _FILE],
+}
+_RENDERED: Json = {
+    "type": "array",
+    "items": _FILE,
+    "minItems": 1,
+    "maxItems": MOST_REQUESTS,
+    "description": "Feature maps as files {scene_id}_{track_id}.npy of the data set: zlib-compressed NPY, float32 "
+    "[17, rows, columns].",
+}
+_TRACKS: Json = {
+    "type": "array",
+    "items": _TRACK,
+    "maxItems": MOST_REQUESTS,
+    "description": "Vehicles of the scene to predict; absent or empty: those of its prediction requests.",
+}
 
-    x: float
-    y: float
-    yaw: float
+
+class PoseBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Pose of a vehicle now."""
+
+    x: Annotated[float, msgspec.Meta(description="m.")]
+    y: Annotated[float, msgspec.Meta(description="m.")]
+    yaw: Annotated[float, msgspec.Meta(description="Direction of driving, rad.")]
+
+
+_POSE: Json = {
+    "title": "Pose",
+    "type": "object",
+    "required": ["x", "y", "yaw"],
+    "properties": struct_schema(PoseBody)["properties"],
+    "description": "Now, in the frame of the scene; needed for trajectories in it.",
+}
 
 
 class AgentBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Whose future a map is about."""
+    """Vehicle that a map is about."""
 
     scene_id: str = ""
-    track_id: Integer | str = 0
-    pose: PoseBody | None = None
+    track_id: Annotated[Integer | str, documented(_TRACK)] = 0
+    pose: Annotated[PoseBody | None, documented(_POSE)] = None
 
 
 class MotionBody(decoding.JsonBody):
@@ -69,23 +109,35 @@ class MotionBody(decoding.JsonBody):
 
     EXAMPLE = '{"scene": "<the scene as base64>"}, or a form: curl -F scene=@scene.pb'
 
-    scene: msgspec.Raw = msgspec.Raw(b"")
-    tensor: bytes | None = None
-    rendered: list[bytes] | None = None
-    agents: list[AgentBody] = msgspec.field(default_factory=list)
-    track_ids: list[Integer | str] = msgspec.field(default_factory=list)
-    submission: bool = False
-    purpose: str | None = None
-    defer_above: float | None = None
+    scene: Annotated[msgspec.Raw, documented(_SCENE)] = msgspec.field(default_factory=msgspec.Raw)
+    tensor: Annotated[bytes | None, documented(_FILE | {"description": FIELDS["tensor"].description})] = None
+    rendered: Annotated[list[bytes] | None, documented(_RENDERED)] = None
+    agents: Annotated[
+        list[Annotated[AgentBody, msgspec.Meta(title="Agent")]],
+        msgspec.Meta(description="Of each map; absent: nothing is known of them."),
+    ] = msgspec.field(default_factory=list)
+    track_ids: Annotated[list[Integer | str], documented(_TRACKS)] = msgspec.field(default_factory=list)
+    submission: Annotated[
+        bool, msgspec.Meta(description="Answer with the official submission, too. Absent: false.")
+    ] = False
+    purpose: Annotated[str | None, documented(PURPOSE_OR_NULL)] = None
+    defer_above: Annotated[float | None, msgspec.Meta(description=FIELDS["defer_above"].description)] = None
+
+
+_VARIANTS = {
+    "SceneRequest": ("scene", "track_ids"),
+    "TensorRequest": ("tensor", "agents"),
+    "RenderedRequest": ("rendered", "agents"),
+}
 
 
 def binding() -> HttpBinding:
-    """Motion over HTTP."""
+    """Return the bodies of motion over HTTP."""
     return HttpBinding(
         read_json=read_json,
         answer_json=answer,
-        request_schema=schemas.request(FIELDS),
-        response_schema=schemas.response(),
+        request_schema=variants(MotionBody, _VARIANTS),
+        response_schema=schema(ANSWER, unit="request"),
         form=FormBinding(FIELDS, read_form),
         files=lambda answers: _files(answers, archived=False),
         archived=lambda answers: _files(answers, archived=True),
@@ -93,102 +145,66 @@ def binding() -> HttpBinding:
 
 
 def read_json(body: bytes) -> tuple[MotionRequest, Options]:
-    """
+    """Read a request from JSON.
+
     Raises:
         InvalidInput: not JSON of this form, none or several inputs, or an unknown purpose.
     """
     parsed = decoding.json_body(body, MotionBody)
     raw = bytes(parsed.scene)
-    given = {
+    inputs = {
         "scene": None if raw in (b"", b"null") else _scene(raw),
         "tensor": parsed.tensor,
         "rendered": None if parsed.rendered is None else tuple(parsed.rendered),
     }
-    agents = tuple(_whose(one) for one in parsed.agents)
-    form = _form(given, tuple(_track(one, "track_ids") for one in parsed.track_ids), agents)
+    agents = tuple(_agent_of_body(agent) for agent in parsed.agents)
+    form = _form(inputs, tuple(_track(value, "track_ids") for value in parsed.track_ids), agents)
     return MotionRequest(form, parsed.submission), Options(
         purpose(parsed.purpose), stricter(parsed.defer_above, _HEADS)
     )
 
 
 def read_form(fields: Mapping[str, bytes]) -> tuple[MotionRequest, Options]:
-    """
+    """Read a request from a form.
+
     Raises:
         InvalidInput: none or several inputs, a text that is none, or an unknown purpose.
     """
     texts = decoding.texts(fields, FIELDS)
     rendered = fields.get("rendered")
-    given = {
+    inputs = {
         "scene": fields.get("scene"),
         "tensor": fields.get("tensor"),
         "rendered": None if rendered is None else (rendered,),
     }
-    tracks = tuple(track(one.strip(), "track_ids") for one in texts.get("track_ids", "").split(",") if one.strip())
+    tracks = tuple(track(part.strip(), "track_ids") for part in texts.get("track_ids", "").split(",") if part.strip())
     named = not texts.keys().isdisjoint(("scene_id", "track_id", "pose"))
-    form = _form(given, tracks, (_named(texts),) if named else ())
+    form = _form(inputs, tracks, (_agent_of_form(texts),) if named else ())
     wish = decoding.number("defer_above", texts["defer_above"], _UNIT) if "defer_above" in texts else None
     request = MotionRequest(form, _flag("submission", texts.get("submission", "0")))
     return request, Options(purpose(texts.get("purpose")), stricter(wish, _HEADS))
 
 
 def answer(answers: list[Any]) -> dict[str, Any]:
-    """All that became of a call but its submission.
+    """Return the JSON of a call, without its submission.
 
     Raises:
-        DemurError: see ``words.answered``.
+        DemurError: see ``presentation.answered``.
     """
-    found = words.answered(answers)
-    return {
-        "model": found.model,
-        "profile": found.profile,
-        "purpose": found.purpose,
-        "scene_id": found.asked.scene_id,
-        "answers": [_answer(said) for said in found],
-        "failures": [
-            {"item": one.item, "track_id": found.asked.tracks[one.item], "error": describe(one.error)}
-            for one in found.failures
-        ],
-    }
-
-
-def _answer(said: Said) -> dict[str, Any]:
-    told: dict[str, Any] = {"item": said.item}
-    if (subject := said.subject) is not None:
-        pose = subject.pose
-        told |= {"scene_id": subject.scene_id, "track_id": subject.track_id}
-        told |= {} if pose is None else {"pose": {"x_m": pose.x, "y_m": pose.y, "yaw_rad": pose.yaw}}
-    told |= decided(said.portion, words.HEAD, said.index) | {"recorded": said.portion.recorded}
-    told |= {schemas.NAMES[name]: array.tolist() for name, array in said.arrays.items()}
-    if said.unseen_seconds is not None:
-        told["unseen_seconds"] = said.unseen_seconds
-    return told | {"remarks": [remarked(remark) for remark in said.remarks]}
+    return _WRITE(presentation.answered(answers).record())
 
 
 def _files(answers: list[Any], *, archived: bool) -> Mapping[str, bytes]:
-    """The submission where it was asked for; in an archive wherever scenes and tracks are known."""
-    found = words.answered(answers)
-    wanted = found.asked.submission or (archived and found.asked.named)
-    return {SUBMISSION: words.submission(found)} if wanted else {}
+    """Return the submission if the request asks for it; in an archive wherever scenes and tracks are known."""
+    call = presentation.answered(answers)
+    wanted = call.asked.submission or (archived and call.asked.named)
+    return {SUBMISSION: presentation.submission(call)} if wanted else {}
 
 
-def _form(given: Mapping[str, Any], tracks: tuple[int, ...], agents: tuple[Whose, ...]) -> Form:
-    """The one input that came."""
-    there = [name for name, value in given.items() if value is not None]
-    if not there:
-        raise InvalidInput(
-            f"the request holds no input; send one of {', '.join(given)}",
-            code="missing",
-            field="scene",
-            allowed=", ".join(given),
-        )
-    if len(there) > 1:
-        raise InvalidInput(
-            f"the request holds {' and '.join(there)}; send one of them",
-            code="two_inputs",
-            field=there[1],
-            allowed=", ".join(given),
-        )
-    if there == ["scene"]:
+def _form(inputs: Mapping[str, Any], tracks: tuple[int, ...], agents: tuple[AgentRef, ...]) -> Form:
+    """Return the one input of a request."""
+    kind = only_input([name for name, value in inputs.items() if value is not None], inputs)
+    if kind == "scene":
         if agents:
             raise InvalidInput(
                 "agents, scene_id, track_id and pose are of maps, and a scene was sent, which says them; name "
@@ -196,14 +212,14 @@ def _form(given: Mapping[str, Any], tracks: tuple[int, ...], agents: tuple[Whose
                 code="unknown_field",
                 field="agents",
             )
-        return SceneForm(given["scene"], tracks)
-    if there == ["tensor"]:
-        return without_tracks(TensorForm(given["tensor"], agents), tracks)
-    return without_tracks(RenderedForm(given["rendered"], agents), tracks)
+        return SceneForm(inputs["scene"], tracks)
+    if kind == "tensor":
+        return without_tracks(TensorForm(inputs["tensor"], agents), tracks)
+    return without_tracks(RenderedForm(inputs["rendered"], agents), tracks)
 
 
 def _scene(raw: bytes) -> bytes:
-    """The bytes of a scene: an object is protobuf JSON, a text base64."""
+    """Return the bytes of a scene: an object is protobuf JSON, a text base64."""
     if raw[:1] != b'"':
         return raw
     try:
@@ -216,17 +232,17 @@ def _scene(raw: bytes) -> bytes:
         ) from error
 
 
-def _whose(body: AgentBody) -> Whose:
+def _agent_of_body(body: AgentBody) -> AgentRef:
     pose = None if body.pose is None else Pose(body.pose.x, body.pose.y, body.pose.yaw)
-    return Whose(body.scene_id, _track(body.track_id, "agents.track_id"), pose)
+    return AgentRef(body.scene_id, _track(body.track_id, "agents.track_id"), pose)
 
 
 def _track(given: Integer | str, field: str) -> int:
     return track(given if isinstance(given, str) else integer(field, given), field)
 
 
-def _named(texts: Mapping[str, str]) -> Whose:
-    """Whose future the one map of a form is about."""
+def _agent_of_form(texts: Mapping[str, str]) -> AgentRef:
+    """Return the vehicle of the one map of a form."""
     pose = None
     if "pose" in texts:
         parts = texts["pose"].split(",")
@@ -241,7 +257,7 @@ def _named(texts: Mapping[str, str]) -> Whose:
             decoding.number("pose", part.strip(), unit) for part, unit in zip(parts, ("m", "m", "rad"), strict=True)
         )
         pose = Pose(x, y, yaw)
-    return Whose(texts.get("scene_id", ""), track(texts.get("track_id", "0"), "track_id"), pose)
+    return AgentRef(texts.get("scene_id", ""), track(texts.get("track_id", "0"), "track_id"), pose)
 
 
 def _flag(name: str, text: str) -> bool:

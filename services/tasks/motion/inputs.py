@@ -16,7 +16,7 @@ from models.tasks.motion.inference.grid import Grid
 from models.tasks.motion.inference.render import Renderer
 from models.tasks.motion.inference.scenes import Agent, BadScene, Scene
 from services.runtime.errors import DemurError, InvalidInput, TooLarge, refused
-from services.tasks.motion.request import Form, Pose, RenderedForm, SceneForm, TensorForm, Whose
+from services.tasks.motion.request import AgentRef, Form, Pose, RenderedForm, SceneForm, TensorForm
 
 Map = NDArray[np.float32]
 
@@ -213,7 +213,7 @@ def _subject(agent: Agent) -> Subject:
     return Subject(agent.scene_id, agent.track_id, Pose(agent.x, agent.y, agent.yaw), agent.unseen_steps)
 
 
-def _told(agents: tuple[Whose, ...], count: int, name: str) -> tuple[Subject | None, ...]:
+def _told(agents: tuple[AgentRef, ...], count: int, name: str) -> tuple[Subject | None, ...]:
     """Whose future maps are about, as their caller says."""
     if not agents:
         return (None,) * count

@@ -1,8 +1,9 @@
-"""What callers ask: a scene, or feature maps as numbers or as files, and whose future each is about."""
+"""Requests about motion: a scene, or feature maps as numbers or as files, and the vehicle of each."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from services.runtime.errors import InvalidInput
@@ -14,7 +15,7 @@ _SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """Where a vehicle is now, in the frame of its scene."""
+    """Pose of a vehicle now, in the frame of its scene."""
 
     x: float
     """m."""
@@ -25,8 +26,8 @@ class Pose:
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
-    """Whose future a map is about, as its caller says."""
+class AgentRef:
+    """Vehicle that a map is about, as the request names it."""
 
     scene_id: str = ""
     track_id: int = 0
@@ -47,7 +48,7 @@ class TensorForm:
     """Feature maps [N, 17, y, x], float32 little-endian."""
 
     values: bytes
-    agents: tuple[Whose, ...] = ()
+    agents: tuple[AgentRef, ...] = ()
     """Of each map; none: nothing is known of them."""
 
 
@@ -56,7 +57,7 @@ class RenderedForm:
     """Feature maps as files of the data set."""
 
     files: tuple[bytes, ...]
-    agents: tuple[Whose, ...] = ()
+    agents: tuple[AgentRef, ...] = ()
     """Of each map; none: nothing is known of them."""
 
 
@@ -73,10 +74,10 @@ class MotionRequest:
 
 
 def track(given: int | str, field: str) -> int:
-    """The id of a track; the official JSON writes it as a text.
+    """Return the id of a track, which the official JSON writes as a text.
 
     Raises:
-        InvalidInput: it is none.
+        InvalidInput: it is not the id of a track.
     """
     number = given if isinstance(given, int) else int(given) if _DIGITS.fullmatch(given) else -1
     if not 0 <= number <= MOST_TRACK:
@@ -90,11 +91,36 @@ def track(given: int | str, field: str) -> int:
     return number
 
 
-def without_tracks(form: Form, track_ids: tuple[int, ...]) -> Form:
-    """A form that is not a scene, for which nobody may choose tracks.
+def only_input(given: Iterable[str], allowed: Iterable[str]) -> str:
+    """Return the name of the one input of a request.
+
+    Args:
+        given: names of the inputs that the request holds.
+        allowed: names of all inputs.
 
     Raises:
-        InvalidInput: somebody did.
+        InvalidInput: there is none, or there are several.
+    """
+    names, listed = list(given), ", ".join(allowed)
+    if not names:
+        raise InvalidInput(
+            f"the request holds no input; send one of {listed}", code="missing", field="scene", allowed=listed
+        )
+    if names[1:]:
+        raise InvalidInput(
+            f"the request holds {' and '.join(names)}; send one of them",
+            code="two_inputs",
+            field=names[1],
+            allowed=listed,
+        )
+    return names[0]
+
+
+def without_tracks(form: Form, track_ids: tuple[int, ...]) -> Form:
+    """Return a form that is not a scene, unless tracks were chosen for it.
+
+    Raises:
+        InvalidInput: tracks were chosen.
     """
     if track_ids:
         raise InvalidInput(

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, get_args
 
-import numpy as np
+import msgspec
 
-from models.tasks.translation.inference.translator import Said as Tokens
 from services.runtime.errors import InvalidInput
-from services.tasks.translation import schemas, words
-from services.tasks.translation.request import TranslationRequest, detail
-from services.tasks.translation.words import Hypothesis, Said
+from services.tasks.translation import presentation
+from services.tasks.translation.answer import ANSWER, HEAD
+from services.tasks.translation.request import Detail, TranslationRequest, detail
+from services.tasks.translation.texts import MOST_CHARACTERS, MOST_SENTENCES, MOST_TEXTS
 from services.transport.binding import HttpBinding, Options, stricter
 from services.transport.http import decoding
-from services.transport.http.body import describe
+from services.transport.http.answer_json import schema, writer
+from services.transport.http.components import PURPOSE_OR_NULL, Json, choice, or_null
 from services.transport.http.rows import purpose
-from services.transport.http.single import decided, remarked
+from services.transport.http.struct_schema import documented, variants
 
-_HEADS = (words.HEAD,)
+_HEADS = (HEAD,)
+_WRITE = writer(ANSWER)
+
+
+_TEXT: Json = {"type": "string", "description": "English text of any number of sentences."}
+_TEXTS: Json = {
+    "type": "array",
+    "items": {"type": "string"},
+    "minItems": 1,
+    "maxItems": MOST_TEXTS,
+    "description": f"Several; together at most {MOST_CHARACTERS} characters and {MOST_SENTENCES} sentences.",
+}
+_TOKENS = or_null(
+    choice("TokenDetail", get_args(Detail)),
+    "Whose tokens are answered: those of the best hypothesis (null), of none, of all.",
+)
 
 
 class TranslationBody(decoding.JsonBody):
@@ -25,25 +41,31 @@ class TranslationBody(decoding.JsonBody):
 
     EXAMPLE = '{"texts": ["It rains."]}'
 
-    text: str | None = None
-    texts: list[str] | None = None
-    tokens: str | None = None
-    purpose: str | None = None
-    defer_above: float | None = None
+    text: Annotated[str | None, documented(_TEXT)] = None
+    texts: Annotated[list[str] | None, documented(_TEXTS)] = None
+    tokens: Annotated[str | None, documented(_TOKENS)] = None
+    purpose: Annotated[str | None, documented(PURPOSE_OR_NULL)] = None
+    defer_above: Annotated[
+        float | None,
+        msgspec.Meta(
+            description="Defer sentences above this uncertainty even where the policy would answer, in its unit."
+        ),
+    ] = None
 
 
 def binding() -> HttpBinding:
-    """Translation over HTTP."""
+    """Return the bodies of translation over HTTP."""
     return HttpBinding(
         read_json=read_json,
         answer_json=answer,
-        request_schema=schemas.request(),
-        response_schema=schemas.response(),
+        request_schema=variants(TranslationBody, {"TextRequest": ("text",), "TextsRequest": ("texts",)}),
+        response_schema=schema(ANSWER, unit="sentence"),
     )
 
 
 def read_json(body: bytes) -> tuple[TranslationRequest, Options]:
-    """
+    """Read a request from JSON.
+
     Raises:
         InvalidInput: not JSON of this form, no texts or both forms, or an unknown word.
     """
@@ -64,67 +86,9 @@ def read_json(body: bytes) -> tuple[TranslationRequest, Options]:
 
 
 def answer(answers: list[Any]) -> dict[str, Any]:
-    """All that became of a call.
+    """Return the JSON of a call.
 
     Raises:
-        DemurError: see ``words.answered``.
+        DemurError: see ``presentation.answered``.
     """
-    found = words.answered(answers)
-    return {
-        "model": found.model,
-        "profile": found.profile,
-        "purpose": found.purpose,
-        "texts": [
-            {"translation": one.translation, "first": one.first, "sentences": one.sentences} for one in found.texts
-        ],
-        "sentences": [_sentence(said) for said in found],
-        "failures": [
-            {"item": one.item, "text": found.asked.text_of(one.item), "error": describe(one.error)}
-            for one in found.failures
-        ],
-    }
-
-
-def _sentence(said: Said) -> dict[str, Any]:
-    return {
-        "item": said.item,
-        "text": said.text,
-        "source": said.source,
-        "source_start": said.source_place[0],
-        "source_stop": said.source_place[1],
-        "start": said.place[0],
-        "stop": said.place[1],
-        **decided(said.portion, words.HEAD),
-        "recorded": said.portion.recorded,
-        "hypotheses": [_hypothesis(one) for one in said.hypotheses],
-        "remarks": [remarked(remark) for remark in said.remarks],
-    }
-
-
-def _hypothesis(one: Hypothesis) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "text": one.text,
-        "score_nats": _number(one.score),
-        "confidence": one.confidence,
-    }
-    if one.scores is not None:
-        found["scores"] = {name: _number(value) for name, value in one.scores.items()}
-    if one.tokens is not None:
-        found["tokens"] = _tokens(one.tokens)
-    return found
-
-
-def _tokens(tokens: Tokens) -> list[dict[str, Any]]:
-    columns: dict[str, list[Any]] = {
-        "start": tokens.spans[:, 0].tolist(),
-        "stop": tokens.spans[:, 1].tolist(),
-        "log_probability_nats": tokens.log_probabilities.tolist(),
-    }
-    for name in ("total", "data", "knowledge"):
-        if (values := getattr(tokens, name)) is not None:
-            columns[f"{name}_nats"] = values.tolist()
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _number(value: float) -> float | None:
-    return value if np.isfinite(value) else None
+    return _WRITE(presentation.answered(answers).record())

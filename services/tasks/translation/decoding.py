@@ -61,7 +61,7 @@ class Stepping:
         return self.fixed_seconds + self.sentence_seconds * size
 
     def together(self, contents: Sequence[Turn]) -> list[Turned]:
-        """All sentences of all turns one token further; those that are done, in words."""
+        """All sentences of all turns one token further; those that are done, in presentation."""
         begun = iter(self._read([turn.new for turn in contents if turn.new]))
         every = [[*turn.batches, *([next(begun)] if turn.new else [])] for turn in contents]
         stepped = iter(self.translator.decoder.together([batch for batches in every for batch in batches]))

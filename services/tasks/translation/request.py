@@ -1,4 +1,4 @@
-"""What callers ask: texts, and whose tokens they want to be told of."""
+"""Requests about texts, and the detail of tokens in their answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from services.runtime.errors import InvalidInput
 
 Detail = Literal["best", "none", "all"]
-"""Whose tokens are told: those of the best hypothesis, of none, of all."""
+"""Hypotheses whose tokens are answered: the best, none, or all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class TranslationRequest:
 
 
 def detail(given: str | None) -> Detail:
-    """A wish about tokens; None: of the best hypothesis.
+    """Return the detail of tokens; None: of the best hypothesis.
 
     Raises:
         InvalidInput: it is none.

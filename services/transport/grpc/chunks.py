@@ -11,21 +11,21 @@ from services.ledger.contract import Portion, Purpose
 from services.request.pipeline import Description, Pipeline
 from services.request.work import Priority, Progress
 from services.runtime.errors import DemurError, InvalidInput
-from services.transport.binding import Begin, Chunk, message_of
-from services.transport.grpc import heads
+from services.transport.binding import Begin, Chunk, StreamReader, message_of
+from services.transport.grpc import codec
 from services.transport.grpc.status import detail
 
 
 @dataclass(frozen=True)
 class ChunkMessages:
-    """The message types of such a stream, and how a chunk is read."""
+    """Message types of such a stream, and functions that read and write them."""
 
     request: Any
     """With ``begin`` and ``chunk``."""
     response: Any
     """With ``accepted``, ``result``, ``progress`` and ``error``."""
-    read: Callable[[Any, bool], Any]
-    """A chunk, and whether the stream asked for members, to what the pipeline takes. Quick; raises ``DemurError``."""
+    reader: Callable[[], StreamReader]
+    """Makes the reader of a stream that begins."""
     answer: Callable[[list[Any]], Any]
     """All answers of a chunk as one message."""
     item: Callable[[int, Any], Any | None] = lambda sequence, one: None
@@ -34,8 +34,8 @@ class ChunkMessages:
 
 
 @dataclass(frozen=True)
-class Manner:
-    """How chunks are worked off."""
+class StreamOptions:
+    """How the chunks of a stream are scheduled and reported."""
 
     window_chunks: int
     quantum_rows: Callable[[], int]
@@ -48,10 +48,10 @@ class Manner:
 
 
 class ChunkFrames:
-    """Frames of such a stream."""
+    """Frames of a stream whose chunks end in one result."""
 
     def __init__(
-        self, messages: ChunkMessages, manner: Manner, description: Description, pipeline: Pipeline[Any, Any]
+        self, messages: ChunkMessages, manner: StreamOptions, description: Description, pipeline: Pipeline[Any, Any]
     ) -> None:
         self.request = message_of(messages.request)
         self.response = message_of(messages.response)
@@ -60,11 +60,10 @@ class ChunkFrames:
         self._messages = messages
         self._manner = manner
         self._model, self._profile = description.model, pipeline.profile
-        self._heads = tuple(head.name for head in description.heads)
         self._policies = pipeline.policies
 
-    def reader(self) -> ChunkReader:
-        return ChunkReader(self._heads, self._messages.read)
+    def reader(self) -> StreamReader:
+        return self._messages.reader()
 
     def accepted(self) -> Any:
         return self._messages.response(
@@ -104,6 +103,11 @@ class ChunkReader:
     """Reads the frames of one such stream."""
 
     def __init__(self, heads: tuple[str, ...], read: Callable[[Any, bool], Any]) -> None:
+        """
+        Args:
+            read: turns a chunk, and whether the stream asked for members, into what the pipeline takes. Quick; raises
+                ``DemurError``.
+        """
         self._heads = heads
         self._read = read
         self._begun = False
@@ -115,7 +119,7 @@ class ChunkReader:
             if self._begun:
                 raise InvalidInput("a stream begins once; open another stream for other wishes", code="begun_twice")
             self._begun, self._members = True, frame.begin.members
-            return Begin(heads.options(frame.begin, self._heads))
+            return Begin(codec.options(frame.begin, self._heads))
         if kind == "chunk":
             self._begun = True
             return Chunk(frame.chunk.sequence, self._request(frame.chunk))

@@ -1,4 +1,4 @@
-"""Messages of ``LabelService`` to the words of ``services.labels``, and back."""
+"""Conversion between messages of ``LabelService`` and the types of ``services.labels``."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from services.labels.review_queue import Lease
 from services.ledger.contract import Committed
 from services.ledger.unit_ids import checked_unit, unit_text
 from services.runtime.errors import InvalidInput
+from services.transport.grpc.codec import of_attributes
 from services.transport.grpc.status import detail
 
 _SOURCES: dict[Any, str] = {
@@ -27,7 +28,7 @@ _NUMBERS = {word: number for number, word in _SOURCES.items()}
 
 
 def given(message: Any) -> list[SubmittedLabel | InvalidInput]:
-    """The labels of a batch, one by one; packed ones last.
+    """Return the labels of a batch one by one; packed ones last.
 
     Raises:
         InvalidInput: packed arrays that do not fit each other.
@@ -39,12 +40,12 @@ def given(message: Any) -> list[SubmittedLabel | InvalidInput]:
 
 
 def count(message: Any) -> int:
-    """Labels of a batch."""
+    """Return the number of labels of a batch."""
     return len(message.labels) + len(message.packed.sequences) // 8
 
 
 def value(message: Any) -> object:
-    """A label's value; None where the message holds none."""
+    """Return a label's value; None where the message holds none."""
     form = message.WhichOneof("form")
     if form is None:
         return None
@@ -55,7 +56,7 @@ def value(message: Any) -> object:
 
 
 def value_message(label: object) -> Any:
-    """The inverse, of what ``models.label_errors`` gives."""
+    """Return the message of a value of ``models.label_errors``."""
     if isinstance(label, bytes):
         return labels_pb2.LabelValue(file=label)
     if isinstance(label, str):
@@ -68,7 +69,7 @@ def value_message(label: object) -> Any:
 
 
 def outcome_number(outcome: Outcome) -> Any:
-    """As on the wire."""
+    """Return the number of an outcome on the wire."""
     return labels_pb2.LabelOutcome.Value(f"LABEL_OUTCOME_{outcome.name}")
 
 
@@ -78,7 +79,7 @@ def batch_message(batch: Batch) -> Any:
 
 
 def request_message(request: Request) -> Any:
-    """A request as it is handed out."""
+    """Return a request as it is handed out."""
     claimed, given_input = request.claimed, request.input or {}
     return labels_pb2.LabelRequest(
         request=claimed.request,
@@ -95,11 +96,11 @@ def request_message(request: Request) -> Any:
 
 
 def lease_message(lease: Lease) -> Any:
-    return labels_pb2.Lease(request=lease.request, state=lease.state, lease_until=lease.lease_until)
+    return of_attributes(labels_pb2.Lease, lease)
 
 
 def told_message(told: ResolutionView) -> Any:
-    """What is known of a unit."""
+    """Return the resolution of a unit."""
     message = labels_pb2.Resolution(unit=unit_text(told.unit), status=told.status, state=told.state, head=told.head)
     if told.source is not None:
         message.value.CopyFrom(value_message(told.value))
@@ -112,7 +113,7 @@ def told_message(told: ResolutionView) -> Any:
 
 
 def units(runs: Any, most: int) -> list[tuple[int, int]]:
-    """The units of ``UnitIds`` messages, one by one.
+    """Return the units of ``UnitIds`` messages one by one.
 
     Raises:
         InvalidInput: none, more than one call may carry, or ids that no process gives.

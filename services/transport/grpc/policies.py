@@ -11,7 +11,7 @@ from services.policy.log import Entry
 from services.policy.sync import PolicyKeeper, required
 from services.transport.actor import author
 from services.transport.grpc.call import Method
-from services.transport.grpc.heads import policy_spec
+from services.transport.grpc.codec import policy_spec
 
 SERVICE = "demur.v1.PolicyService"
 _OPTIONAL = ("target_retention", "threshold", "audit_rate", "defer_on_shift", "withhold")

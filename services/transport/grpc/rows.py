@@ -12,14 +12,17 @@ from services.ledger.contract import Portion
 from services.request.pipeline import Description, Pipeline
 from services.request.row_task import RowsRequest
 from services.request.work import Priority
+from services.transport import head_answer
+from services.transport.answer import ORIGIN, RECORDED
 from services.transport.binding import GrpcBinding, Options, message_of
-from services.transport.grpc import heads
-from services.transport.grpc.chunks import ChunkFrames, ChunkMessages, Manner
+from services.transport.grpc import codec
+from services.transport.grpc.answer_message import filler
+from services.transport.grpc.chunks import ChunkFrames, ChunkMessages, ChunkReader, StreamOptions
 
 
 @dataclass(frozen=True)
 class RowMessages:
-    """The message types of a tabular task."""
+    """Message types of a tabular task."""
 
     request: Any
     response: Any
@@ -37,35 +40,49 @@ def row_binding(
     quantum_rows: Callable[[], int],
     window_chunks: int,
 ) -> GrpcBinding:
-    """Prediction, streams and description of a task whose items are rows."""
+    """Return prediction, streams and description of a task whose items are rows."""
     schema = description.schema
     assert schema is not None
     names = tuple(head.name for head in description.heads)
+    fill = filler(
+        (*ORIGIN, RECORDED, *head_answer.answered(description.heads), head_answer.SHIFTED_INPUTS), messages.response
+    )
 
     def read(message: Any) -> tuple[RowsRequest, Options]:
-        return RowsRequest(heads.rows(message.rows, schema), message.members), heads.options(message, names)
+        return RowsRequest(codec.rows(message.rows, schema), message.members), codec.options(message, names)
 
     def answer(answers: list[Portion]) -> Any:
         (portion,) = answers
-        decided = {head: heads.encode(portion, head, heads.intervals(intervals[head])) for head in portion.verdicts}
-        origin = {"model": portion.model, "profile": portion.profile}
-        shifted = heads.shifted_inputs(portion.payload.departures(portion.verdicts), description)
-        return messages.response(**origin, recorded=portion.recorded, shifted_inputs=shifted, **decided)
+        return fill(
+            {
+                "model": portion.model,
+                "profile": portion.profile,
+                "recorded": portion.recorded,
+                **{head: decided(portion, head) for head in portion.verdicts},
+                "shifted_inputs": codec.shifted_inputs(portion.payload.departures(portion.verdicts), description),
+            }
+        )
+
+    def decided(portion: Portion, head: str) -> dict[str, Any]:
+        record = head_answer.record(portion, head)
+        if "mean" in record:
+            return record | {"intervals": codec.intervals(intervals[head])}
+        return record | {"classes": record["probabilities"].shape[1]}
 
     stream = ChunkMessages(
         messages.stream_request,
         messages.stream_response,
-        lambda chunk, members: RowsRequest(heads.rows(chunk.rows, schema), members),
+        lambda: ChunkReader(names, lambda chunk, members: RowsRequest(codec.rows(chunk.rows, schema), members)),
         answer,
     )
-    manner = Manner(window_chunks, quantum_rows, purpose="explore", priority=Priority.BULK, told=False)
+    manner = StreamOptions(window_chunks, quantum_rows, purpose="explore", priority=Priority.BULK, told=False)
     return GrpcBinding(
         service=service,
         request=message_of(messages.request),
         response=message_of(messages.response),
         read=read,
         answer=answer,
-        describe=lambda: heads.describe(description, pipeline.policies.all()),
+        describe=lambda: codec.describe(description, pipeline.policies.all()),
         describe_messages=(message_of(common_pb2.DescribeRequest), message_of(common_pb2.DescribeResponse)),
         stream=ChunkFrames(stream, manner, description, pipeline),
     )

@@ -24,7 +24,7 @@ from services.transport.grpc.raw_request import OPTIONS, Received
 from services.transport.grpc.stream import ChunkStream
 from services.transport.oip import servicer as oip
 from services.transport.oip.model import OipModel
-from services.transport.served_model import Tenant
+from services.transport.served_model import ServedModel
 from services.transport.serving import Serving
 
 REFUSALS_SECONDS = 0.25
@@ -138,7 +138,7 @@ def _bounded(settings: Settings) -> tuple[tuple[str, int], ...]:
     )
 
 
-def _methods(tenant: Tenant, settings: Settings) -> dict[str, Method]:
+def _methods(tenant: ServedModel, settings: Settings) -> dict[str, Method]:
     """Return the methods of the task's own service."""
     binding = tenant.grpc
     methods = {
@@ -164,7 +164,7 @@ def _methods(tenant: Tenant, settings: Settings) -> dict[str, Method]:
     return methods
 
 
-def _predict(tenant: Tenant) -> Callable[[Any, Any], Awaitable[Any]]:
+def _predict(tenant: ServedModel) -> Callable[[Any, Any], Awaitable[Any]]:
     binding, pipeline = tenant.grpc, tenant.pipeline
 
     async def predict(received: Received, context: Any) -> Any:

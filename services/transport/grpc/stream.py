@@ -23,7 +23,7 @@ from services.tracing.trace import current, step
 from services.transport.binding import Begin, Chunk, Options, StreamFrames
 from services.transport.grpc.plain import plain
 from services.transport.grpc.raw_request import Received
-from services.transport.served_model import Tenant
+from services.transport.served_model import ServedModel
 
 _log = get_logger(__name__)
 
@@ -31,7 +31,7 @@ _log = get_logger(__name__)
 class ChunkStream:
     """Serves ``PredictStream``."""
 
-    def __init__(self, frames: StreamFrames, tenant: Tenant, settings: Settings) -> None:
+    def __init__(self, frames: StreamFrames, tenant: ServedModel, settings: Settings) -> None:
         self._frames = frames
         self._pipeline = tenant.pipeline
         self._window = settings.stream_window_chunks

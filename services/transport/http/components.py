@@ -1,11 +1,11 @@
-"""JSON Schemas of what is the same for all tasks: descriptions, policies, jobs and errors.
+"""JSON Schemas that all tasks share: descriptions, policies, jobs and errors.
 
 A subschema with a ``title`` becomes a component of that name; see ``hoisting``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, get_args
 
 import msgspec
@@ -13,13 +13,12 @@ import msgspec
 from models.head import Head
 from models.schema import Feature
 from services.ledger.contract import Purpose
-from services.policy.changes import AUDIT_RATES, AUTHOR_CHARACTERS, REASON_CHARACTERS
 from services.policy.decision import Audits, Decision, Policy, Shift
 from services.qualification.standing import Model
 
 Json = dict[str, Any]
 _TEMPLATE = "#/components/schemas/{name}"
-_OF_MEASURE = "In the unit of the head's measure"
+OF_MEASURE = "In the unit of the head's measure"
 _TRAINED: Json = {
     "type": "array",
     "items": {"type": "number"},
@@ -32,52 +31,30 @@ NUMBER_OR_NULL: Json = {"type": ["number", "null"]}
 
 
 def choice(title: str, values: Iterable[str], description: str = "") -> Json:
-    """One of some texts; the title is the name of the component."""
+    """Return the schema of one of some texts; the title is the name of the component."""
     schema: Json = {"title": title, "type": "string", "enum": list(values)}
     return schema | ({"description": description} if description else {})
 
 
 def or_null(schema: Json, description: str) -> Json:
-    """A schema, or null. An enumeration that holds null itself is no enumeration of texts to most generators."""
+    """Return the schema of a value or null; most generators do not read an enumeration with null as one of texts."""
     return {"anyOf": [schema, {"type": "null"}], "description": description}
-
-
-def one_of(inputs: Mapping[str, Json]) -> Json:
-    """A request that has one of several inputs: a closed object of each.
-
-    Generators type a union of objects, and do not understand which properties of one object exclude each other.
-
-    Args:
-        inputs: name of the component to its properties; the first is the input, and needed.
-    """
-    return {
-        "oneOf": [
-            {
-                "title": name,
-                "type": "object",
-                "required": [next(iter(properties))],
-                "properties": properties,
-                "additionalProperties": False,
-            }
-            for name, properties in inputs.items()
-        ]
-    }
 
 
 PURPOSE = choice("Purpose", get_args(Purpose), "decide: recorded and audited; explore: held; replay: neither.")
 PURPOSE_OR_NULL = or_null(PURPOSE, "Absent or null: decide.")
 DECISION = choice("Decision", (decision.name for decision in Decision))
 SHIFT = choice("Shift", (str(shift.name).lower() for shift in Shift), "Why a unit looks unlike the training data.")
-_AUDITS = choice("Audits", get_args(Audits), "How labels are drawn among the answered.")
+AUDITS = choice("Audits", get_args(Audits), "How labels are drawn among the answered.")
 
 
 def ref(name: str) -> Json:
-    """A reference to a component."""
+    """Return a reference to a component."""
     return {"$ref": _TEMPLATE.format(name=name)}
 
 
 def common_schemas() -> Json:
-    """Name to schema; Feature, Head and Policy are read off the classes whose values are answered."""
+    """Return schemas by name; Feature, Head and Policy follow from the classes whose values are answered."""
     _, found = msgspec.json.schema_components((Feature, Head, Policy, Model), ref_template=_TEMPLATE)
     schemas: Json = dict(found)
     for name in ("Feature", "Head"):
@@ -90,7 +67,6 @@ def common_schemas() -> Json:
         "Policy": _policy(_answered(schemas["Policy"])["properties"]),
         "Description": _description(),
         "Policies": _record({"policies": {"type": "array", "items": ref("Policy")}}),
-        "PolicyChange": _change(),
         "PolicyEvent": _event(),
         "PolicyEvents": _record({"events": {"type": "array", "items": ref("PolicyEvent")}}),
         "JobState": _job(),
@@ -102,7 +78,7 @@ def common_schemas() -> Json:
 
 
 def _answered(schema: Json) -> Json:
-    """The schema of a class as it is answered: with all of its fields, whatever their defaults."""
+    """Return the schema of a class as it is answered, with all of its fields, whatever their defaults."""
     properties = {name: {k: v for k, v in one.items() if k != "default"} for name, one in schema["properties"].items()}
     return schema | {"properties": properties, "required": list(properties)}
 
@@ -132,14 +108,14 @@ def _description() -> Json:
 
 
 def _policy(properties: Json) -> Json:
-    """A policy as it is answered."""
+    """Return the schema of a policy as it is answered."""
     strata = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
     return _record(
         properties
         | {
             "version": {"type": "string", "description": "Equal policies have equal versions on every replica."},
             "threshold": NUMBER_OR_NULL
-            | {"description": f"Deferred above this. {_OF_MEASURE}; null: nothing or everything is, see mode."},
+            | {"description": f"Deferred above this. {OF_MEASURE}; null: nothing or everything is, see mode."},
             "knowledge_reference": NUMBER_OR_NULL
             | {"description": "Above this the knowledge measure counts as shifted, in its unit; null: no such test."},
             "mode": properties["mode"] | {"title": "PolicyMode", "type": "string"},
@@ -152,7 +128,7 @@ def _policy(properties: Json) -> Json:
                 "items": strata,
                 "description": "[uncertainty, rate] of units up to each, ascending; above the last it is audit_rate.",
             },
-            "audits": _AUDITS,
+            "audits": AUDITS,
             "certificate": {
                 "type": ["object", "null"],
                 "additionalProperties": True,
@@ -162,38 +138,8 @@ def _policy(properties: Json) -> Json:
     )
 
 
-def _change() -> Json:
-    """What a PUT of a policy takes."""
-    flag: Json = {"type": ["boolean", "null"]}
-    least, most = AUDIT_RATES
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "description": "What is not given stays as it is. At most one of target_retention, threshold, defer_all.",
-        "properties": {
-            "expected": _TEXT | {"description": "Version that the change was made for; empty: whatever is in force."},
-            "author": _TEXT | {"maxLength": AUTHOR_CHARACTERS},
-            "reason": _TEXT | {"maxLength": REASON_CHARACTERS},
-            "target_retention": NUMBER_OR_NULL
-            | {"exclusiveMinimum": 0, "exclusiveMaximum": 1, "description": "Share of in-domain units to answer."},
-            "threshold": NUMBER_OR_NULL | {"description": f"{_OF_MEASURE}."},
-            "defer_all": {"type": "boolean"},
-            "certificate": {
-                "type": ["object", "null"],
-                "additionalProperties": True,
-                "description": "As `demur calibrate` writes it.",
-            },
-            "audit_rate": NUMBER_OR_NULL
-            | {"minimum": least, "maximum": most, "description": "Share of answered units whose label is requested."},
-            "audits": or_null(_AUDITS, "How these are drawn; see strata. Absent or null: as before."),
-            "defer_on_shift": flag,
-            "withhold": flag,
-        },
-    }
-
-
 def _event() -> Json:
-    """A change that was made."""
+    """Return the schema of a change that was made."""
     return _record(
         {
             "number": {"type": "integer", "minimum": 1},
@@ -221,7 +167,7 @@ def _job() -> Json:
 
 
 def _job_event() -> Json:
-    """One server-sent event of a job."""
+    """Return the schema of a server-sent event of a job."""
     return _record({"event": ref("JobStatus"), "data": ref("JobState")}) | {
         "description": "A server-sent event of a job, parsed: its name is the state, its data is JSON. The stream ends "
         "with the first event of a job that is no longer running."

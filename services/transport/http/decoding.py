@@ -1,4 +1,4 @@
-"""What callers send as JSON or in the texts of a form, to values; what is none is refused in words."""
+"""Decoding of JSON bodies and of the texts of forms, with errors that explain what to send."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class JsonBody(msgspec.Struct, forbid_unknown_fields=True):
 
 Body = TypeVar("Body", bound=JsonBody)
 ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What decoding raises where a body is not JSON of the form that is read."""
+"""Errors of decoding a body that is not JSON of the expected form."""
 
 
 def json_body(content: bytes, kind: type[Body], *, field: str = "") -> Body:
@@ -80,7 +80,7 @@ def decoded(body: bytes, read: Callable[[bytes], T], explain: Callable[[bytes, E
 
 
 def texts(fields: Mapping[str, bytes], known: Mapping[str, FormField]) -> dict[str, str]:
-    """The texts among the fields of a form; empty ones are left out.
+    """Return the texts among the fields of a form, without empty ones.
 
     Raises:
         InvalidInput: one is not UTF-8.
@@ -90,7 +90,7 @@ def texts(fields: Mapping[str, bytes], known: Mapping[str, FormField]) -> dict[s
 
 
 def text(name: str, content: bytes) -> str:
-    """A text of a form.
+    """Return a text of a form.
 
     Raises:
         InvalidInput: it is not UTF-8.
@@ -102,7 +102,7 @@ def text(name: str, content: bytes) -> str:
 
 
 def number(name: str, given: str, unit: str) -> float:
-    """A number of a form; ``unit`` is said in the refusal.
+    """Return a number of a form; ``unit`` is named in the error.
 
     Raises:
         InvalidInput: it is none.

@@ -13,13 +13,13 @@ from starlette.responses import Response
 from services.transport.grpc.plain import encoded
 from services.transport.http.body import JSON, PROTOBUF
 from services.transport.http.request import ZIP, Wanted
-from services.transport.served_model import Tenant
+from services.transport.served_model import ServedModel
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """When all files of an archive were made: equal answers are equal archives."""
 
 
-def write_answers(tenant: Tenant, answers: list[Any], wanted: Wanted, *, in_plain: bool = False) -> Response:
+def write_answers(tenant: ServedModel, answers: list[Any], wanted: Wanted, *, in_plain: bool = False) -> Response:
     """All answers of one request; ``in_plain``: those of protobuf have numbers as repeated fields."""
     if wanted == "protobuf":
         return Response(encoded(tenant.grpc, answers, in_plain=in_plain), media_type=PROTOBUF)

@@ -24,7 +24,7 @@ from services.runtime.settings import Settings
 from services.tracing.trace import current, step
 from services.transport.http.body import describe, json_response
 from services.transport.http.request import read_request, timeout_seconds, within
-from services.transport.served_model import Tenant
+from services.transport.served_model import ServedModel
 
 _log = get_logger(__name__)
 _KEEP_ALIVE_SECONDS = 15.0
@@ -82,7 +82,7 @@ class JobRecord:
 class JobRoutes:
     """POST, GET, DELETE and server-sent events under ``/v1/jobs``."""
 
-    def __init__(self, tenant: Tenant, settings: Settings, lifecycle: Lifecycle) -> None:
+    def __init__(self, tenant: ServedModel, settings: Settings, lifecycle: Lifecycle) -> None:
         self._tenant = tenant
         self._settings = settings
         self._lifecycle = lifecycle

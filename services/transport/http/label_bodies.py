@@ -1,15 +1,26 @@
-"""JSON bodies about labels, requests and resolutions: what is taken, and how they look in answers."""
+"""JSON bodies of requests and answers about labels, their requests and resolutions."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import msgspec
 from starlette.requests import Request as HttpRequest
 
 from services.labels.intake import Outcome
-from services.labels.label_types import DEFAULT_LEASE_SECONDS, Batch, Request, from_json
-from services.labels.label_validation import SubmittedLabel
+from services.labels.label_types import (
+    DEFAULT_LEASE_SECONDS,
+    LEASE_SECONDS,
+    MOST_CLAIMED,
+    MOST_UNITS,
+    MOST_WAIT_SECONDS,
+    Batch,
+    Request,
+    from_json,
+)
+from services.labels.label_validation import MOST_VERSION, SOURCES, SubmittedLabel
+from services.labels.requests import REASON_CHARACTERS
 from services.labels.review_queue import Lease
 from services.ledger.contract import Committed
 from services.ledger.unit_ids import Unit, parse_unit, unit_text
@@ -18,11 +29,60 @@ from services.runtime.offload import Offload
 from services.runtime.settings import Settings
 from services.transport.http import doubled_names
 from services.transport.http.body import describe, json_only, read_body
+from services.transport.http.components import Json, choice, ref
 from services.transport.http.decoding import ERRORS, Body, JsonBody, json_body
 from services.transport.http.integers import Integer, integer
 from services.transport.http.request import within
+from services.transport.http.struct_schema import documented
 
 _WORDS = {outcome.value: outcome.name.lower() for outcome in Outcome}
+
+
+TIME: Json = {"type": "number", "minimum": 0, "description": "Seconds since 1970.", "x-unit": "s"}
+UNIT: Json = {
+    "type": "string",
+    "pattern": "^[0-7][0-9a-f]{15}-(0|[1-9][0-9]{0,17})$",
+    "description": "Id of a unit, one of an answer's prediction_ids.",
+}
+LEASE: Json = {"type": "string", "description": "Lease that claim gave with the request."}
+WAIT: Json = {
+    "type": "number",
+    "minimum": 0,
+    "maximum": MOST_WAIT_SECONDS,
+    "description": "Time to wait until nothing is pending any more. Absent: 0.",
+    "x-unit": "s",
+}
+_SECONDS: Json = {
+    "type": "number",
+    "minimum": LEASE_SECONDS[0],
+    "maximum": LEASE_SECONDS[1],
+    "description": f"How long the request is kept, from now. Default: {DEFAULT_LEASE_SECONDS:g}.",
+    "x-unit": "s",
+}
+_REASON: Json = {"type": "string", "minLength": 1, "maxLength": REASON_CHARACTERS}
+_SOURCE = documented(choice("LabelSource", SOURCES, "Absent: requested."))
+_UNITS: Json = {"type": "array", "items": UNIT, "minItems": 1, "maxItems": MOST_UNITS}
+_OBSERVED = documented(TIME | {"description": "When it was measured or judged, seconds since 1970."})
+_KEY: Json = {
+    "type": "string",
+    "pattern": "^[!-~]{1,48}$",
+    "description": "The caller's own name of this label: given again, it is the same label.",
+}
+_VERSION: Json = {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": MOST_VERSION,
+    "description": "A correction has a greater one. Absent: 1.",
+}
+_COUNT: Json = {"type": "integer", "minimum": 1, "maximum": MOST_CLAIMED, "description": "Absent: 1."}
+HEAD, VALUE = "head", "value"
+"""Parts of schemas that the heads of the model decide."""
+LeaseText = Annotated[str, documented(LEASE)]
+Seconds = Annotated[float, documented(_SECONDS)]
+Reason = Annotated[str, documented(_REASON)]
+Units = Annotated[list[str], documented(_UNITS)]
+HeadName = Annotated[str, documented(HEAD)]
+Value = Annotated[Any, documented(VALUE)]
 
 
 class LabelBody(JsonBody):
@@ -30,13 +90,13 @@ class LabelBody(JsonBody):
 
     EXAMPLE = '{"unit": "0123456789abcdef-0", "value": 1.5}'
 
-    unit: str
-    value: Any
-    source: str | None = None
-    head: str | None = None
-    key: str = ""
-    version: Integer = 1
-    observed: float | None = None
+    unit: Annotated[str, documented(UNIT)]
+    value: Value
+    source: Annotated[str | None, _SOURCE] = None
+    head: Annotated[str | None, documented(HEAD)] = None
+    key: Annotated[str, documented(_KEY)] = ""
+    version: Annotated[Integer, documented(_VERSION)] = 1
+    observed: Annotated[float | None, _OBSERVED] = None
 
 
 class LabelsBody(JsonBody):
@@ -44,82 +104,96 @@ class LabelsBody(JsonBody):
 
     EXAMPLE = '{"labels": [{"unit": "0123456789abcdef-0", "value": 1.5}]}'
 
-    labels: list[msgspec.Raw]
-    source: str = "requested"
-    head: str = ""
+    labels: list[Annotated[msgspec.Raw, documented(ref("Label"))]]
+    source: Annotated[str, _SOURCE] = "requested"
+    head: HeadName = ""
 
 
 class ClaimBody(JsonBody):
     EXAMPLE = '{"count": 1}'
 
-    count: Integer = 1
-    seconds: float = DEFAULT_LEASE_SECONDS
-    head: str = ""
+    count: Annotated[Integer, documented(_COUNT)] = 1
+    seconds: Seconds = DEFAULT_LEASE_SECONDS
+    head: HeadName = ""
 
 
 class LeaseBody(JsonBody):
     EXAMPLE = '{"lease": "..."}'
 
-    lease: str
+    lease: LeaseText
 
 
 class ExtendBody(JsonBody):
     EXAMPLE = '{"lease": "...", "seconds": 600}'
 
-    lease: str
-    seconds: float = DEFAULT_LEASE_SECONDS
+    lease: LeaseText
+    seconds: Seconds = DEFAULT_LEASE_SECONDS
 
 
 class SkipBody(JsonBody):
     EXAMPLE = '{"lease": "...", "reason": "..."}'
 
-    lease: str
-    reason: str
-    unlabelable: bool = False
+    lease: LeaseText
+    reason: Reason
+    unlabelable: Annotated[bool, msgspec.Meta(description="No label can exist. Absent: false.")] = False
 
 
 class AnswerBody(JsonBody):
     EXAMPLE = '{"lease": "...", "value": 1.5}'
 
-    lease: str
-    value: Any
-    observed: float | None = None
+    lease: LeaseText
+    value: Value
+    observed: Annotated[float | None, documented(TIME)] = None
 
 
 class UnitsBody(JsonBody):
     EXAMPLE = '{"units": ["0123456789abcdef-0"]}'
 
-    units: list[str]
-    wait: float = 0.0
+    units: Units
+    wait: Annotated[float, documented(WAIT)] = 0.0
 
 
 class CallbackBody(JsonBody):
     EXAMPLE = '{"units": ["0123456789abcdef-0"], "url": "https://..."}'
 
-    units: list[str]
-    url: str
+    units: Units
+    url: Annotated[str, documented({"type": "string", "format": "uri"})]
 
 
 class EraseBody(JsonBody):
     EXAMPLE = '{"units": ["0123456789abcdef-0"], "reason": "..."}'
 
-    units: list[str]
-    reason: str
+    units: Units
+    reason: Reason
 
 
 class CommitBody(JsonBody):
     EXAMPLE = '{"units": ["0123456789abcdef-0"]}'
 
-    units: list[str]
+    units: Annotated[list[str], documented({"type": "array", "items": UNIT, "minItems": 1})]
 
 
+REQUESTS: Mapping[str, type[JsonBody]] = {
+    "Label": LabelBody,
+    "Labels": LabelsBody,
+    "Claim": ClaimBody,
+    "Extension": ExtendBody,
+    "Release": LeaseBody,
+    "Skip": SkipBody,
+    "ClaimedLabel": AnswerBody,
+    "ResolutionQuery": UnitsBody,
+    "Callback": CallbackBody,
+    "Erasure": EraseBody,
+    "Commit": CommitBody,
+}
+"""Name of the component to the struct that decodes it."""
 _LABEL = msgspec.json.Decoder(LabelBody)
 _LABEL_NAMES = 2
-"""Names that each label has."""
+"""Number of names that each label has."""
 
 
 async def read_json(request: HttpRequest, kind: type[Body], settings: Settings, offload: Offload) -> Body:
-    """A body of this kind; an empty one where none of its fields is needed.
+    """Return a body of this kind; an empty one if none of its fields is required.
 
     Raises:
         InvalidInput, TooLarge, UnsupportedMediaType, Cancelled: the body is not what the route takes.
@@ -132,7 +206,7 @@ async def read_json(request: HttpRequest, kind: type[Body], settings: Settings, 
 
 
 def read(content: bytes, kind: type[Body]) -> Body:
-    """A body of this kind; an empty one where none of its fields is needed.
+    """Return a body of this kind; an empty one if none of its fields is required.
 
     Raises:
         InvalidInput: the body is not what the route takes.
@@ -142,7 +216,7 @@ def read(content: bytes, kind: type[Body]) -> Body:
 
 
 def given(body: LabelsBody) -> list[SubmittedLabel | InvalidInput]:
-    """Labels one by one; what is none is a refusal in its place."""
+    """Return labels one by one; one that cannot be read is an error in its place."""
     return [_label(raw, body) for raw in body.labels]
 
 
@@ -171,7 +245,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def request_json(request: Request) -> dict[str, Any]:
-    """A request as it is handed out."""
+    """Return a request as it is handed out."""
     claimed = request.claimed
     return {
         "request": claimed.request,

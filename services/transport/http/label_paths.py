@@ -1,4 +1,4 @@
-"""The part of the OpenAPI document about labels, requests and resolutions."""
+"""Part of the OpenAPI document about labels, requests and resolutions."""
 
 from __future__ import annotations
 
@@ -6,34 +6,14 @@ from typing import Any
 
 from models.head import Head
 from services.labels.intake import Outcome
-from services.labels.label_types import (
-    DEFAULT_LEASE_SECONDS,
-    LEASE_SECONDS,
-    MOST_CLAIMED,
-    MOST_UNITS,
-    MOST_WAIT_SECONDS,
-)
-from services.labels.label_validation import MOST_VERSION, SOURCES
-from services.labels.requests import REASON_CHARACTERS, STATES
+from services.labels.requests import STATES
+from services.transport.http import label_bodies as bodies
 from services.transport.http.components import COUNT, NUMBER_OR_NULL, Json, choice, or_null, ref
+from services.transport.http.struct_schema import struct_schema
 
 _TEXT: Json = {"type": "string"}
-_TIME: Json = {"type": "number", "minimum": 0, "description": "Seconds since 1970.", "x-unit": "s"}
-_UNIT: Json = {
-    "type": "string",
-    "pattern": "^[0-7][0-9a-f]{15}-(0|[1-9][0-9]{0,17})$",
-    "description": "Id of a unit, one of an answer's prediction_ids.",
-}
 _OUTCOME = choice("Outcome", (outcome.name.lower() for outcome in Outcome))
 _STATE = choice("RequestState", STATES)
-_LEASE: Json = {"type": "string", "description": "What claim gave with the request."}
-_SECONDS: Json = {
-    "type": "number",
-    "minimum": LEASE_SECONDS[0],
-    "maximum": LEASE_SECONDS[1],
-    "description": f"How long the request is kept, from now. Default: {DEFAULT_LEASE_SECONDS:g}.",
-    "x-unit": "s",
-}
 _ACTOR: Json = {
     "name": "Demur-Actor",
     "in": "header",
@@ -43,7 +23,7 @@ _ACTOR: Json = {
 
 
 def label_paths(errors: Json) -> Json:
-    """Path to its operations; ``errors`` are the responses that all of them may give."""
+    """Return operations by path; ``errors`` are the responses that all of them may give."""
     identity = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
     request = [{"name": "request", "in": "path", "required": True, "schema": identity}, _ACTOR]
     gone = {
@@ -108,7 +88,7 @@ def label_paths(errors: Json) -> Json:
                 None,
                 "Resolution",
                 errors | {"404": gone["404"]},
-                [{"name": "unit", "in": "path", "required": True, "schema": _UNIT}, _wait_parameter()],
+                [{"name": "unit", "in": "path", "required": True, "schema": bodies.UNIT}, _wait_parameter()],
             )
         },
         "/v1/resolutions": {
@@ -128,61 +108,29 @@ def label_paths(errors: Json) -> Json:
 
 
 def label_schemas(heads: tuple[Head, ...]) -> Json:
-    """Name to schema."""
+    """Return schemas by name."""
     value: Json = {
         "description": "; ".join(f"{head.name}: {head.label}" for head in heads)
         + '. A file is {"base64": "..."}, positions are [[x, y] or null, ...].'
     }
-    source = choice("LabelSource", SOURCES, "Absent: requested.")
-    head = choice("HeadName", (head.name for head in heads), "Needed where there are several.")
-    label = {
-        "unit": _UNIT,
-        "value": value,
-        "source": source,
-        "head": head,
-        "key": {
-            "type": "string",
-            "pattern": "^[!-~]{1,48}$",
-            "description": "The caller's own name of this label: given again, it is the same label.",
-        },
-        "version": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": MOST_VERSION,
-            "description": "A correction has a greater one. Absent: 1.",
-        },
-        "observed": _TIME | {"description": "When it was measured or judged, seconds since 1970."},
+    parts = {
+        bodies.HEAD: choice("HeadName", (head.name for head in heads), "Needed where there are several."),
+        bodies.VALUE: value,
     }
-    count = {"type": "integer", "minimum": 1, "maximum": MOST_CLAIMED, "description": "Absent: 1."}
-    reason = {"type": "string", "minLength": 1, "maxLength": REASON_CHARACTERS}
-    units = _array(_UNIT, MOST_UNITS)
     rejected = _object({"index": COUNT, "error": ref("ErrorDetail")}, ["index", "error"])
-    return {
-        "Label": _object(label, ["unit", "value"]),
-        "Labels": _object({"labels": _array(ref("Label")), "source": source, "head": head}, ["labels"]),
+    requests = {name: struct_schema(kind, parts) for name, kind in bodies.REQUESTS.items()}
+    return requests | {
         "LabelsTaken": _object(
             {"outcomes": _array(_OUTCOME), "rejected": _array(rejected | {"title": "RejectedLabel"})},
             ["outcomes", "rejected"],
         ),
         "LabelTaken": _object({"outcome": _OUTCOME}, ["outcome"]),
-        "Claim": _object({"count": count, "seconds": _SECONDS, "head": head}, []),
         "Claimed": _object({"requests": _array(ref("LabelRequest"))}, ["requests"]),
         "LabelRequest": _request(),
         "Lease": _object(
-            {"request": _TEXT, "state": _STATE, "lease_until": _or_null(_TIME)},
+            {"request": _TEXT, "state": _STATE, "lease_until": _or_null(bodies.TIME)},
             ["request", "state", "lease_until"],
         ),
-        "Extension": _object({"lease": _LEASE, "seconds": _SECONDS}, ["lease"]),
-        "Release": _object({"lease": _LEASE}, ["lease"]),
-        "Skip": _object(
-            {
-                "lease": _LEASE,
-                "reason": reason,
-                "unlabelable": {"type": "boolean", "description": "No label can exist. Absent: false."},
-            },
-            ["lease", "reason"],
-        ),
-        "ClaimedLabel": _object({"lease": _LEASE, "value": value, "observed": _TIME}, ["lease", "value"]),
         "Counts": _object(
             {
                 "heads": {
@@ -195,16 +143,13 @@ def label_schemas(heads: tuple[Head, ...]) -> Json:
         ),
         "Resolution": _resolution(value),
         "Resolutions": _object({"resolutions": _array(ref("Resolution"))}, ["resolutions"]),
-        "ResolutionQuery": _object({"units": units, "wait": _wait()}, ["units"]),
-        "Callback": _object({"units": units, "url": {"type": "string", "format": "uri"}}, ["units", "url"]),
         "CallbackTaken": _object({"registered": COUNT | {"description": "How many are new."}}, ["registered"]),
-        "Erasure": _object({"units": units, "reason": reason}, ["units", "reason"]),
         "Erased": _object({"erased": COUNT | {"description": "How many had anything to forget."}}, ["erased"]),
-        "Commit": _object({"units": _array(_UNIT) | {"minItems": 1}}, ["units"]),
         "Committed": _object(
             {
                 "units": COUNT | {"description": "Now decided, with those of earlier, equal calls."},
-                "unknown": _array(_UNIT) | {"description": "Not held any more: ask again with the purpose decide."},
+                "unknown": _array(bodies.UNIT)
+                | {"description": "Not held any more: ask again with the purpose decide."},
             },
             ["units", "unknown"],
         ),
@@ -222,9 +167,9 @@ def _request() -> Json:
     return _object(
         {
             "request": {"type": "string", "description": "Opaque id; not that of the unit."},
-            "lease": _LEASE,
-            "lease_until": _TIME,
-            "due": _or_null(_TIME) | {"description": "When the request expires; null: it does not."},
+            "lease": bodies.LEASE,
+            "lease_until": bodies.TIME,
+            "due": _or_null(bodies.TIME) | {"description": "When the request expires; null: it does not."},
             "must_complete": {"type": "boolean", "description": "It stands for others, and cannot be skipped again."},
             "head": _TEXT,
             "label": {"type": "string", "description": "What a label is, with its unit."},
@@ -238,7 +183,7 @@ def _resolution(value: Json) -> Json:
     status = ("resolved", "pending", "unresolved", "erased", "unknown")
     return _object(
         {
-            "unit": _UNIT,
+            "unit": bodies.UNIT,
             "status": choice(
                 "ResolutionStatus", status, "pending: asked for; unresolved: the request ended without a label."
             ),
@@ -248,25 +193,15 @@ def _resolution(value: Json) -> Json:
             "label": {"type": "string", "description": "What the value is, with its unit."},
             "source": choice("ResolutionSource", ("requested", "census")),
             "version": {"type": "integer", "minimum": 1},
-            "observed": _or_null(_TIME),
-            "received": _TIME,
+            "observed": _or_null(bodies.TIME),
+            "received": bodies.TIME,
         },
         ["unit", "status"],
     )
 
 
-def _wait() -> Json:
-    return {
-        "type": "number",
-        "minimum": 0,
-        "maximum": MOST_WAIT_SECONDS,
-        "description": "How long to wait until nothing is pending any more. Absent: 0.",
-        "x-unit": "s",
-    }
-
-
 def _wait_parameter() -> Json:
-    return {"name": "wait", "in": "query", "schema": _wait()}
+    return {"name": "wait", "in": "query", "schema": bodies.WAIT}
 
 
 def _operation(name: str, summary: str, body: str | None, answer: str, errors: Json, parameters: list[Json]) -> Json:
@@ -293,8 +228,8 @@ def _object(properties: Json, required: list[str]) -> Json:
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def _array(items: Json, most: int = 0) -> Json:
-    return {"type": "array", "items": items} | ({"minItems": 1, "maxItems": most} if most else {})
+def _array(items: Json) -> Json:
+    return {"type": "array", "items": items}
 
 
 def _or_null(schema: Json) -> Json:

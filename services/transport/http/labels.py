@@ -22,13 +22,13 @@ from services.transport.http.decoding import Body
 from services.transport.http.disconnect_watch import DisconnectWatch
 from services.transport.http.integers import integer
 from services.transport.http.request import number
-from services.transport.served_model import Tenant
+from services.transport.served_model import ServedModel
 
 
 class LabelRoutes:
     """Endpoints; without a label service each call is refused."""
 
-    def __init__(self, label_service: LabelService | None, tenant: Tenant, settings: Settings) -> None:
+    def __init__(self, label_service: LabelService | None, tenant: ServedModel, settings: Settings) -> None:
         self._known = label_service
         self._tenant = tenant
         self._settings = settings

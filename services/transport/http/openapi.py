@@ -1,4 +1,4 @@
-"""The OpenAPI document of a service: complete, with units and ranges from the artefact's own schema.
+"""OpenAPI document of a service: complete, with units and ranges from the artefact's own schema.
 
 Operations have one type of answer, and bodies no bare texts or bytes beside JSON and forms: generators of clients make
 the union of all types of a body, which for protobuf would be a text. What else is taken is in their descriptions.
@@ -14,9 +14,11 @@ from services.transport.http.body import FORM, JSON, PROTOBUF
 from services.transport.http.components import COUNT, Json, choice, common_schemas, ref
 from services.transport.http.hoisting import hoisted
 from services.transport.http.label_paths import label_paths, label_schemas
+from services.transport.http.policies import ChangeBody
 from services.transport.http.request import ZIP
+from services.transport.http.struct_schema import struct_schema
 from services.transport.http.trail import DEFAULT_ACTS, MOST_ACTS
-from services.transport.served_model import Tenant
+from services.transport.served_model import ServedModel
 
 EVENTS = "text/event-stream"
 _BYTES: Json = {"type": "string", "format": "binary"}
@@ -36,8 +38,8 @@ _ERRORS = {
 }
 
 
-def openapi(tenant: Tenant, *, model: bool = True) -> Json:
-    """OpenAPI 3.1 of the tenant's routes.
+def openapi(tenant: ServedModel, *, model: bool = True) -> Json:
+    """Return the OpenAPI 3.1 document of the tenant's routes.
 
     Args:
         model: whether there is ``/v1/model``.
@@ -78,14 +80,15 @@ def openapi(tenant: Tenant, *, model: bool = True) -> Json:
         "components": {
             "schemas": common_schemas()
             | label_schemas(description.heads)
+            | {"PolicyChange": struct_schema(ChangeBody)}
             | {"Request": dict(tenant.http.request_schema), "Answer": _answered(tenant.http)},
         },
     }
     return hoisted(document)
 
 
-def _other_types(tenant: Tenant) -> str:
-    """What ``/v1/predict`` takes and answers besides what its schemas say."""
+def _other_types(tenant: ServedModel) -> str:
+    """Return the media types that ``/v1/predict`` accepts besides those in its schemas."""
     message = f"{tenant.grpc.service}/Predict"
     told = (
         f"Also takes and answers {PROTOBUF}, the messages of {message}; the answer has the type of the request, or "
@@ -97,7 +100,7 @@ def _other_types(tenant: Tenant) -> str:
 
 
 def _form(http: HttpBinding) -> Json:
-    """The form that is taken, where there is one."""
+    """Return the form that is accepted, if there is one."""
     if http.form is None:
         return {}
     properties = {
@@ -110,7 +113,7 @@ def _form(http: HttpBinding) -> Json:
 
 
 def _answered(http: HttpBinding) -> Json:
-    """The answer in JSON, with its files as base64."""
+    """Return the schema of the answer in JSON, with its files as base64."""
     schema = dict(http.response_schema)
     if http.files is None:
         return schema
@@ -123,7 +126,7 @@ def _answered(http: HttpBinding) -> Json:
 
 
 def _jobs(body: Json, *, files: bool) -> Json:
-    """The paths of jobs."""
+    """Return the paths of jobs."""
     parameters = [{"name": "job", "in": "path", "required": True, "schema": _NAME}]
     state = _answer("The job, without its result.", ref("JobState"))
     unknown = _answer("No such job.", ref("Error"))
@@ -180,7 +183,7 @@ def _jobs(body: Json, *, files: bool) -> Json:
 
 
 def _policy() -> Json:
-    """The paths of one head's policy."""
+    """Return the operations on one head's policy."""
     body = {"required": True, "content": _content(ref("PolicyChange"))}
     conflict = {"409": _answer("Another policy is in force than the change was made for.", ref("Error"))}
     event = _answer("The change, durable and in force here; on other replicas within two seconds.", ref("PolicyEvent"))
@@ -201,7 +204,7 @@ def _policy() -> Json:
 
 
 def _audit() -> Json:
-    """The trail of acts."""
+    """Return the operation that lists the audit trail."""
     time: Json = {"type": "number", "minimum": 0}
     wishes: dict[str, tuple[str, Json]] = {
         "kind": (f"{', '.join(KINDS)}, with commas between; default: all.", {"type": "string"}),
@@ -272,7 +275,7 @@ def _timeout(description: str) -> Json:
 
 
 def _errors() -> Json:
-    """What may go wrong with a call that has a body."""
+    """Return the error responses of a call that has a body."""
     found = {code: _answer(text, ref("Error")) for code, text in _ERRORS.items()}
     found["429"]["headers"] = {
         "Retry-After": {"description": "When to come back, s.", "schema": {"type": "integer", "minimum": 1}}

@@ -1,16 +1,17 @@
-"""The routes of policies: show, change (compare and set), history."""
+"""Routes of policies: show, change (compare and set), history."""
 
 from __future__ import annotations
 
 import json
 import math
 from dataclasses import fields
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.policy.changes import PolicyChange
+from services.policy.changes import AUDIT_RATES, AUTHOR_CHARACTERS, REASON_CHARACTERS, PolicyChange
 from services.policy.decision import Audits, Policy, PolicyBook
 from services.policy.log import Entry
 from services.policy.sync import PolicyKeeper, required
@@ -19,23 +20,45 @@ from services.runtime.settings import Settings
 from services.transport.actor import ANONYMOUS, author
 from services.transport.http import decoding
 from services.transport.http.body import json_only, json_response, read_body
+from services.transport.http.components import AUDITS, NUMBER_OR_NULL, OF_MEASURE, Json, or_null
 from services.transport.http.request import within
+from services.transport.http.struct_schema import documented
+
+_RETENTION = NUMBER_OR_NULL | {
+    "exclusiveMinimum": 0,
+    "exclusiveMaximum": 1,
+    "description": "Share of in-domain units to answer.",
+}
+_RATE = NUMBER_OR_NULL | {
+    "minimum": AUDIT_RATES[0],
+    "maximum": AUDIT_RATES[1],
+    "description": "Share of answered units whose label is requested.",
+}
+_CERTIFICATE: Json = {
+    "type": ["object", "null"],
+    "additionalProperties": True,
+    "description": "As `demur calibrate` writes it.",
+}
 
 
 class ChangeBody(decoding.JsonBody):
-    """What is not given stays as it is. At most one goal: target_retention, threshold or defer_all."""
+    """Change of a policy; absent fields stay as they are. At most one of target_retention, threshold, defer_all."""
 
     EXAMPLE = '{"target_retention": 0.9, "reason": "..."}'
 
-    expected: str = ""
-    author: str = ANONYMOUS
-    reason: str = ""
-    target_retention: float | None = None
-    threshold: float | None = None
+    expected: Annotated[
+        str, msgspec.Meta(description="Version that the change was made for; empty: whatever is in force.")
+    ] = ""
+    author: Annotated[str, documented({"type": "string", "maxLength": AUTHOR_CHARACTERS})] = ANONYMOUS
+    reason: Annotated[str, documented({"type": "string", "maxLength": REASON_CHARACTERS})] = ""
+    target_retention: Annotated[float | None, documented(_RETENTION)] = None
+    threshold: Annotated[float | None, msgspec.Meta(description=f"{OF_MEASURE}.")] = None
     defer_all: bool = False
-    certificate: dict[str, Any] | None = None
-    audit_rate: float | None = None
-    audits: Audits | None = None
+    certificate: Annotated[dict[str, Any] | None, documented(_CERTIFICATE)] = None
+    audit_rate: Annotated[float | None, documented(_RATE)] = None
+    audits: Annotated[
+        Audits | None, documented(or_null(AUDITS, "How these are drawn; see strata. Absent or null: as before."))
+    ] = None
     defer_on_shift: bool | None = None
     withhold: bool | None = None
 
@@ -64,7 +87,7 @@ class PolicyRoutes:
 
 
 def read_change(head: str, body: bytes) -> PolicyChange:
-    """A wish to change the policy of a head.
+    """Read a change of the policy of a head.
 
     Raises:
         InvalidInput: not JSON of this form.
@@ -80,7 +103,7 @@ def read_change(head: str, body: bytes) -> PolicyChange:
 
 
 def shown(policy: Policy) -> dict[str, Any]:
-    """A policy as JSON; a threshold that is no number, because nothing or everything is deferred, is null."""
+    """Return a policy as JSON; an infinite threshold, by which nothing or everything is deferred, is null."""
     found = {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in vars(policy).items()

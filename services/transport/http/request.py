@@ -15,7 +15,7 @@ from services.runtime.settings import Settings
 from services.transport.binding import Options
 from services.transport.http.body import FORM, JSON, PROTOBUF, media_type, read_body
 from services.transport.http.form import read_form
-from services.transport.served_model import Tenant
+from services.transport.served_model import ServedModel
 
 ZIP = "application/zip"
 Wanted = Literal["json", "protobuf", "zip"]
@@ -36,7 +36,7 @@ class Question(NamedTuple):
     """Of the body; the answer is taken to be about as large."""
 
 
-async def read_request(request: Request, tenant: Tenant, settings: Settings) -> Question:
+async def read_request(request: Request, tenant: ServedModel, settings: Settings) -> Question:
     """The body of a request, read.
 
     Raises:
@@ -54,7 +54,7 @@ async def read_request(request: Request, tenant: Tenant, settings: Settings) -> 
     return Question(found, options, wanted(request, tenant, kind), len(body))
 
 
-def wanted(request: Request, tenant: Tenant, given: str) -> Wanted:
+def wanted(request: Request, tenant: ServedModel, given: str) -> Wanted:
     """Like the body, unless the caller accepts only another form: an archive of files, or protobuf."""
     accepted = request.headers.get("accept", "").lower()
     if ZIP in accepted and tenant.http.files is not None:
@@ -62,11 +62,11 @@ def wanted(request: Request, tenant: Tenant, given: str) -> Wanted:
     return "protobuf" if given == PROTOBUF or PROTOBUF in accepted else "json"
 
 
-def _read_json(tenant: Tenant, body: bytes) -> tuple[Any, Options]:
+def _read_json(tenant: ServedModel, body: bytes) -> tuple[Any, Options]:
     return tenant.http.read_json(body)
 
 
-def _read_binary(tenant: Tenant, body: bytes) -> tuple[Any, Options]:
+def _read_binary(tenant: ServedModel, body: bytes) -> tuple[Any, Options]:
     try:
         message = tenant.grpc.request.decode(body)
     except Exception as error:

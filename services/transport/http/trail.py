@@ -12,7 +12,7 @@ from services.runtime.errors import InvalidInput, no_ledger
 from services.transport.http.body import json_response
 from services.transport.http.integers import integer
 from services.transport.http.request import number
-from services.transport.served_model import Tenant
+from services.transport.served_model import ServedModel
 
 MOST_ACTS = 1000
 DEFAULT_ACTS = 100
@@ -21,7 +21,7 @@ DEFAULT_ACTS = 100
 class TrailRoute:
     """GET with ``kind``, ``actor``, ``since``, ``before`` and ``most``."""
 
-    def __init__(self, label_service: LabelService | None, tenant: Tenant) -> None:
+    def __init__(self, label_service: LabelService | None, tenant: ServedModel) -> None:
         self._label_service = label_service
         self._task = tenant.description.task
 

@@ -14,10 +14,10 @@ from services.runtime.errors import DemurError, InvalidInput, UnsupportedMediaTy
 from services.transport.http import decoding
 from services.transport.http.body import JSON, describe, error_response
 from services.transport.http.integers import Integer, integer
-from services.transport.oip.contents import Contents, JsonContents, RawContents
 from services.transport.oip.datatypes import datatype_of, to_raw
+from services.transport.oip.infer_request import Input, Output, Question
 from services.transport.oip.model import Answer, OipModel
-from services.transport.oip.question import Input, Output, Question
+from services.transport.oip.tensor_codec import Contents, JsonContents, RawContents
 
 HEADER_LENGTH = "inference-header-content-length"
 BINARY = "application/octet-stream"
@@ -28,7 +28,7 @@ _EXAMPLE = '{"inputs": [{"name": "...", "shape": [1], "datatype": "FP32", "data"
 
 
 class InputBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A tensor that came."""
+    """Input tensor of a request."""
 
     name: str
     shape: list[Integer]
@@ -38,14 +38,14 @@ class InputBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class OutputBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A tensor that is wanted."""
+    """Output tensor that a request names."""
 
     name: str
     parameters: dict[str, Any] | None = None
 
 
 class InferBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A request. Some clients name the model in it, too, which the path does already."""
+    """Inference request. Some clients name the model in it, too, although the path does."""
 
     inputs: list[InputBody]
     id: str | None = None
@@ -56,7 +56,7 @@ class InferBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def header_length(request: Request) -> int | None:
-    """Bytes of the JSON at the beginning of a body; None: all of it.
+    """Return the length of the JSON at the beginning of a body; None: all of it.
 
     Raises:
         InvalidInput: not a number.
@@ -86,7 +86,7 @@ def header_length(request: Request) -> int | None:
 
 
 def question(body: bytes, header: int | None) -> tuple[Question, Wanted]:
-    """A request, and the form that its answer is to have. Contents are not read yet.
+    """Return a request, and the form of its answer. Contents are not read yet.
 
     Raises:
         InvalidInput: not JSON of this form, or binary contents that are not what the JSON says.
@@ -125,7 +125,7 @@ def question(body: bytes, header: int | None) -> tuple[Question, Wanted]:
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Which outputs are answered as bytes."""
+    """Outputs that are answered as bytes."""
 
     default: bool
     named: dict[str, bool]
@@ -135,7 +135,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 def response(model: OipModel, answer: Answer, wanted: Wanted) -> Response:
-    """The body of an answer; JSON alone where no output is bytes."""
+    """Return the body of an answer; JSON alone where no output is bytes."""
     outputs: list[dict[str, Any]] = []
     contents: list[bytes] = []
     for name, array in answer.tensors().items():
@@ -164,7 +164,7 @@ def refusal(error: DemurError) -> Response:
 
 
 def _contents(given: InputBody, rest: memoryview) -> tuple[Contents | None, memoryview]:
-    """The contents of an input, and what stands behind them."""
+    """Return the contents of an input, and the bytes behind them."""
     size = (given.parameters or {}).get(_SIZE)
     data = bytes(given.data)
     if size is None:

@@ -1,4 +1,4 @@
-"""How units were decided, as tensors and parameters: the same for all tasks, so that a client has to learn it once."""
+"""Decisions on units as tensors and parameters, which are the same for all tasks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from models.input_warning import Remark
 from services.ledger.contract import Portion
 from services.ledger.unit_ids import UnitIds
 from services.policy.decision import Decision, Policy
 from services.request.work import ItemFailed
 from services.runtime.errors import DemurError
+from services.transport.answer import Record
 from services.transport.binding import Parameter, TensorSpec
-from services.transport.http.single import remarked
 from services.transport.oip.datatypes import of_bytes
 
 _FEW = 16
@@ -49,7 +48,7 @@ def decided_specs(prefix: str = "", item: str = "row") -> tuple[TensorSpec, ...]
 
 
 def decided(portions: Sequence[Portion], head: str, prefix: str = "") -> dict[str, NDArray[Any]]:
-    """How the units [n] of a head were decided, of all portions in their order."""
+    """Return the decisions on the units [n] of a head, of all portions in their order."""
     verdicts = [portion.verdicts[head] for portion in portions]
     decisions = joined([one.decisions for one in verdicts], np.uint8)
     return {
@@ -90,13 +89,13 @@ def policy_parameters(policies: Sequence[Policy], prefix: str) -> dict[str, Para
     }
 
 
-def remarks(of_items: Iterable[Sequence[Remark]]) -> NDArray[Any]:
-    """What is remarkable about each item, as JSON lists."""
-    return of_bytes(msgspec.json.encode([remarked(one) for one in told]) for told in of_items)
+def remarks(of_items: Iterable[Sequence[Record]]) -> NDArray[Any]:
+    """Return the input warnings of each item as a JSON list."""
+    return of_bytes(map(msgspec.json.encode, of_items))
 
 
 def remarks_spec(known: str) -> TensorSpec:
-    """The output of ``remarks``; ``known`` are their codes."""
+    """Return the output of ``remarks``; ``known`` describes their codes."""
     told = f"JSON list of what is unlike training, each with code, message, value, unit, lower, upper; codes: {known}"
     return TensorSpec("remarks", "BYTES", (-1,), "", told)
 

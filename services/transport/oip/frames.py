@@ -12,9 +12,9 @@ from services.request.work import Priority, Progress
 from services.runtime.errors import DemurError
 from services.transport.binding import Begin, Chunk, message_of
 from services.transport.oip import messages
+from services.transport.oip.infer_request import Asked
 from services.transport.oip.model import Answer, OipModel, items
 from services.transport.oip.protocol import oip_pb2
-from services.transport.oip.question import Asked
 
 FINAL = "triton_final_response"
 _EMPTY_FINAL = "triton_enable_empty_final_response"

@@ -1,4 +1,4 @@
-"""Messages of the protocol's gRPC service to the words of this package, and back."""
+"""Conversion between messages of the protocol's gRPC service and the types of this package."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from google.protobuf.json_format import ParseDict
 
 from services.runtime.errors import InvalidInput
 from services.transport.binding import Parameter
-from services.transport.oip.contents import Contents, RawContents, TypedContents
 from services.transport.oip.datatypes import datatype_of, to_raw
+from services.transport.oip.infer_request import Input, Output, Question
 from services.transport.oip.model import Answer, OipModel
 from services.transport.oip.protocol import oip_pb2
-from services.transport.oip.question import Input, Output, Question
+from services.transport.oip.tensor_codec import Contents, RawContents, TypedContents
 
 TEXT_SUFFIX = "_text"
 """Of the parameter that repeats a number with a fraction as text: ``InferParameter`` of KServe has no doubles, so its
@@ -22,7 +22,7 @@ _CHOICE = "parameter_choice"
 
 
 def question(message: Any) -> Question:
-    """A ``ModelInferRequest``. Contents are not read yet.
+    """Return a ``ModelInferRequest`` in the types of this package. Contents are not read yet.
 
     Raises:
         InvalidInput: raw contents that are not one for each input, or both forms at once.
@@ -68,7 +68,7 @@ def response(model: OipModel, answer: Answer, **more: Parameter) -> Any:
 
 
 def refusal(model: OipModel, asked_id: str, text: str) -> Any:
-    """What a stream answers to a request that failed."""
+    """Return the response of a stream to a request that failed."""
     return oip_pb2.ModelStreamInferResponse(
         error_message=text,
         infer_response=oip_pb2.ModelInferResponse(model_name=model.name, model_version=model.version, id=asked_id),
@@ -88,12 +88,12 @@ def metadata(model: OipModel) -> Any:
 
 
 def message(kind: Any, values: Mapping[str, Any]) -> Any:
-    """A message of plain values."""
+    """Return a message of plain values."""
     return ParseDict(dict(values), kind())
 
 
 def parameter(value: Parameter) -> Any:
-    """A value as its message."""
+    """Return a value as its message."""
     if isinstance(value, bool):
         return oip_pb2.InferParameter(bool_param=value)
     if isinstance(value, int):
@@ -109,7 +109,7 @@ def _tensor(told: Mapping[str, Any]) -> Any:
 
 
 def _parameters(given: Mapping[str, Any]) -> dict[str, Parameter]:
-    """Values by name; one of a kind that is not known here is an empty text."""
+    """Return values by name; one of a kind that is not known here is an empty text."""
     return {
         name: "" if (kind := value.WhichOneof(_CHOICE)) is None else getattr(value, kind)
         for name, value in given.items()

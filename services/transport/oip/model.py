@@ -1,4 +1,4 @@
-"""The one model of a service, as the protocol sees it: what it is, whether it is ready, and how it is asked."""
+"""The model of a service in terms of the Open Inference Protocol: metadata, readiness and inference."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from services import __version__
 from services.ledger.contract import Portion
 from services.request.metrics import Metrics
 from services.runtime.errors import NotFound, Unsupported
-from services.transport.binding import OipBinding, Parameter, TensorSpec, Told
+from services.transport.binding import OipBinding, Parameter, TensorOutputs, TensorSpec
 from services.transport.oip.datatypes import DATATYPES
-from services.transport.oip.question import Asked, Question, Reader
+from services.transport.oip.infer_request import Asked, Question, Reader
+from services.transport.oip.request_parameters import DESCRIBED
 from services.transport.oip.statistics import Statistics
-from services.transport.oip.wishes import DESCRIBED
-from services.transport.served_model import Tenant
+from services.transport.served_model import ServedModel
 
 PLATFORM = "demur"
 EXTENSIONS = ("binary_tensor_data", "model_configuration", "model_repository", "parameters", "statistics")
@@ -31,15 +31,15 @@ _ABSENT = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a question."""
+    """Answer to an inference request."""
 
     asked: Asked
-    told: Told
+    told: TensorOutputs
     order: tuple[str, ...]
     """Names of outputs as metadata list them."""
 
     def tensors(self) -> dict[str, Any]:
-        """Name to array, of those that are wanted and exist."""
+        """Return arrays by name, of outputs that are wanted and exist."""
         found = self.told.tensors
         return {name: found[name] for name in self.order if name in self.asked.wanted and name in found}
 
@@ -47,7 +47,7 @@ class Answer:
 class OipModel:
     """A tenant over the protocol."""
 
-    def __init__(self, tenant: Tenant, metrics: Metrics, ready: Callable[[], bool]) -> None:
+    def __init__(self, tenant: ServedModel, metrics: Metrics, ready: Callable[[], bool]) -> None:
         self.binding: OipBinding = tenant.oip
         self.pipeline = tenant.pipeline
         self.name = tenant.description.task
@@ -90,7 +90,7 @@ class OipModel:
         return asked
 
     async def answer(self, asked: Asked, seconds: float | None, nbytes: int) -> list[Any]:
-        """All answers to a request that was read.
+        """Return all answers to a request that was read.
 
         Args:
             seconds: until the transport's own deadline.
@@ -104,7 +104,7 @@ class OipModel:
         return await self.pipeline.answer(asked.request, call, nbytes)
 
     def told(self, asked: Asked, answers: list[Any]) -> Answer:
-        """What is said of all answers.
+        """Return the tensors of all answers.
 
         Raises:
             DemurError: all of the request failed.
@@ -114,8 +114,8 @@ class OipModel:
         self.statistics.output.note(time.perf_counter() - start)
         return answer
 
-    def answered(self, asked: Asked, told: Told) -> Answer:
-        """What is said of all answers, or of an item."""
+    def answered(self, asked: Asked, told: TensorOutputs) -> Answer:
+        """Return the tensors of all answers, or of an item, as an answer."""
         return Answer(asked, told, self._order)
 
     def server(self) -> dict[str, Any]:
@@ -168,12 +168,12 @@ class OipModel:
 
 
 def absent(method: str) -> Unsupported:
-    """Why a method that Triton has is not served; ``method`` is the beginning of its name."""
+    """Return the error of a method of Triton that is not served; ``method`` is the beginning of its name."""
     return Unsupported(_ABSENT[method], code="unsupported", field=method)
 
 
 def items(answers: list[Any]) -> int:
-    """How many items have an answer."""
+    """Return the number of items that have an answer."""
     return sum(one.count for one in answers if isinstance(one, Portion))
 
 

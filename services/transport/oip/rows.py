@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -11,19 +12,21 @@ from numpy.typing import NDArray
 
 from models.calibration import IntervalTable
 from models.head import Head
-from models.predictive import Gaussian
 from models.schema import Feature, Schema
 from services.ledger.contract import Portion
 from services.request.pipeline import Description
-from services.request.row_task import Named, Packed, RowsRequest, shown
+from services.request.row_task import Named, Packed, RowsRequest
 from services.request.validate import Column
 from services.runtime.errors import InvalidInput
-from services.transport.binding import Given, OipBinding, Parameter, TensorSpec, Told
+from services.transport import head_answer
+from services.transport.binding import OipBinding, Parameter, TensorInputs, TensorOutputs, TensorSpec
 from services.transport.http.rows import shifted_inputs
+from services.transport.oip.answer_tensors import specs
 from services.transport.oip.datatypes import NUMBERS, of_bytes
-from services.transport.oip.decided import decided, decided_specs, parameters
-from services.transport.oip.wishes import text
+from services.transport.oip.decided import decided, parameters
+from services.transport.oip.request_parameters import text
 
+Names = tuple[tuple[str, str], ...]
 PACKED = "rows"
 _SCHEMA_HASH = "schema_hash"
 _SHIFTED = TensorSpec(
@@ -41,7 +44,7 @@ _MEMBERS = ("member_means", "member_variances", "member_probabilities")
 def row_binding(
     description: Description, intervals: Mapping[str, IntervalTable | None], *, ensemble: bool
 ) -> OipBinding:
-    """Tensors of a task whose items are rows. With several heads the names of outputs begin with the head's.
+    """Return the tensors of a task whose items are rows. With several heads the names of outputs begin with the head's.
 
     Args:
         ensemble: whether there are several members, so that knowledge uncertainty exists.
@@ -51,14 +54,16 @@ def row_binding(
     heads = description.heads
     prefixes = {head.name: f"{head.name}_" if heads[1:] else "" for head in heads}
 
-    def answer(answers: list[Portion], wanted: frozenset[str]) -> Told:
+    names = {head.name: _names(head, prefixes[head.name]) for head in heads}
+
+    def answer(answers: list[Portion], wanted: frozenset[str]) -> TensorOutputs:
         (portion,) = answers
         tensors: dict[str, NDArray[Any]] = {}
         for head, prefix in prefixes.items():
-            tensors |= _said(portion, head, prefix) | decided([portion], head, prefix)
+            tensors |= _figures(portion, head, names[head]) | decided([portion], head, prefix)
         if _SHIFTED.name in wanted:
             tensors[_SHIFTED.name] = _shifted(portion, description)
-        return Told(tensors, parameters([portion], prefixes))
+        return TensorOutputs(tensors, parameters([portion], prefixes))
 
     about: dict[str, Parameter] = {_SCHEMA_HASH: schema.hash, "max_rows": description.max_rows}
     return OipBinding(
@@ -71,7 +76,7 @@ def row_binding(
     )
 
 
-def read(given: Given, schema: Schema) -> RowsRequest:
+def read(given: TensorInputs, schema: Schema) -> RowsRequest:
     """
     Raises:
         InvalidInput: no rows, or rows in both forms.
@@ -124,56 +129,34 @@ def _described(feature: Feature) -> str:
 
 
 def _outputs(head: Head, prefix: str, ensemble: bool) -> Iterator[TensorSpec]:
-    absent = set() if ensemble else {"knowledge"} if head.kind == "gaussian" else {"knowledge", "data"}
-    for spec in (*_figures(head, prefix), *decided_specs(prefix)):
-        if spec.name.removeprefix(prefix) not in absent:
-            yield spec
+    has = ("ensemble",) if ensemble else ()
+    for spec in specs(head_answer.fields(head), repeated=False, unit="row", has=has):
+        yield replace(spec, name=f"{prefix}{spec.name}")
 
 
-def _figures(head: Head, prefix: str) -> Iterator[TensorSpec]:
-    if head.kind == "gaussian":
-        squared = head.error_unit
-        yield TensorSpec(f"{prefix}prediction", "FP32", (-1,), head.unit, "mean; NaN where the policy withholds it")
-        yield TensorSpec(f"{prefix}total", "FP32", (-1,), squared, "variance of the prediction")
-        yield TensorSpec(f"{prefix}data", "FP32", (-1,), squared, "the members' mean variance")
-        yield TensorSpec(f"{prefix}knowledge", "FP32", (-1,), squared, "variance of the members' means; of ensembles")
-        for name, told in (("means", "mean"), ("variances", "variance")):
-            unit = head.unit if name == "means" else squared
-            yield TensorSpec(f"{prefix}member_{name}", "FP32", (-1, -1), unit, f"{told} of each member", default=False)
-    else:
-        classes = head.classes or -1
-        yield TensorSpec(f"{prefix}class", "INT32", (-1,), "", "most probable; -1 where the policy withholds it")
-        yield TensorSpec(f"{prefix}probabilities", "FP32", (-1, classes), "", "of each class; NaN where withheld")
-        yield TensorSpec(f"{prefix}total", "FP32", (-1,), "nats", "entropy of the mean")
-        yield TensorSpec(f"{prefix}data", "FP32", (-1,), "nats", "the members' mean entropy; of ensembles")
-        yield TensorSpec(f"{prefix}knowledge", "FP32", (-1,), "nats", "mutual information; of ensembles")
-        yield TensorSpec(
-            f"{prefix}member_probabilities", "FP32", (-1, -1, classes), "", "of each member", default=False
-        )
+def _names(head: Head, prefix: str) -> Names:
+    return tuple(
+        (field.name, f"{prefix}{field.tensor_name}")
+        for field in head_answer.fields(head)
+        if field.tensor_name and field.dtype != "deferral"
+    )
 
 
-def _said(portion: Portion, head: str, prefix: str) -> dict[str, NDArray[Any]]:
-    predictive, verdict = portion.predictives[head], portion.verdicts[head]
-    prediction, total, data, knowledge = shown(predictive, verdict)  # type: ignore[arg-type]
-    found: dict[str, Any] = {"total": total, "data": data, "knowledge": knowledge}
-    members = tuple(np.asarray(one) for one in portion.payload.members.get(head, ()))
-    if verdict.policy.withhold:  # a member's word gives a hidden prediction away
-        members = tuple(np.full_like(one, np.nan) for one in members)
-    if isinstance(predictive, Gaussian):
-        found["prediction"] = prediction
-        if members:
-            found["member_means"], found["member_variances"] = (one.T for one in members)
-    else:
-        known = np.isfinite(prediction).all(axis=1)
-        found["class"] = np.where(known, prediction.argmax(axis=1), -1).astype(np.int32)
-        found["probabilities"] = prediction
-        if members:
-            found["member_probabilities"] = members[0].transpose(2, 0, 1)
-    return {f"{prefix}{name}": array for name, array in found.items() if array is not None}
+def _figures(portion: Portion, head: str, names: Names) -> dict[str, NDArray[Any]]:
+    """Return the tensors of a head, rows along the first axis; ``names`` has each field and its tensor."""
+    record = head_answer.record(portion, head)
+    if "probabilities" in record:
+        known = np.isfinite(record["probabilities"]).all(axis=1)
+        record["class"] = np.where(known, record["probabilities"].argmax(axis=1), -1).astype(np.int32)
+    for name, values in head_answer.members(portion, head).items():
+        withheld = portion.verdicts[head].policy.withhold
+        rows_first = np.asarray(values).swapaxes(0, 1)
+        record[name] = np.full_like(rows_first, np.nan) if withheld else rows_first
+    return {tensor: array for name, tensor in names if (array := record.get(name)) is not None}
 
 
 def _shifted(portion: Portion, description: Description) -> NDArray[Any]:
-    """A JSON list for each row."""
+    """Return the shifted inputs of each row as a JSON list."""
     columns = shifted_inputs(portion.payload.departures(portion.verdicts), description)
     by_row: dict[int, list[dict[str, Any]]] = {}
     for row, *values in zip(*columns.values(), strict=True):

@@ -17,7 +17,7 @@ from services.transport.oip import messages
 from services.transport.oip.frames import OipFrames
 from services.transport.oip.model import OipModel, absent, items
 from services.transport.oip.protocol import oip_pb2
-from services.transport.served_model import Tenant
+from services.transport.served_model import ServedModel
 
 SERVICE = "inference.GRPCInferenceService"
 UNARY, STREAM = "oip_grpc", "oip_grpc_stream"
@@ -50,7 +50,7 @@ def probes(model: OipModel) -> dict[str, Method]:
     return _small({"ServerLive": live, "ServerReady": ready, "ModelReady": model_ready}, None)
 
 
-def methods(model: OipModel, tenant: Tenant, settings: Settings) -> dict[str, Method]:
+def methods(model: OipModel, tenant: ServedModel, settings: Settings) -> dict[str, Method]:
     """Return all other methods."""
 
     async def server(request: Any) -> Any:

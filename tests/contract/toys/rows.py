@@ -16,7 +16,7 @@ from services.request.row_task import MemberOutputs, Named, RowsRequest, RowTask
 from services.request.validate import Column
 from services.transport.binding import Options
 from services.transport.oip.rows import row_binding
-from services.transport.served_model import Parts, Tenant
+from services.transport.served_model import Parts, ServedModel
 from tests.contract.toys import wire
 from tests.contract.toys.toy import STEP_SECONDS, Body, Probe, Refusal, Toy
 
@@ -76,7 +76,7 @@ def _named(body: Any) -> RowsRequest:
     return RowsRequest(Named(tuple(Column(name, values) for name, values in zip(names, columns, strict=True))))
 
 
-def build(parts: Parts, probe: Probe) -> Tenant:
+def build(parts: Parts, probe: Probe) -> ServedModel:
     description = Description("rows", "toy-rows:1", SCHEMA, (LEVEL, KIND), 64, (0.0, -45.0), (50.0, 45.0))
     executor = Executor(probe)
     task = RowTask(description, executor, executor, statistics, member_values=0)

@@ -14,9 +14,9 @@ from services.policy.decision import Shift
 from services.request.pipeline import Description
 from services.request.work import Done, ItemFailed, Step, Units, Work
 from services.runtime.errors import DemurError, InvalidInput, TooLarge
-from services.transport.binding import OipBinding, Options, TensorSpec, Told
+from services.transport.binding import OipBinding, Options, TensorOutputs, TensorSpec
 from services.transport.oip.decided import decided, decided_specs, parameters
-from services.transport.served_model import Parts, Tenant
+from services.transport.served_model import Parts, ServedModel
 from tests.contract.toys import wire
 from tests.contract.toys.toy import STEP_SECONDS, Body, Probe, Refusal, Toy
 
@@ -107,7 +107,7 @@ def _sentences(body: Any) -> list[Any]:
     return wire.must_be_body(body, "sentences")
 
 
-def tell(answers: list[Portion | ItemFailed], wanted: frozenset[str]) -> Told:
+def tell(answers: list[Portion | ItemFailed], wanted: frozenset[str]) -> TensorOutputs:
     """Sentences in the order of the request."""
     portions = sorted((one for one in answers if isinstance(one, Portion)), key=lambda one: one.first)
     failures = [one for one in answers if isinstance(one, ItemFailed)]
@@ -119,10 +119,10 @@ def tell(answers: list[Portion | ItemFailed], wanted: frozenset[str]) -> Told:
         "tone_says": np.concatenate(said).astype(np.float32),
         **decided(portions, "tone"),
     }
-    return Told(tensors, parameters(portions, ("tone",), failures))
+    return TensorOutputs(tensors, parameters(portions, ("tone",), failures))
 
 
-def tell_one(one: Portion | ItemFailed, wanted: frozenset[str]) -> Told | None:
+def tell_one(one: Portion | ItemFailed, wanted: frozenset[str]) -> TensorOutputs | None:
     return None if isinstance(one, ItemFailed) else tell([one], wanted)
 
 
@@ -139,7 +139,7 @@ OIP = OipBinding(
 )
 
 
-def build(parts: Parts, probe: Probe) -> Tenant:
+def build(parts: Parts, probe: Probe) -> ServedModel:
     description = Description("texts", "toy-texts:1", None, (TONE,), MAX_SENTENCES)
     frames = wire.Frames(_sentences, says, ("tone",), itemised=True)
     return wire.tenant(parts.pipeline(Task(probe)), description, read, says, OIP, frames)

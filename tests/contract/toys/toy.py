@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from models.calibration import Calibration
-from services.transport.served_model import Parts, Tenant
+from services.transport.served_model import Parts, ServedModel
 
 Body = dict[str, Any]
 STEP_SECONDS = 0.01
@@ -59,7 +59,7 @@ class Toy:
 
     name: str
     calibrations: Mapping[str, Calibration]
-    build: Callable[[Parts, Probe], Tenant]
+    build: Callable[[Parts, Probe], ServedModel]
     good: Body
     """Two items or one, all certain: everything is answered."""
     items: int

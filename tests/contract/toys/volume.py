@@ -16,9 +16,9 @@ from services.policy.decision import Shift
 from services.request.pipeline import Description
 from services.request.work import Done, Progress, Step, Units, Work
 from services.runtime.errors import InvalidInput
-from services.transport.binding import FormBinding, FormField, OipBinding, Options, TensorSpec, Told
+from services.transport.binding import FormBinding, FormField, OipBinding, Options, TensorOutputs, TensorSpec
 from services.transport.oip.decided import decided, decided_specs, parameters
-from services.transport.served_model import Parts, Tenant
+from services.transport.served_model import Parts, ServedModel
 from tests.contract.toys import wire
 from tests.contract.toys.toy import STEP_SECONDS, Body, Probe, Refusal, Toy
 
@@ -110,7 +110,7 @@ def files(answers: list[Portion]) -> dict[str, bytes]:
     }
 
 
-def tell(answers: list[Portion], wanted: frozenset[str]) -> Told:
+def tell(answers: list[Portion], wanted: frozenset[str]) -> TensorOutputs:
     """The volume, and its mask unless the policy hides it."""
     (portion,) = answers
     hidden = bool(portion.verdicts["burden"].hidden.any())
@@ -120,7 +120,7 @@ def tell(answers: list[Portion], wanted: frozenset[str]) -> Told:
         "mask": mask[:0] if hidden else mask,
         **decided([portion], "burden"),
     }
-    return Told(tensors, parameters([portion], ("burden",)))
+    return TensorOutputs(tensors, parameters([portion], ("burden",)))
 
 
 OIP = OipBinding(
@@ -135,7 +135,7 @@ OIP = OipBinding(
 )
 
 
-def build(parts: Parts, probe: Probe) -> Tenant:
+def build(parts: Parts, probe: Probe) -> ServedModel:
     description = Description("volume", "toy-volume:1", None, (BURDEN,), 1)
     frames = wire.Frames(_slices, says, ("burden",), itemised=True)
     form = FormBinding(

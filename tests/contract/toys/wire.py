@@ -25,7 +25,7 @@ from services.transport.binding import (
     stricter,
 )
 from services.transport.http.body import describe
-from services.transport.served_model import Tenant
+from services.transport.served_model import ServedModel
 
 JSON = Message(decode=lambda data: msgspec.json.decode(data), encode=msgspec.json.encode)
 Says = Callable[[Any, int], Any]
@@ -171,7 +171,7 @@ def tenant(
     stream: StreamFrames | None = None,
     form: FormBinding | None = None,
     files: Callable[[list[Any]], Mapping[str, bytes]] | None = None,
-) -> Tenant:
+) -> ServedModel:
     """The bindings of a toy; ``read`` gets the decoded JSON."""
 
     def read_json(body: bytes) -> tuple[Any, Options]:
@@ -180,7 +180,7 @@ def tenant(
         except msgspec.MsgspecError as error:
             raise InvalidInput(f"not JSON: {error}", code="not_a_body") from error
 
-    return Tenant(
+    return ServedModel(
         pipeline=pipeline,
         description=description,
         grpc=GrpcBinding(

@@ -27,7 +27,7 @@ from services.tasks import DEFAULT_MODELS
 from services.transport.binding import Options
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
-from services.transport.served_model import Tenant
+from services.transport.served_model import ServedModel
 from services.transport.serving import Serving
 from tests.services.tracing.kept import PARENT, Kept
 
@@ -80,7 +80,7 @@ def lines() -> Iterator[Lines]:
 
 
 @asynccontextmanager
-async def served(task: str, home: Path, kept: Kept) -> AsyncIterator[tuple[Tenant, httpx.AsyncClient, Any]]:
+async def served(task: str, home: Path, kept: Kept) -> AsyncIterator[tuple[ServedModel, httpx.AsyncClient, Any]]:
     """A reference artefact, cold; its JSON bodies are taken as they are where they begin with ``poison``."""
     settings = Settings.read({"DEMUR_HOME": str(home), "DEMUR_LANES": "1"}, task=task)
     metrics = Metrics(task, CollectorRegistry())
@@ -136,7 +136,7 @@ async def test_nothing_that_was_sent_is_told(task: str, tmp_path: Path, lines: L
     assert len(kept.bundles) > 30
 
 
-async def refused(tenant: Tenant, http: httpx.AsyncClient, channel: Any) -> set[str]:
+async def refused(tenant: ServedModel, http: httpx.AsyncClient, channel: Any) -> set[str]:
     """Sends what no task takes, everywhere; the codes that came back."""
     codes: set[str] = set()
     for kind, body in BODIES:
@@ -164,7 +164,7 @@ async def refused(tenant: Tenant, http: httpx.AsyncClient, channel: Any) -> set[
     return codes
 
 
-async def failing(tenant: Tenant, http: httpx.AsyncClient) -> AsyncIterator[int]:
+async def failing(tenant: ServedModel, http: httpx.AsyncClient) -> AsyncIterator[int]:
     """Has each station fail with what was sent in its words."""
     pipeline: Any = tenant.pipeline
     task, body = pipeline.task, f"poison {SECRET} {NUMBER}"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from models.executors.device import Device
-from services.runtime.settings import TASKS, Settings, address, default_ports
+from services.runtime.registry import default_ports
+from services.runtime.settings import TASKS, Settings, address
 from services.runtime.variables import SettingsError
 from tests.settings_page import PAGE, docstrings, page
 

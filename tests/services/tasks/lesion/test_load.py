@@ -15,7 +15,7 @@ from models.artefact import Artefact
 from models.tasks.lesion.artefact import recipe
 from models.tasks.lesion.inference import members
 from services.request.work import Units
-from services.tasks.lesion import task, words
+from services.tasks.lesion import presentation, task
 from services.tasks.lesion.task import LesionTask, ScanRequest
 from tests.models.lesion.heads import head, packed
 from tests.services.tasks.lesion.conftest import serving
@@ -29,7 +29,7 @@ async def test_however_small_a_file_is_it_is_unpacked_and_answered_beside_the_ev
 ) -> None:
     """Some kB unpack to many MB, and answers are larger than what they answer."""
     threads: dict[str, set[threading.Thread]] = {"read": set(), "written": set()}
-    read, written = LesionTask._read, words.files
+    read, written = LesionTask._read, presentation.files
 
     def noting_read(self: LesionTask, request: ScanRequest) -> Any:
         threads["read"].add(threading.current_thread())
@@ -40,7 +40,7 @@ async def test_however_small_a_file_is_it_is_unpacked_and_answered_beside_the_ev
         return written(portion)
 
     monkeypatch.setattr(LesionTask, "_read", noting_read)
-    monkeypatch.setattr(words, "files", noting_written)
+    monkeypatch.setattr(presentation, "files", noting_written)
     small = packed(np.where(head() > 0, np.where(head() > 150, 200, 100), 0).astype(np.uint8))
     assert len(small) < 1 << 14
     async with serving(three) as served:

@@ -6,7 +6,7 @@ import numpy as np
 
 from demur.v1 import motion_pb2
 from services.policy.decision import Decision
-from services.tasks.motion.schemas import NAMES
+from services.tasks.motion.answer import ARRAYS
 from tests.services.tasks.motion.conftest import Json
 
 
@@ -43,7 +43,7 @@ def same_request(said: Json, one: motion_pb2.MotionAnswer) -> None:
     assert (said["measure"], said["policy"]) == (deferral.measure, deferral.policy)
     assert said["threshold"] == (deferral.threshold if np.isfinite(deferral.threshold) else None)
     assert len(said["shifted"]) == bin(deferral.shifts[0]).count("1")
-    for name, key in NAMES.items():
+    for name, key in [(field.name, field.json_name) for field in ARRAYS]:
         assert bool(getattr(one, name)) == (key in said), name
         if key in said:
             np.testing.assert_array_equal(np.asarray(said[key], numbers(one, name).dtype), numbers(one, name))

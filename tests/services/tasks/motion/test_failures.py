@@ -17,7 +17,7 @@ from models.tasks.motion.data import messages
 from models.tasks.motion.inference.members import Members
 from models.tasks.motion.inference.planning import Planning
 from models.tasks.motion.inference.render import Renderer
-from services.tasks.motion.schemas import NAMES
+from services.tasks.motion.answer import ARRAYS
 from tests.services.tasks.motion.conftest import serving
 from tests.services.tasks.motion.sameness import numbers, same
 from tests.services.tasks.motion.streets import (
@@ -140,7 +140,7 @@ async def test_what_is_deferred_and_withheld_is_in_no_field_and_no_file(three: A
     same(answer, message)
     for one in answer["answers"]:
         assert one["deferred"]
-        assert not set(NAMES.values()) & one.keys()
+        assert not {field.json_name for field in ARRAYS} & one.keys()
         assert {"pose", "remarks", "uncertainty"} <= one.keys()
     assert answer["files"] == {"submission.pb": ""}
     assert not message.submission

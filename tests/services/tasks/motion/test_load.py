@@ -22,7 +22,7 @@ from models.tasks.motion.inference.planning import Planning
 from models.tasks.motion.inference.render import Renderer
 from services.request.work import Done, ItemFailed, Priority, RowBatch, Step, Steps, Units, Work
 from services.runtime.errors import Draining
-from services.tasks.motion import inputs, task, words
+from services.tasks.motion import inputs, presentation, task
 from services.tasks.motion.inputs import Input
 from services.tasks.motion.passes import planned
 from services.tasks.motion.request import MotionRequest, RenderedForm, SceneForm, TensorForm
@@ -138,8 +138,8 @@ async def test_however_small_a_request_is_it_is_read_and_answered_beside_the_eve
     noting(maps, "read_tensor")
     noting(scenes, "parse")
     noting(Renderer, "draw")
-    noting(words, "submission")
-    noting(words, "answered")
+    noting(presentation, "submission")
+    noting(presentation, "answered")
     async with serving(three) as served:
         for body in ({"scene": CONTENT}, {"rendered": files}, {"tensor": packed}):
             await served.answer(**body)

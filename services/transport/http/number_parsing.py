@@ -1,4 +1,4 @@
-"""Numbers of a JSON body: what is none, or none that a model can take, is refused in the caller's own words."""
+"""Parsing of the numbers of a JSON body, with errors that quote the value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INDEX = re.compile(r"`\$\[(\d+)\]")
 
 
 def columns(raw: bytes, skipped: Collection[str] = ()) -> dict[str, list[Number]]:
-    """Values by name; columns to be skipped may hold anything, and are empty.
+    """Return values by name; columns to be skipped may hold anything, and are empty.
 
     Raises:
         InvalidInput: a value is no number that a float64 holds.
@@ -44,7 +44,7 @@ def columns(raw: bytes, skipped: Collection[str] = ()) -> dict[str, list[Number]
 
 
 def rows(raw: bytes, skipped: Collection[str] = ()) -> list[dict[str, Number]]:
-    """A dictionary by row; columns to be skipped may hold anything.
+    """Return a dictionary for each row; columns to be skipped may hold anything.
 
     Raises:
         InvalidInput: a value is no number that a float64 holds.
@@ -106,7 +106,7 @@ def _decode(values: msgspec.Raw) -> list[Number]:
 
 
 def narrowed(name: str, values: list[Number], schema: Schema) -> NDArray[np.float32]:
-    """A column as float32 [N]; null, where the column may miss values, is NaN.
+    """Return a column as float32 [N]; null, where the column may miss values, is NaN.
 
     Raises:
         InvalidInput: a null where none may be, or a number beyond the range of float32. Both are told here: later
@@ -179,6 +179,6 @@ def _index(error: Any) -> int | None:
 
 
 def _short(text: bytes) -> str:
-    """JSON as it came, cut where it is long."""
+    """Return JSON text, cut if it is long."""
     told = text[: 4 * _SHORT_CHARACTERS].decode(errors="ignore")
     return told if len(told) <= _SHORT_CHARACTERS else f"{told[: _SHORT_CHARACTERS - 1]}…"

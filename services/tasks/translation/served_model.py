@@ -1,4 +1,4 @@
-"""Translation as a tenant: English texts in, Russian hypotheses with uncertainties and a decision a sentence out."""
+"""Translation as a served model: English texts in, Russian hypotheses, uncertainties and decisions out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from services.tasks.translation.decoding import Pace, Stepping
 from services.tasks.translation.request import TranslationRequest
 from services.tasks.translation.task import TranslationTask
 from services.tasks.translation.texts import MOST_SENTENCES
-from services.transport.served_model import Parts, Tenant
+from services.transport.served_model import Parts, ServedModel
 
 _EXAMPLES = (
     "The old bridge was closed last winter, and the road is quiet now.",
@@ -27,8 +27,8 @@ _MEASURED = "The weather was fine, and the old road along the river was empty."
 """A sentence that the pace of decoding is measured with."""
 
 
-def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
-    """Assembles the tenant of a verified translation artefact."""
+def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> ServedModel:
+    """Assemble the served model from a verified translation artefact."""
     manifest = artefact.manifest
     translator = members.translator(artefact, device=settings.device)
     stepping = Stepping(translator, translator.recipe.width)
@@ -48,7 +48,7 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
         probe()
         stepping.measure([_MEASURED] * translator.recipe.width)
 
-    return Tenant(
+    return ServedModel(
         pipeline=pipeline,
         description=description,
         grpc=messages.binding(

@@ -1,4 +1,4 @@
-"""Motion as a tenant: a scene or feature maps in, five weighted trajectories a prediction request out."""
+"""Motion as a served model: a scene or feature maps in, five weighted trajectories a prediction request out."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from services.tasks.motion import bodies, messages, tensors
 from services.tasks.motion.inputs import MOST_REQUESTS
 from services.tasks.motion.request import MotionRequest, TensorForm
 from services.tasks.motion.task import MotionTask, Pace
-from services.transport.served_model import Parts, Tenant
+from services.transport.served_model import Parts, ServedModel
 
 _MEASURED = 4
 """Maps that the pace of planning is measured with."""
 
 
-def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
-    """Assembles the tenant of a verified motion artefact."""
+def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> ServedModel:
+    """Assemble the served model from a verified motion artefact."""
     manifest = artefact.manifest
     recipe = recipes.read(artefact)
     members = ensembles.members(artefact, device=settings.device)
@@ -56,7 +56,7 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
         values = np.random.default_rng(0).standard_normal((_MEASURED, math.prod(recipe.grid.shape)), np.float32)
         planning.measure(values)
 
-    return Tenant(
+    return ServedModel(
         pipeline=pipeline,
         description=description,
         grpc=messages.binding(

@@ -1,4 +1,4 @@
-"""Parameters of a request: those that every task takes, and how each reads."""
+"""Parameters of inference requests: those that every task accepts, and their parsers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DESCRIBED = {
     "priority": "1: before bulk work; 2 and above: bulk work; 0: by purpose",
     "stream_items": "on streams: answer items as they are done, then all; the last answer has triton_final_response",
 }
-"""What every task takes."""
+"""Parameters that every task accepts, described."""
 
 _PASSED_OVER = ("binary_data_output", "content_type", "headers", "triton_enable_empty_final_response")
 """What clients of other servers send along, or what was looked at where it came in."""
@@ -34,7 +34,7 @@ _SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a caller wants besides tensors."""
+    """Parsed parameters of a request."""
 
     options: Options
     seconds: float | None

@@ -1,4 +1,4 @@
-"""A request as it came, whatever it came by, and what of it is checked before any element is read."""
+"""Inference requests of either transport, checked before any element is read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from services.runtime.errors import InvalidInput, Unsupported
-from services.transport.binding import Given, OipBinding, Parameter, TensorSpec
-from services.transport.oip.contents import Contents
+from services.transport.binding import OipBinding, Parameter, TensorInputs, TensorSpec
 from services.transport.oip.datatypes import DATATYPES
-from services.transport.oip.wishes import Wishes, wishes
+from services.transport.oip.request_parameters import Wishes, wishes
+from services.transport.oip.tensor_codec import Contents
 
 _MOST_NAMES = 32
 """Names that a refusal lists."""
@@ -31,7 +31,7 @@ _PASSED_OVER = ("content_type", "binary_data_size", "binary_data", "headers")
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A tensor that came."""
+    """Input tensor of a request."""
 
     name: str
     datatype: str
@@ -43,7 +43,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A tensor that is wanted."""
+    """Output tensor that a request names."""
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Asked:
 
 
 class Reader:
-    """Understands the questions that a task is asked."""
+    """Reader of a task's inference requests."""
 
     def __init__(self, binding: OipBinding, heads: tuple[str, ...]) -> None:
         self._binding = binding
@@ -113,7 +113,7 @@ class Reader:
                     code="missing",
                     field=spec.name,
                 )
-        request = self._binding.read(Given(tensors, units, understood.own, wanted))
+        request = self._binding.read(TensorInputs(tensors, units, understood.own, wanted))
         return Asked(question.id, request, understood, wanted)
 
     def _spec(self, given: Input, tensors: Mapping[str, Any]) -> TensorSpec:

@@ -1,4 +1,4 @@
-"""White-matter lesions as a tenant: a brain scan in, mask, maps and lesions out, one unit a scan."""
+"""White-matter lesions as a served model: a brain scan in, mask, maps and lesions out, one unit a scan."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from services.request.pipeline import Description
 from services.runtime.settings import Settings
 from services.tasks.lesion import bodies, messages, tensors
 from services.tasks.lesion.task import LesionTask, Pace, ScanRequest
-from services.transport.served_model import Parts, Tenant
+from services.transport.served_model import Parts, ServedModel
 
 _REPEATS = 3
 _LARGEST = float(np.finfo(np.float32).max)
@@ -28,8 +28,8 @@ _IMAGES = {
 }
 
 
-def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
-    """Assembles the tenant of a verified lesion artefact."""
+def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> ServedModel:
+    """Assemble the served model from a verified lesion artefact."""
     manifest = artefact.manifest
     recipe = recipes.read(artefact)
     members = ensembles.members(artefact, device=settings.device)
@@ -60,7 +60,7 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
             durations.append(time.perf_counter() - start)
         pace.window_seconds = float(np.median(durations))
 
-    return Tenant(
+    return ServedModel(
         pipeline=pipeline,
         description=description,
         grpc=messages.binding(

@@ -1,0 +1,449 @@
+"""What the service says in each protocol, by name: descriptions of bodies, answers, and how requests are read."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import msgspec
+import numpy as np
+from google.protobuf.json_format import MessageToDict
+from prometheus_client import CollectorRegistry
+
+from demur.v1 import common_pb2, labels_pb2, lesion_pb2, motion_pb2, translation_pb2, vessel_pb2
+from models import artefact
+from services.app.assembly import assemble
+from services.labels.intake import Outcome
+from services.labels.label_types import Batch, Request
+from services.labels.label_validation import Rejection
+from services.labels.resolution_view import ResolutionView
+from services.labels.review_queue import ClaimedRequest, Lease
+from services.ledger.contract import Committed
+from services.policy.log import Entry
+from services.request.metrics import Metrics
+from services.runtime.errors import DemurError, InvalidInput
+from services.transport.grpc import codec, label_messages, policies
+from services.transport.grpc.plain import plain
+from services.transport.http import label_bodies
+from services.transport.http import policies as policy_routes
+from services.transport.http.body import describe
+from services.transport.http.openapi import openapi
+from services.transport.oip import bodies as oip_bodies
+from services.transport.oip import messages as oip_messages
+from services.transport.oip.model import OipModel
+from services.transport.oip.protocol import oip_pb2
+from services.transport.served_model import ServedModel
+from tests.fuzz import tenants
+from tests.golden import portions
+
+ARTEFACTS = {
+    "vessel": "vessel/dnn-1",
+    "vessel ensemble": "vessel/dnn-10",
+    "weather": "weather/catboost-1",
+    "weather ensemble": "weather/catboost-10",
+    "motion": "motion/bc-5",
+    "lesion": "lesion/unet-5",
+    "translation": "translation/transformer-3",
+}
+LEASE = {"lease": "a"}
+UNITS = {"units": ["0000000000000abc-1"]}
+Json = dict[str, Any]
+
+
+def recorded() -> Json:
+    """Everything, by name."""
+    found: Json = {}
+    for name, place in ARTEFACTS.items():
+        tenant = served(place)
+        found |= {f"{name}: {what}": value for what, value in described(tenant).items()}
+        found |= {f"{name}: {what}": value for what, value in answered(name, tenant).items()}
+        found |= {f"{name}: {what}": value for what, value in asked(name, tenant).items()}
+    return _plain(found | dict(labelled()) | dict(read_labels()))
+
+
+def served(place: str) -> ServedModel:
+    task = place.partition("/")[0]
+    source = artefact.read(tenants.PROJECT / "artefacts" / place)
+    return assemble(source, tenants.settings(task), Metrics(task, CollectorRegistry())).tenant
+
+
+def model_of(tenant: ServedModel) -> OipModel:
+    return OipModel(tenant, Metrics("golden", CollectorRegistry()), lambda: True)
+
+
+def described(tenant: ServedModel) -> Json:
+    """What a tenant says of itself; policies depend on the machine's numeric profile, and are not among it."""
+    model = model_of(tenant)
+    told = codec.describe(tenant.description, tuple(map(portions.policy, tenant.description.heads)))
+    return {
+        "openapi": openapi(tenant),
+        "description": msgspec.to_builtins(tenant.description),
+        "description over grpc": message(told),
+        "metadata": portable(model.metadata()),
+        "metadata over grpc": portable(MessageToDict(oip_messages.metadata(model))),
+        "config": portable(model.config()),
+    }
+
+
+def portable(told: Json) -> Json:
+    """Return metadata without the intervals, which depend on the machine's numeric profile."""
+    kept = {name: value for name, value in told["parameters"].items() if "interval_" not in name}
+    return told | {"parameters": kept}
+
+
+def answered(name: str, tenant: ServedModel) -> Json:
+    """Answers of fixed portions in every form."""
+    found: Json = {}
+    for what, answers in fixed(name, tenant):
+        made: Any = tenant.grpc.answer(answers)
+        found[f"json of {what}"] = msgspec.json.decode(msgspec.json.encode(tenant.http.answer_json(answers)))
+        found[f"grpc of {what}"] = message(made)
+        found[f"plain grpc of {what}"] = message(plain(made))
+        if tenant.http.files is not None and tenant.http.archived is not None:
+            found[f"files of {what}"] = [tenant.http.files(answers), tenant.http.archived(answers)]
+        if tenant.grpc.stream is not None:
+            stream: Any = tenant.grpc.stream
+            found[f"frames of {what}"] = [message(frame) for frame, _ in stream.results(5, answers, 0)]
+            items = [stream.item(5, one) for one in answers]
+            found[f"item frames of {what}"] = [None if one is None else message(one[0]) for one in items]
+    model = model_of(tenant)
+    names = frozenset(spec.name for spec in tenant.oip.outputs)
+    for what, answers in fixed(name, tenant, arrays=True):
+        told = tenant.oip.answer(answers, names)
+        question: Any = SimpleQuestion("7", names)
+        answer = model.answered(question, told)
+        found[f"tensors of {what}"] = message(oip_messages.response(model, answer))
+        body = oip_bodies.response(model, answer, oip_bodies.Wanted(True, {"uncertainty": False}))
+        found[f"tensors over http of {what}"] = [bytes(body.body), body.headers.get(oip_bodies.HEADER_LENGTH)]
+        items = [tenant.oip.item(one, names) for one in answers]
+        found[f"tensors of items of {what}"] = [
+            None if one is None else message(oip_messages.response(model, model.answered(question, one)))
+            for one in items
+        ]
+    return found
+
+
+class SimpleQuestion:
+    """A question of which only its id and the wanted outputs are known."""
+
+    def __init__(self, id: str, wanted: frozenset[str]) -> None:
+        self.id, self.wanted = id, wanted
+
+
+def fixed(name: str, tenant: ServedModel, *, arrays: bool = False) -> Iterator[tuple[str, list[Any]]]:
+    """Portions of a task with their names."""
+    task, ensemble = tenant.description.task, "ensemble" in name
+    if tenant.description.schema is not None and task in ("vessel", "weather"):
+        for members, withhold in ((False, False), (True, False), (True, True)):
+            what = f"rows, members {members}, withhold {withhold}"
+            heads = tenant.description.heads
+            yield what, [portions.rows(heads, ensemble=ensemble, members=members, withhold=withhold)]
+        return
+    for ensemble in (True, False):
+        for withhold in (False, True):
+            what = f"{'ensemble' if ensemble else 'single'}, withhold {withhold}"
+            if task == "motion":
+                for scene in (True, False):
+                    yield f"{what}, scene {scene}", portions.motion(ensemble=ensemble, withhold=withhold, scene=scene)
+            elif task == "lesion":
+                for advice in (True, False):
+                    answers = portions.lesion(ensemble=ensemble, withhold=withhold, advice=advice, arrays=arrays)
+                    yield f"{what}, advice {advice}", answers
+            else:
+                for tokens in ("none", "best", "all") if ensemble or not arrays else ():
+                    answers = portions.translation(ensemble=ensemble, withhold=withhold, tokens=tokens)
+                    yield f"{what}, tokens {tokens}", answers
+
+
+def asked(name: str, tenant: ServedModel) -> Json:
+    """How requests are read, good and bad ones."""
+    task = tenant.description.task
+    found: Json = {}
+    for place, body in enumerate(BODIES.get(task, ())):
+        content = body if isinstance(body, bytes) else msgspec.json.encode(body)
+        found[f"body {place}"] = read(lambda content=content: tenant.http.read_json(content))
+    if (form := tenant.http.form) is not None:
+        for place, fields in enumerate(FORMS[task]):
+            found[f"form {place}"] = read(lambda fields=fields, form=form: form.read(fields))
+    for place, one in enumerate(MESSAGES.get(task, ())):
+        found[f"message {place}"] = read(lambda one=one: tenant.grpc.read(one))
+    model = model_of(tenant)
+    for place, inputs in enumerate(INPUTS.get(task, ())):
+        question = oip_pb2.ModelInferRequest(id="1", **inputs)
+
+        def understood(question: Any = question) -> Any:
+            taken = model.read(oip_messages.question(question))
+            return [taken.request, sorted(taken.wanted)]
+
+        found[f"tensors {place}"] = read(understood)
+    return found
+
+
+def read(call: Callable[[], Any]) -> Any:
+    """What was read, or the refusal without its text."""
+    try:
+        return call()
+    except DemurError as error:
+        return {"refused": {field: value for field, value in describe(error).items() if field != "message"}}
+
+
+def labelled() -> Iterator[tuple[str, Any]]:
+    """Bodies and messages of labels, requests, resolutions and policies."""
+    head = tenants.tenant("vessel").description.heads[0]
+    claimed = ClaimedRequest("f" * 32, "lease", 12.5, None, True, head.name, b"", None, None)
+    columns = {"columns": [{"name": "a", "value": 1.5, "unit": "m", "description": "A."}], "media_type": "x"}
+    batch = Batch(bytes([1, 2, 6]), (Rejection(2, InvalidInput("no unit", code="bad_unit", field="unit", value="x")),))
+    values: tuple[object, ...] = (1.5, "text", b"file", [[1.0, 2.0], None])
+    yield "labels: batch", [label_bodies.batch_json(batch), message(label_messages.batch_message(batch))]
+    yield "labels: outcomes", [[label_bodies.outcome_json(one), label_messages.outcome_number(one)] for one in Outcome]
+    for given in (None, columns, {"media_type": "text/plain", "base64": "YQ=="}):
+        one = Request(claimed, head, given, b"a")
+        yield (
+            f"labels: request {given is None} {'columns' in (given or ())}",
+            [label_bodies.request_json(one), message(label_messages.request_message(one))],
+        )
+    for until in (None, 1.5):
+        lease = Lease("r", "claimed", until)
+        yield f"labels: lease {until}", [label_bodies.lease_json(lease), message(label_messages.lease_message(lease))]
+    for value in values:
+        told = ResolutionView((1, 2), "resolved", "labelled", "power", value, "a label", "census", 2, 3.5, 4.5)
+        yield f"labels: resolution {value!r}", [told.json(), message(label_messages.told_message(told))]
+    bare = ResolutionView((1, 2), "unknown", "", "")
+    yield "labels: no resolution", [bare.json(), message(label_messages.told_message(bare))]
+    committed = Committed(3, ((1, 2),))
+    told_so = [label_bodies.committed_json(committed), message(label_messages.committed_message(committed))]
+    yield "labels: committed", told_so
+    for threshold in (0.5, float("-inf")):
+        one_policy = portions.policy(head, threshold=threshold)
+        entry = Entry(2, 1.5, "who", "why", one_policy)
+        shown = [policy_routes.shown(one_policy), message(codec.policy_spec(one_policy))]
+        yield f"policies: {threshold}", [*shown, policy_routes._event(entry), message(policies._event(entry))]
+
+
+def read_labels() -> Iterator[tuple[str, Any]]:
+    """Bodies about labels and policies as they are read."""
+    label = {"unit": "0000000000000abc-1", "value": 1.5}
+    bodies: Json = {
+        "LabelsBody": (
+            {"labels": [label, label | {"version": 2.0, "observed": 1}, label | {"version": 1.5}, {"unit": 1}]},
+            {"labels": [label | {"head": "power", "source": "census", "key": "k"}], "head": "x", "source": "y"},
+            {"labels": [label | {"source": None, "head": None}, {"unit": "a", "value": [[1, 2], None], "no": 1}]},
+            {"labels": {}},
+            {},
+        ),
+        "ClaimBody": ({}, {"count": 2.0, "seconds": 3, "head": "power"}, {"count": "x"}, b""),
+        "LeaseBody": (LEASE, {}, {"lease": 1}, LEASE | {"no": 1}),
+        "ExtendBody": (LEASE, LEASE | {"seconds": 5}),
+        "SkipBody": (LEASE, LEASE | {"reason": "r", "unlabelable": True}),
+        "AnswerBody": (LEASE | {"value": {"base64": "YQ=="}}, LEASE | {"value": 1, "observed": None}),
+        "UnitsBody": (UNITS, UNITS | {"wait": 5}, {"units": [1]}),
+        "CallbackBody": (UNITS | {"url": "https://x"}, UNITS),
+        "EraseBody": (UNITS | {"reason": "r"}, UNITS),
+        "CommitBody": (UNITS, b"[]"),
+    }
+    for name, examples in bodies.items():
+        for place, body in enumerate(examples):
+            content = body if isinstance(body, bytes) else msgspec.json.encode(body)
+
+            yield f"labels: {name} {place}", read(partial(read_body, content, getattr(label_bodies, name)))
+    changes: tuple[Any, ...] = (
+        {},
+        {"target_retention": 0.9, "reason": "r", "author": "a", "expected": "v"},
+        {"certificate": {"b": 1, "a": 2}, "audits": "stratified", "defer_on_shift": True, "withhold": None},
+        {"audits": "no"},
+        {"threshold": "1"},
+        {"defer_all": True, "no": 1},
+    )
+    for place, body in enumerate(changes):
+        content = msgspec.json.encode(body)
+        yield f"policies: change {place}", read(lambda content=content: policy_routes.read_change("power", content))
+    sent = labels_pb2.SubmitLabelsRequest(
+        labels=[labels_pb2.Label(unit="a", value=labels_pb2.LabelValue(number=1.0), version=2)],
+        packed=labels_pb2.PackedLabels(epoch=1, sequences=b"\1" + b"\0" * 7, values=b"\0" * 8),
+    )
+    yield "labels: message", read(lambda: label_messages.given(sent))
+
+
+def read_body(content: bytes, kind: Any) -> Any:
+    """A body about labels; of a batch its labels, each read or refused."""
+    found: Any = label_bodies.read(content, kind)
+    if kind is not label_bodies.LabelsBody:
+        return found
+    return [describe(one) if isinstance(one, DemurError) else one for one in label_bodies.given(found)]
+
+
+def message(one: Any) -> str:
+    """The bytes of a message, the same every time."""
+    content: bytes = one.SerializeToString(deterministic=True)
+    return base64.b64encode(content).decode()
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it, NaN as text."""
+    return _exact(msgspec.to_builtins(value, enc_hook=_listed, str_keys=True))
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _exact(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_exact(one) for one in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return f"{type(value).__name__} {getattr(value, 'name', value)}"
+
+
+_B64 = base64.b64encode(b"file").decode()
+_POSE = {"x": 1, "y": 2.5, "yaw": 0}
+BODIES: dict[str, tuple[Any, ...]] = {
+    "motion": (
+        {"scene": {"id": "a"}, "track_ids": [1, 2.0, "18446744073709551615"], "submission": True},
+        {"scene": _B64, "purpose": "explore", "defer_above": 1.5},
+        {"tensor": _B64, "agents": [{"scene_id": "s", "track_id": "4", "pose": _POSE}, {}]},
+        {"rendered": [_B64, _B64]},
+        {"rendered": [_B64], "track_ids": [1]},
+        {"scene": _B64, "agents": [{}]},
+        {"scene": _B64, "tensor": _B64},
+        {"scene": None},
+        {"scene": "%"},
+        {"scene": {}, "track_ids": [-1]},
+        {"scene": {}, "track_ids": [1.5]},
+        {"tensor": _B64, "agents": [{"pose": {"x": 1}}]},
+        {"tensor": _B64, "purpose": "no"},
+        {"tensor": 1},
+        {"no": 1},
+    ),
+    "lesion": (
+        {"flair": _B64},
+        {"flair": _B64, "t1": _B64, "brain_mask": _B64, "maps": ["mask", "rmi"], "name": "n", "purpose": "replay"},
+        {"flair": _B64, "maps": ["no"]},
+        {"flair": "%"},
+        {},
+        {"flair": _B64, "defer_above": "1"},
+    ),
+    "translation": (
+        {"text": "a"},
+        {"texts": ["a", "b"], "tokens": "all", "purpose": "explore", "defer_above": 0.5},
+        {"text": "a", "texts": ["b"]},
+        {},
+        {"text": "a", "tokens": "no"},
+        {"texts": "a"},
+        {"text": "a", "text ": 1},
+    ),
+    "vessel": (
+        {"columns": {"stw": [1, None]}, "units": {"stw": "kn"}, "purpose": "explore", "members": True},
+        {"rows": [{"stw": 1.5}], "defer_above": {"power": 2}},
+        {"rows": [], "columns": {}},
+        {"rows": [{"stw": "x"}]},
+        {"rows": [{"stw": 1}], "defer_above": 3, "purpose": "no"},
+        {"no": 1},
+    ),
+    "weather": ({"rows": [{"climate": "dry", "gfs_precipitations": 1}], "defer_above": 1},),
+}
+FORMS: dict[str, tuple[dict[str, bytes], ...]] = {
+    "motion": (
+        {"scene": b"s", "track_ids": b"1, 2,", "purpose": b"explore", "defer_above": b"1.5", "submission": b"true"},
+        {"rendered": b"r", "scene_id": b"s", "track_id": b"4", "pose": b"1, 2, 0.5"},
+        {"tensor": b"t"},
+        {"tensor": b"t", "pose": b"1,2"},
+        {"tensor": b"t", "pose": b"1,2,x"},
+        {"scene": b"s", "submission": b"perhaps"},
+        {"scene": b"s", "defer_above": b"x"},
+        {"scene": b"s", "track_id": b"x"},
+        {"scene": b"s", "track_ids": b"\xff"},
+        {},
+    ),
+    "lesion": (
+        {"flair": b"f", "maps": b"mask, rmi,", "name": b"n", "purpose": b"decide", "defer_above": b"2"},
+        {"flair": b"f", "t1": b"t", "brain_mask": b"b"},
+        {"flair": b"f", "maps": b"no"},
+        {"flair": b"f", "defer_above": b"x"},
+    ),
+}
+_AGENT = motion_pb2.MotionAgent(scene_id="s", track_id=4, pose=motion_pb2.MotionPose(x=1, y=2, yaw=3))
+MESSAGES: dict[str, tuple[Any, ...]] = {
+    "motion": (
+        motion_pb2.MotionPredictRequest(scene=b"s", track_ids=[1], purpose=2, defer_above=1.5, submission=True),
+        motion_pb2.MotionPredictRequest(tensor=motion_pb2.MotionTensor(values=b"v", agents=[_AGENT]), plain=True),
+        motion_pb2.MotionPredictRequest(rendered=motion_pb2.MotionRendered(files=[b"f"]), track_ids=[1]),
+        motion_pb2.MotionPredictRequest(),
+    ),
+    "lesion": (
+        lesion_pb2.LesionPredictRequest(flair=b"f", t1=b"t", maps=[1, 6], name="n", plain=True, encoding=2),
+        lesion_pb2.LesionPredictRequest(flair=b"f", maps=[99]),
+        lesion_pb2.LesionPredictRequest(flair=b"f", encoding=99, purpose=9),
+    ),
+    "translation": (
+        translation_pb2.TranslationPredictRequest(texts=["a"], tokens=3, purpose=1, defer_above=0.5, plain=True),
+        translation_pb2.TranslationPredictRequest(texts=["a"], tokens=9),
+    ),
+    "vessel": (
+        vessel_pb2.VesselPredictRequest(
+            rows=common_pb2.Rows(packed=common_pb2.PackedRows(row_count=1, values=b"\0" * 40, schema_hash="h")),
+            defer_above_by_head={"power": 1.5},
+            members=True,
+        ),
+        vessel_pb2.VesselPredictRequest(defer_above=1.5, defer_above_by_head={"power": 1.5}),
+    ),
+}
+
+
+def _tensor(name: str, datatype: str, shape: list[int], **contents: Any) -> Any:
+    one = oip_pb2.ModelInferRequest.InferInputTensor(name=name, datatype=datatype, shape=shape)
+    one.contents.CopyFrom(oip_pb2.InferTensorContents(**contents))
+    return one
+
+
+def _bytes(name: str, *values: bytes) -> Any:
+    return _tensor(name, "BYTES", [len(values)], bytes_contents=values)
+
+
+_WANTED = oip_pb2.ModelInferRequest.InferRequestedOutputTensor
+_TRACKS = _tensor("track_ids", "INT64", [2], int64_contents=[3, 4])
+INPUTS: dict[str, tuple[dict[str, Any], ...]] = {
+    "motion": (
+        {"inputs": [_bytes("scene", b"s"), _TRACKS], "outputs": [_WANTED(name="submission")]},
+        {
+            "inputs": [
+                _bytes("rendered", b"r", b"q"),
+                _TRACKS,
+                _bytes("scene_ids", b"a", b"b"),
+                _tensor("poses", "FP64", [2, 3], fp64_contents=[1, 2, 3, *[float("nan")] * 3]),
+            ]
+        },
+        {"inputs": [_bytes("rendered", b"r"), _TRACKS]},
+        {"inputs": [_bytes("scene", b"s"), _bytes("scene_ids", b"a")]},
+        {"inputs": [_bytes("rendered", b"r"), _bytes("scene_ids", b"\xff")]},
+        {"inputs": [_bytes("scene", b"s"), _bytes("rendered", b"r")]},
+        {"inputs": [_TRACKS]},
+        {"inputs": [_bytes("scene", b"s"), _tensor("track_ids", "INT64", [1], int64_contents=[-3])]},
+    ),
+    "lesion": (
+        {"inputs": [_bytes("flair", b"f"), _bytes("t1", b"t")], "outputs": [_WANTED(name="rmi_map")]},
+        {"inputs": [_bytes("flair", b"f")]},
+        {"inputs": [_bytes("t1", b"f")]},
+    ),
+    "translation": ({"inputs": [_bytes("text", b"a", b"b")]}, {"inputs": [_bytes("text", b"\xff")]}),
+    "vessel": (
+        {
+            "inputs": [_tensor("stw", "FP64", [1], fp64_contents=[1.5])],
+            "outputs": [_WANTED(name="member_means"), _WANTED(name="shifted_inputs")],
+        },
+        {"inputs": []},
+        {"inputs": [_tensor("rows", "FP32", [1, 10], fp32_contents=[1.0] * 10)]},
+        {
+            "inputs": [
+                _tensor("rows", "FP32", [1, 10], fp32_contents=[1.0] * 10),
+                _tensor("stw", "FP64", [1], fp64_contents=[1.5]),
+            ]
+        },
+    ),
+}
