@@ -18,8 +18,8 @@ from benchmarks import machine
 from models import artefact as artefacts
 from models import familiarity
 from models.artefact import Artefact
-from models.tasks.vessel.training.workbench import read_files as read_vessel
-from models.tasks.weather.training.workbench import read_files as read_weather
+from models.tasks.vessel.data.folder import read_files as read_vessel
+from models.tasks.weather.data.folder import read_files as read_weather
 from studies import pages
 
 REQUESTS = (1, 16, 64, 256, 1024)

@@ -18,9 +18,10 @@ from models.building import Labelled, Provenance
 from models.tasks.weather.artefact import build
 from models.tasks.weather.artefact.ensemble import VIRTUAL, Ensemble, join
 from models.tasks.weather.data.features import SCHEMA
+from models.tasks.weather.data.folder import labelled
 from models.tasks.weather.spec import HEADS
 from models.tasks.weather.training import boosting
-from models.tasks.weather.training.train import NETWORK_ROWS, labelled
+from models.tasks.weather.training.train import NETWORK_ROWS
 from simulators.weather.dataset import simulate
 from studies import pages
 from studies.served import progress, report

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import math
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from models import profile as profiles
 from models.artefact import Artefact
-from models.calibration import Calibration
 from models.executors.device import described, instruction_set, libraries
 from models.head import Head
 from models.profile import Profile
 from models.replay import replayer
 from services.access.caller import charge
+from services.app.policies import (
+    by_measure,
+    carrying,
+    check_settings,
+    profile_with_measures,
+    provisional,
+    stream_name,
+    with_audit_strata,
+)
 from services.app.warming import warm
 from services.labels.factory import LabelComponents, build_labels
 from services.labels.service import LabelService
@@ -31,16 +38,13 @@ from services.ledger.deployments import Deployment
 from services.ledger.ledger import DurableLedger, Options
 from services.ledger.metrics import LedgerMetrics
 from services.ledger.store import Store
-from services.ledger.tables import PROFILE_CHARACTERS
 from services.ledger.writer import Writer
-from services.policy.changes import stratified
 from services.policy.decision import Policy, PolicyBook, choose
 from services.policy.log import Bound
-from services.policy.sync import Carry, PolicyKeeper
-from services.qualification.policies import carried_policy
+from services.policy.sync import PolicyKeeper
 from services.qualification.records import Records
 from services.qualification.start import Effects, Qualification
-from services.qualification.tables import ANSWERING, LiveCalibrations, Tables, reference, uncarried
+from services.qualification.tables import LiveCalibrations, Tables, reference, uncarried
 from services.qualification.verdict import Machine
 from services.request.device_health import DeviceHealth
 from services.request.metrics import Metrics
@@ -49,7 +53,6 @@ from services.request.schedule import Limits, Scheduler
 from services.runtime.logging import get_logger
 from services.runtime.offload import Offload
 from services.runtime.settings import Settings
-from services.runtime.variables import SettingsError
 from services.tasks import TENANTS
 from services.transport.served_model import Parts, ServedModel
 
@@ -168,8 +171,8 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
         for name, measure in settings.measure_by_head.items()
         if (known := reference(artefact).get(name)) is not None and measure in known.others
     }  # but for heads that keep their own; what is none of both is refused below
-    calibrations = LiveCalibrations(_by_measure(tables, measures))
-    in_force = _with_measures(numeric.name, measures)
+    calibrations = LiveCalibrations(by_measure(tables, measures))
+    in_force = profile_with_measures(numeric.name, measures)
 
     def policy(head: Head, tables: Tables) -> Policy:
         chosen = choose(
@@ -186,7 +189,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
             withhold=settings.withhold,
             audit_rate=settings.audit_rate,
         )
-        chosen = _stratified(chosen, calibrations.get(head.name), settings)
+        chosen = with_audit_strata(chosen, calibrations.get(head.name), settings)
         if chosen.mode == "defer_all":
             _log.warning("all units of the head %s are deferred: %s", head.name, chosen.reason)
         elif chosen.reason:
@@ -197,7 +200,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
         return [
             Deployment(
                 task=artefact.manifest.task,
-                model=_stream(artefact, measures.get(head.name, ""), tables),
+                model=stream_name(artefact, measures.get(head.name, ""), tables),
                 head=head,
                 profile=in_force,
                 members=artefact.manifest.members * artefact.manifest.samples,
@@ -211,7 +214,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
     kept: list[DurableLedger] = []
 
     def pipeline(task: Task[Any, Any]) -> Pipeline[Any, Any]:
-        _check_settings(settings, artefact, task.heads)
+        check_settings(settings, artefact, task.heads)
         book = PolicyBook({head.name: policy(head, tables) for head in task.heads})
         epoch = secrets.randbits(63)
         ledger: Ledger = NoLedger()
@@ -258,19 +261,19 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
             calibrations,
             ledger.clock,
             settings.audit_floor,
-            _carry(tables, bound, settings.audit_floor),
-            _provisional(tables, book.all()),
+            carrying(tables, bound, settings.audit_floor),
+            provisional(tables, book.all()),
         )
 
     def adopt(tables: Tables) -> None:
-        calibrations.put(_by_measure(tables, measures))
+        calibrations.put(by_measure(tables, measures))
         heads = tenant.description.heads
         chosen = {head.name: policy(head, tables) for head in heads}
         if ledger is not None:
             ledger.deploy(deployments(heads, tables, PolicyBook(chosen)))
         if keeper is not None:
-            carry = _carry(tables, bound, settings.audit_floor)
-            keeper.adopt(chosen.values(), carry, _provisional(tables, chosen.values()))
+            carry = carrying(tables, bound, settings.audit_floor)
+            keeper.adopt(chosen.values(), carry, provisional(tables, chosen.values()))
         else:
             for one in chosen.values():
                 book.put(one)
@@ -329,79 +332,3 @@ def durable(
     )
     counts.watch(ledger)
     return ledger
-
-
-def _by_measure(tables: Tables, measures: Mapping[str, str]) -> dict[str, Calibration | None]:
-    """Calibrations by head, of the measure that it is deferred by."""
-    return {name: None if one is None else one.by(measures.get(name, "")) for name, one in tables.by_head.items()}
-
-
-def _stream(artefact: Artefact, measure: str, tables: Tables) -> str:
-    """Name of the stream that units are written to; scores of different measures or profiles are never mixed, nor those
-    whose profile was not qualified yet with later ones."""
-    marks = [measure] if measure else []
-    if tables.origin != "artefact":
-        marks += [tables.profile.name] + ["unqualified"] * (tables.origin not in ANSWERING)
-    return "@".join([artefact.tag, *marks])
-
-
-def _provisional(tables: Tables, chosen: Iterable[Policy]) -> list[str]:
-    """Return the heads that defer everything because this process's device was not qualified, or not yet."""
-    if tables.origin in ANSWERING:
-        return []
-    return [policy.head for policy in chosen if policy.mode == "defer_all"]
-
-
-def _carry(tables: Tables, bound: Bound, audit_floor: float) -> Carry | None:
-    """How policies that operators set under other numeric profiles hold under this one."""
-    if tables.record is None or tables.origin not in ANSWERING:
-        return None
-    record = tables.record
-
-    def carry(policy: Policy) -> tuple[Policy, str]:
-        calibration = tables.by_head.get(policy.head)
-        moved, done = carried_policy(policy, record, calibration, bound.profile)
-        return (stratified(moved, calibration, audit_floor) if policy.audit_strata else moved), done
-
-    return carry
-
-
-def _with_measures(numeric: str, measures: Mapping[str, str]) -> str:
-    """What policies are bound to: what an operator set for one measure does not hold for another."""
-    text = ",".join([numeric, *(f"{head}={measure}" for head, measure in sorted(measures.items()))])
-    if len(text) <= PROFILE_CHARACTERS:
-        return text
-    return f"{numeric},measures={hashlib.sha256(text.encode()).hexdigest()[:12]}"
-
-
-def _check_settings(settings: Settings, artefact: Artefact, heads: Sequence[Head]) -> None:
-    """
-    Raises:
-        SettingsError: a measure for no head of the task, or one that was not calibrated; one threshold for several.
-    """
-    by_name = {head.name: head for head in heads}
-    for name, measure in settings.measure_by_head.items():
-        if name not in by_name:
-            raise SettingsError(f"DEMUR_MEASURES names the head {name!r}; this model has {', '.join(by_name)}")
-        found = reference(artefact)[name]
-        own = by_name[name].own_measure(artefact.manifest.ensemble)
-        known = sorted({own, *(() if found is None else found.others)})
-        if measure not in known:
-            raise SettingsError(
-                f"DEMUR_MEASURES: {artefact.tag} was not calibrated for {name}={measure}; use one of {', '.join(known)}"
-            )
-    if settings.fixed_threshold is not None and len(heads) > 1:
-        raise SettingsError(
-            f"DEMUR_FIXED_THRESHOLD = {settings.fixed_threshold:g} does not say for which of {', '.join(by_name)}; "
-            "leave it out and set each head's with `demur policy set --head`"
-        )
-
-
-def _stratified(policy: Policy, calibration: Calibration | None, settings: Settings) -> Policy:
-    """With audit rates by uncertainty, where settings ask for them and the artefact tells enough."""
-    if settings.audits == "uniform" or policy.mode == "defer_all":
-        return policy
-    found = stratified(policy, calibration, settings.audit_floor)
-    if not found.audit_strata:
-        _log.warning("the artefact does not tell expected errors of %s: audits are uniform", policy.measure)
-    return found

@@ -27,12 +27,12 @@ from models.executors.members import Members
 from models.tasks.weather import tables
 from models.tasks.weather.artefact import build
 from models.tasks.weather.data.features import SCHEMA
+from models.tasks.weather.data.folder import labelled
 from models.tasks.weather.data.partition import EXPERIMENTS
 from models.tasks.weather.inference import serving
 from models.tasks.weather.spec import HEADS
 from models.tasks.weather.tables import Row, Truth
 from models.tasks.weather.training import boosting
-from models.tasks.weather.training.train import labelled
 from simulators.weather.dataset import simulate
 from studies import pages, statements
 from studies.weather_tables import page, relations, served

@@ -20,7 +20,8 @@ from models.tasks.weather.artefact.build import MEASURES
 from models.tasks.weather.inference import scoring
 from models.tasks.weather.inference import serving as opening
 from models.tasks.weather.spec import HEADS
-from services.app.assembly import _with_measures, assemble, profile
+from services.app.assembly import assemble, profile
+from services.app.policies import profile_with_measures
 from services.ledger.database import Database
 from services.ledger.tables import deployment
 from services.policy.decision import Policy
@@ -141,7 +142,7 @@ def test_the_measure_is_part_of_what_policies_are_bound_to(tiny: Tiny, kind: str
 def test_a_profile_that_is_too_long_is_told_by_its_hash() -> None:
     numeric = "cuda-int8-trees+stacked+stacked+stacked"
     measures = [{"temperature": measure, "precipitation": "entropy"} for measure in ("varm", "epkl", "mvar")]
-    found = {_with_measures(numeric, one) for one in measures}
+    found = {profile_with_measures(numeric, one) for one in measures}
     assert len(found) == 3
     assert all(len(name) <= 64 and name.startswith(f"{numeric},") for name in found)
 

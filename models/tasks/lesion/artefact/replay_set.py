@@ -162,7 +162,7 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
     Raises:
         BadFile, OSError, ValueError: files that are missing or cannot be read.
     """
-    from models.tasks.lesion.training.workbench import read_files
+    from models.tasks.lesion.data.official import read_files
 
     data = read_files(directory)
     others = {name: cases for name, cases in data.items() if name not in ("train", "dev_in")}

@@ -155,3 +155,16 @@ def _check_grid(volume: volumes.Volume, first: volumes.Volume) -> None:
             f"{volume.path} lies up to {apart:.3g} mm away from {first.path}; images of a scan share one grid, "
             f"to {_SAME_PLACE} mm"
         )
+
+
+def read_files(directory: Path) -> dict[str, list[Case]]:
+    """Read the labelled scans of a directory in the official layout, by split.
+
+    Raises:
+        BadFile: see ``official.cases``.
+    """
+    data: dict[str, list[Case]] = defaultdict(list)
+    for case in cases(directory):
+        if case.truth is not None:
+            data[case.split].append(case)
+    return data

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models import provenance
 from models.executors.device import CPU, Device
-from models.tasks.lesion.data.official import Case, cases
+from models.tasks.lesion.data.official import read_files
 from models.tasks.lesion.networks.settings import FAMILIES
 from models.tasks.lesion.training import train
 from models.workbench import Action, Progress
@@ -57,19 +56,6 @@ def train_artefact(
         progress=progress,
         device=device,
     )
-
-
-def read_files(directory: Path) -> dict[str, list[Case]]:
-    """The labelled scans of a directory in the official layout, by split.
-
-    Raises:
-        BadFile: see ``official.cases``.
-    """
-    data: dict[str, list[Case]] = defaultdict(list)
-    for case in cases(directory):
-        if case.truth is not None:
-            data[case.split].append(case)
-    return data
 
 
 ACTIONS: tuple[Action, ...] = ()

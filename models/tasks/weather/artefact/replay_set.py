@@ -51,7 +51,7 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
     Raises:
         BadFile, OSError, ValueError: files that are missing or cannot be read.
     """
-    from models.tasks.weather.training.workbench import read_files
+    from models.tasks.weather.data.folder import read_files
 
     return with_replay_set(artefact, read_files(directory, ("dev_in", "dev_out")), encode, UNSTATED)
 

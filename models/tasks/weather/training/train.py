@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-from numpy.typing import NDArray
 
 from models.artefact import Artefact
 from models.building import Labelled, Provenance
@@ -15,8 +12,7 @@ from models.executors.device import CPU, Device
 from models.tasks.weather.artefact import build
 from models.tasks.weather.artefact.ensemble import FAMILIES, VIRTUAL, Ensemble, join
 from models.tasks.weather.data.features import SCHEMA
-from models.tasks.weather.data.table import Table
-from models.tasks.weather.spec import HEADS, PRECIPITATION, TEMPERATURE
+from models.tasks.weather.spec import HEADS
 from models.tasks.weather.training import boosting
 from models.training.progress import span
 from models.training.training_folder import parts_folder
@@ -68,12 +64,6 @@ def train_artefact(
         )
     progress(1.0, artefact.tag)
     return artefact
-
-
-def labelled(table: Table) -> Labelled:
-    """Return a table as rows with labels of both heads."""
-    labels: dict[str, NDArray[Any]] = {TEMPERATURE.name: table.temperature, PRECIPITATION.name: table.precipitation}
-    return Labelled(table.features, labels, table.time)
 
 
 def trained(

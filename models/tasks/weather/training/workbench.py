@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from models import provenance
-from models.evaluation.unit_errors import BadFile
 from models.executors.device import CPU, Device
 from models.tasks.weather.artefact.ensemble import FAMILIES
 from models.tasks.weather.data import official, partition, split_files
-from models.tasks.weather.data.table import Table
+from models.tasks.weather.data.folder import read_files, read_tables
 from models.workbench import Action, Option, Progress
 
 if TYPE_CHECKING:
     from models.artefact import Artefact
-    from models.building import Labelled
 
 __all__ = ["ACTIONS", "FAMILIES", "read_files", "read_tables", "train_artefact"]
 
@@ -57,35 +55,6 @@ def train_artefact(
         progress=progress,
         device=device,
     )
-
-
-def read_files(directory: Path, splits: Sequence[str] = partition.SPLITS) -> dict[str, Labelled]:
-    """The tables of a directory as labelled rows; raises as ``read_tables``."""
-    from models.tasks.weather.training.train import labelled
-
-    return {name: labelled(table) for name, table in read_tables(directory, splits).items()}
-
-
-def read_tables(directory: Path, splits: Sequence[str] = partition.SPLITS) -> dict[str, Table]:
-    """The official files of a directory of some splits, CSV or Parquet; ``train`` with its average rows.
-
-    Raises:
-        FileNotFoundError: train or dev_in is missing, and of these splits.
-        BadFile: as ``official.read``; or a split is there in both formats.
-    """
-    found: dict[str, Path] = {}
-    for name in splits:
-        paths = [path for extension in official.FORMATS if (path := directory / f"{name}.{extension}").exists()]
-        if len(paths) > 1:
-            raise BadFile(f"{directory} holds {paths[0].name} and {paths[1].name}; take one of them away")
-        if paths:
-            found[name] = paths[0]
-    needed = [name for name in ("train", "dev_in") if name in splits]
-    if missing := [name for name in needed if name not in found]:
-        raise FileNotFoundError(
-            f"{directory} holds no {missing[0]}.csv or .parquet; needed: {' and '.join(needed)} (see `demur data`)"
-        )
-    return {name: official.read(path, training=name == "train") for name, path in found.items()}
 
 
 def _partition(given: Mapping[str, Any], progress: Progress) -> list[Path]:
