@@ -26,8 +26,8 @@ from benchmarks import inputs
 from models import artefact
 from services.app.assembly import assemble
 from services.app.reference import folder
+from services.request.contract import Call
 from services.request.metrics import Metrics
-from services.request.pipeline import Call
 from services.runtime.settings import Settings
 from services.tasks import DEFAULT_MODELS
 

@@ -13,8 +13,8 @@ from benchmarks.harness import Figure, interleaved
 from benchmarks.inputs import artefact, direct, rows
 from services.app.assembly import assemble
 from services.policy.decision import decide
+from services.request.contract import Call
 from services.request.metrics import Metrics
-from services.request.pipeline import Call
 from services.runtime.settings import Settings
 from services.transport.http.body import json_response
 

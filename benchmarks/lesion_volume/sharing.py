@@ -16,8 +16,8 @@ from models.executors.onnx import OnnxGraph
 from models.executors.rows import RowGraph
 from models.tasks.lesion.artefact.recipe import Recipe
 from models.tasks.lesion.inference.members import Members
+from services.request.contract import Done, Priority, Progress, RowBatch, Work
 from services.request.schedule import Limits, Scheduler
-from services.request.work import Done, Priority, Progress, RowBatch, Work
 from services.runtime.cores import available_cores
 from services.tasks.lesion.task import LesionTask, Pace, ScanRequest
 

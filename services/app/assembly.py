@@ -46,9 +46,10 @@ from services.qualification.records import Records
 from services.qualification.start import Effects, Qualification
 from services.qualification.tables import LiveCalibrations, Tables, reference, uncarried
 from services.qualification.verdict import Machine
+from services.request.contract import KeepsInputs, Task
 from services.request.device_health import DeviceHealth
 from services.request.metrics import Metrics
-from services.request.pipeline import KeepsInputs, Pipeline, Task
+from services.request.pipeline import Pipeline
 from services.request.schedule import Limits, Scheduler
 from services.runtime.logging import get_logger
 from services.runtime.offload import Offload

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from services.ledger.contract import NoLedger, Portion
-from services.request.pipeline import Call, Pipeline
+from services.request.contract import Call
+from services.request.pipeline import Pipeline
 from services.request.schedule import Scheduler
 from services.runtime.errors import InvalidInput
 from services.runtime.logging import get_logger

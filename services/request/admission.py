@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from contextvars import ContextVar
 
-from services.request.work import Priority
+from services.request.contract import Priority
 from services.runtime.errors import Busy
 
 BURST = 4

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal
 
-from services.request.work import Event, Priority, Quantum, Steps, Work
+from services.request.contract import Event, Priority, Quantum, Steps, Work
 from services.runtime.errors import Cancelled
 from services.runtime.logging import get_logger
 from services.tracing.trace import Share

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from models.executors.failures import DeviceFailed
-from services.request.work import Joinable, Quantum, RowBatch, Shared
+from services.request.contract import Joinable, Quantum, RowBatch, Shared
 
 
 def run_in_lane(

@@ -15,9 +15,8 @@ from models.familiarity import NO_DEPARTURES, Departures, Familiarity, departure
 from models.predictive import Categorical, Gaussian, Predictives
 from services.ledger.contract import Portion
 from services.policy.decision import Shift, Verdict
-from services.request.pipeline import Description
+from services.request.contract import Description, Done, Progress, RowBatch, RowExecutor, Units, Work
 from services.request.validate import Column, Rows, columns, outside, packed
-from services.request.work import Done, Progress, RowBatch, RowExecutor, Units, Work
 
 BYTES_PER_ROW_FACTOR = 12
 """Memory of a row in flight against its input and what each member says of it: these, outputs, statistics, encoded

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 from models.executors.failures import DeviceFailed
 from services.request import passes
 from services.request.admission import Room
+from services.request.contract import Joinable, Priority, Quantum, Steps, Work
 from services.request.device_health import DeviceHealth
 from services.request.job import Job, Turn
-from services.request.work import Joinable, Priority, Quantum, Steps, Work
 from services.runtime.errors import DeadlineExceeded, Draining, device_unavailable, execution_failed
 from services.runtime.system import lower_priority
 from services.tracing.trace import current

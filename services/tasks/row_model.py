@@ -16,9 +16,8 @@ from models.familiarity import Familiarity
 from models.head import Head
 from models.npz import BadArrays
 from services.qualification.tables import LiveIntervals
-from services.request.pipeline import Description
+from services.request.contract import Description, RowExecutor
 from services.request.row_task import Packed, RowsRequest, RowTask, Statistics
-from services.request.work import RowExecutor
 from services.runtime.settings import Settings
 from services.transport import http
 from services.transport.grpc.rows import RowMessages, row_binding

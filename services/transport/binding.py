@@ -10,8 +10,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from services.ledger.contract import Purpose
-from services.request.pipeline import Call
-from services.request.work import Priority, Progress
+from services.request.contract import Call, Priority, Progress
 from services.runtime.errors import InvalidInput
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.calibration import Calibration
-from services.request.pipeline import Description, Pipeline, Task
+from services.request.contract import Description, Task
+from services.request.pipeline import Pipeline
 from services.transport.binding import GrpcBinding, HttpBinding, OipBinding
 
 

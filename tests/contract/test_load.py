@@ -9,8 +9,8 @@ import grpc
 import httpx
 import pytest
 
+from services.request.contract import Priority
 from services.request.schedule import Limits
-from services.request.work import Priority
 from tests.contract.serving import Outcome, Protocol, Served, serving
 from tests.contract.toys import rows
 from tests.contract.toys.toy import Body, Toy

@@ -14,8 +14,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from numpy.typing import NDArray
 
 from services.policy.decision import Decision
+from services.request.contract import Priority
 from services.request.schedule import Limits
-from services.request.work import Priority
 from services.transport.oip.datatypes import DATATYPES, datatype_of, from_raw, of_bytes, to_raw
 from services.transport.oip.messages import TEXT_SUFFIX
 from services.transport.oip.protocol import oip_pb2

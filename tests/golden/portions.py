@@ -24,8 +24,8 @@ from models.uncertainty.sequences import SCORES
 from services.ledger.contract import Portion
 from services.ledger.unit_ids import UnitIds
 from services.policy.decision import Decision, Policy, Shift, Verdict
+from services.request.contract import ItemFailed
 from services.request.row_task import RowsAnswered
-from services.request.work import ItemFailed
 from services.runtime.errors import InvalidInput
 from services.tasks.lesion.task import Found as LesionFound
 from services.tasks.motion.inputs import Subject

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from services.request.contract import Priority, Progress, RowBatch, Step, Work
 from services.request.job import Job
 from services.request.schedule import Limits, Scheduler
-from services.request.work import Priority, Progress, RowBatch, Step, Work
 from services.runtime.errors import DemurError
 
 LONG = 0.01

@@ -12,7 +12,7 @@ from models.calibration import Calibration, IntervalTable, RetentionTable
 from models.head import Head
 from models.predictive import Gaussian, Predictives
 from models.schema import Feature, Schema
-from services.request.pipeline import Description
+from services.request.contract import Description
 from services.request.row_task import MemberOutputs, RowTask
 from services.transport import http
 from services.transport.grpc.rows import RowMessages, row_binding

@@ -8,7 +8,8 @@ from typing import Any, get_args
 from demur.v1 import common_pb2, lesion_pb2
 from models.tasks.lesion.data.files import Encoding
 from services.ledger.contract import Portion
-from services.request.pipeline import Description, Pipeline
+from services.request.contract import Description
+from services.request.pipeline import Pipeline
 from services.runtime.errors import InvalidInput, TooLarge
 from services.tasks.lesion import presentation
 from services.tasks.lesion.answer import ANSWER, HEAD

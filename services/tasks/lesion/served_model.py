@@ -14,7 +14,7 @@ from models.schema import Feature, Schema
 from models.tasks.lesion.artefact import recipe as recipes
 from models.tasks.lesion.inference import members as ensembles
 from models.tasks.lesion.spec import HEADS
-from services.request.pipeline import Description
+from services.request.contract import Description
 from services.runtime.settings import Settings
 from services.tasks.lesion import bodies, messages, tensors
 from services.tasks.lesion.task import LesionTask, Pace, ScanRequest

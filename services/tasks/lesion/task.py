@@ -25,7 +25,7 @@ from models.tasks.lesion.inference.windows import Windows
 from models.tasks.lesion.spec import HEADS, LESIONS
 from services.ledger.contract import Portion
 from services.policy.decision import Shift
-from services.request.work import Done, Progress, Step, Steps, Units, Work
+from services.request.contract import Done, Progress, Step, Steps, Units, Work
 from services.runtime.errors import InvalidInput, refused
 
 FILE_SECONDS = 0.3

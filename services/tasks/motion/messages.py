@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from demur.v1 import common_pb2, motion_pb2
-from services.request.pipeline import Description, Pipeline
+from services.request.contract import Description
+from services.request.pipeline import Pipeline
 from services.runtime.errors import InvalidInput
 from services.tasks.motion import presentation
 from services.tasks.motion.answer import ANSWER, HEAD, SUBMISSION

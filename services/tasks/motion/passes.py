@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tasks.motion.inference.planning import Arrays, Planning
-from services.request.work import RowBatch, Steps
+from services.request.contract import RowBatch, Steps
 from services.runtime.errors import DemurError
 
 Said = list[tuple[range, Arrays | DemurError]]

@@ -13,7 +13,7 @@ from models.tasks.motion.data import submission_file
 from models.tasks.motion.inference.frame import FARTHEST, to_scene
 from models.tasks.motion.inference.scenes import STEP_S
 from services.ledger.contract import Portion
-from services.request.work import ItemFailed
+from services.request.contract import ItemFailed
 from services.tasks.motion.answer import HEAD
 from services.tasks.motion.inputs import Subject
 from services.tasks.motion.task import Asked, Found

@@ -14,7 +14,7 @@ from models.tasks.motion.inference import channels
 from models.tasks.motion.inference import members as ensembles
 from models.tasks.motion.inference.planning import Planning
 from models.tasks.motion.spec import HEADS
-from services.request.pipeline import Description
+from services.request.contract import Description
 from services.runtime.settings import Settings
 from services.tasks.motion import bodies, messages, tensors
 from services.tasks.motion.inputs import MOST_REQUESTS

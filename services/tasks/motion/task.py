@@ -21,7 +21,7 @@ from models.tasks.motion.protocol.motion_pb2 import Scene as SceneMessage
 from models.tasks.motion.spec import HEADS, TRAJECTORIES
 from services.ledger.contract import Portion
 from services.policy.decision import Shift
-from services.request.work import Done, ItemFailed, Progress, Step, Steps, Units, Work
+from services.request.contract import Done, ItemFailed, Progress, Step, Steps, Units, Work
 from services.runtime.errors import DemurError, InvalidInput, execution_failed, refused
 from services.tasks.motion import inputs
 from services.tasks.motion.inputs import Input, Map, Source, Subject

@@ -47,7 +47,7 @@ class Turned:
 
 @dataclass
 class Stepping:
-    """Runs turns in one pass over the step graph (``services.request.work.SharingExecutor``); sizes are sentences."""
+    """``SharingExecutor`` that runs turns in one pass over the step graph; sizes are sentences."""
 
     translator: Translator
     quantum_size: int

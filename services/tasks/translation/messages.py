@@ -8,8 +8,8 @@ from typing import Any
 from demur.v1 import common_pb2, translation_pb2
 from models.uncertainty.sequences import SCORES
 from services.ledger.contract import Portion
-from services.request.pipeline import Description, Pipeline
-from services.request.work import ItemFailed
+from services.request.contract import Description, ItemFailed
+from services.request.pipeline import Pipeline
 from services.runtime.errors import InvalidInput
 from services.tasks.translation import presentation
 from services.tasks.translation.answer import ANSWER, HEAD, SENTENCE

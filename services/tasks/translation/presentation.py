@@ -15,7 +15,7 @@ from models.tasks.translation.inference.translator import Translation
 from models.tasks.translation.text.documents import Span
 from models.uncertainty.sequences import SCORES
 from services.ledger.contract import Portion
-from services.request.work import ItemFailed
+from services.request.contract import ItemFailed
 from services.tasks.translation.answer import HEAD
 from services.tasks.translation.task import Found
 from services.tasks.translation.texts import Asked

@@ -9,7 +9,7 @@ from models.executors.golden import Probe
 from models.tasks.translation.inference import members
 from models.tasks.translation.inference.members import Golden
 from models.tasks.translation.spec import HEADS
-from services.request.pipeline import Description
+from services.request.contract import Description
 from services.runtime.settings import Settings
 from services.tasks.translation import bodies, messages, tensors
 from services.tasks.translation.decoding import Pace, Stepping

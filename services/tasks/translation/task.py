@@ -14,7 +14,7 @@ from models.tasks.translation.inference.translator import Translation, Translato
 from models.tasks.translation.spec import HEADS, HYPOTHESES
 from services.ledger.contract import Portion
 from services.policy.decision import Shift
-from services.request.work import Done, ItemFailed, Progress, Shared, Steps, Units, Work
+from services.request.contract import Done, ItemFailed, Progress, Shared, Steps, Units, Work
 from services.runtime.errors import DemurError
 from services.tasks.translation import texts
 from services.tasks.translation.decoding import Pace, Question, Stepping, Turn, Turned

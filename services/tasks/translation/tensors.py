@@ -8,7 +8,7 @@ import numpy as np
 
 from models.uncertainty.sequences import SCORES
 from services.ledger.contract import Portion
-from services.request.work import ItemFailed
+from services.request.contract import ItemFailed
 from services.runtime.errors import InvalidInput
 from services.tasks.translation import presentation
 from services.tasks.translation.answer import ANSWER, HEAD, SENTENCE

@@ -8,8 +8,8 @@ from typing import Any
 
 from demur.v1 import common_pb2
 from services.ledger.contract import Portion, Purpose
-from services.request.pipeline import Description, Pipeline
-from services.request.work import Priority, Progress
+from services.request.contract import Description, Priority, Progress
+from services.request.pipeline import Pipeline
 from services.runtime.errors import DemurError, InvalidInput
 from services.transport.binding import Begin, Chunk, StreamReader, message_of
 from services.transport.grpc import codec

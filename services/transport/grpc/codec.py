@@ -14,7 +14,7 @@ from models.familiarity import Departures
 from models.schema import Schema
 from services.ledger.contract import Portion, Purpose
 from services.policy.decision import Policy
-from services.request.pipeline import Description
+from services.request.contract import Description
 from services.request.row_task import Named, Packed
 from services.request.validate import Column
 from services.runtime.errors import InvalidInput

@@ -9,9 +9,9 @@ from typing import Any
 from demur.v1 import common_pb2
 from models.calibration import IntervalTable
 from services.ledger.contract import Portion
-from services.request.pipeline import Description, Pipeline
+from services.request.contract import Description, Priority
+from services.request.pipeline import Pipeline
 from services.request.row_task import RowsRequest
-from services.request.work import Priority
 from services.transport import head_answer
 from services.transport.answer import ORIGIN, RECORDED
 from services.transport.binding import GrpcBinding, Options, message_of

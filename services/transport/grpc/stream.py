@@ -14,8 +14,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from typing import Any
 
-from services.request.pipeline import Call
-from services.request.work import Progress, Units
+from services.request.contract import Call, Progress, Units
 from services.runtime.errors import Busy, DemurError, internal
 from services.runtime.logging import get_logger
 from services.runtime.settings import Settings

@@ -15,8 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from services.access import caller
-from services.request.pipeline import Call
-from services.request.work import Priority, Progress, Units
+from services.request.contract import Call, Priority, Progress, Units
 from services.runtime.errors import Busy, Cancelled, NotFound, internal, shortened
 from services.runtime.lifecycle import Lifecycle
 from services.runtime.logging import get_logger

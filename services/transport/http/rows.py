@@ -12,7 +12,7 @@ from models.calibration import IntervalTable
 from models.familiarity import Departures
 from models.schema import Schema
 from services.ledger.contract import Portion, Purpose
-from services.request.pipeline import Description
+from services.request.contract import Description
 from services.request.row_task import Named, RowsRequest
 from services.request.validate import Column
 from services.runtime.errors import InvalidInput, shortened

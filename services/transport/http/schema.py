@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from models.schema import Feature
-from services.request.pipeline import Description
+from services.request.contract import Description
 from services.transport.http.components import Json
 
 _SYNTAX = re.compile(r"[\\^$.|?*+()\[\]{}]")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from services.ledger.contract import Portion
 from services.ledger.unit_ids import UnitIds
 from services.policy.decision import Decision, Policy
-from services.request.work import ItemFailed
+from services.request.contract import ItemFailed
 from services.runtime.errors import DemurError
 from services.transport.answer import Record
 from services.transport.binding import Parameter, TensorSpec

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from services.ledger.contract import Portion, Purpose
-from services.request.work import Priority, Progress
+from services.request.contract import Priority, Progress
 from services.runtime.errors import DemurError
 from services.transport.binding import Begin, Chunk, message_of
 from services.transport.oip import messages

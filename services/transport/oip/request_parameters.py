@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from services.request.work import Priority
+from services.request.contract import Priority
 from services.runtime.errors import InvalidInput, Unsupported
 from services.transport.binding import Options, Parameter, stricter
 from services.transport.http.rows import purpose

@@ -14,7 +14,7 @@ from models.calibration import IntervalTable
 from models.head import Head
 from models.schema import Feature, Schema
 from services.ledger.contract import Portion
-from services.request.pipeline import Description
+from services.request.contract import Description
 from services.request.row_task import Named, Packed, RowsRequest
 from services.request.validate import Column
 from services.runtime.errors import InvalidInput

@@ -11,7 +11,7 @@ from models.calibration import Calibration, RetentionTable
 from models.head import Head
 from models.predictive import Categorical, Gaussian, Predictives
 from models.schema import Feature, Schema
-from services.request.pipeline import Description
+from services.request.contract import Description
 from services.request.row_task import MemberOutputs, Named, RowsRequest, RowTask
 from services.request.validate import Column
 from services.transport.binding import Options

@@ -11,8 +11,7 @@ from models.head import Head
 from models.predictive import Categorical
 from services.ledger.contract import Portion
 from services.policy.decision import Shift
-from services.request.pipeline import Description
-from services.request.work import Done, ItemFailed, Step, Units, Work
+from services.request.contract import Description, Done, ItemFailed, Step, Units, Work
 from services.runtime.errors import DemurError, InvalidInput, TooLarge
 from services.transport.binding import OipBinding, Options, TensorOutputs, TensorSpec
 from services.transport.oip.decided import decided, decided_specs, parameters

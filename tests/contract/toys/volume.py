@@ -13,8 +13,7 @@ from models.head import Head
 from models.predictive import Gaussian
 from services.ledger.contract import Portion
 from services.policy.decision import Shift
-from services.request.pipeline import Description
-from services.request.work import Done, Progress, Step, Units, Work
+from services.request.contract import Description, Done, Progress, Step, Units, Work
 from services.runtime.errors import InvalidInput
 from services.transport.binding import FormBinding, FormField, OipBinding, Options, TensorOutputs, TensorSpec
 from services.transport.oip.decided import decided, decided_specs, parameters

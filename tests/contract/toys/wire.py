@@ -9,8 +9,7 @@ import msgspec
 
 from services.ledger.contract import Portion, Purpose
 from services.policy.decision import Decision, Shift
-from services.request.pipeline import Description
-from services.request.work import ItemFailed, Priority, Progress
+from services.request.contract import Description, ItemFailed, Priority, Progress
 from services.runtime.errors import DemurError, InvalidInput
 from services.transport.binding import (
     Begin,

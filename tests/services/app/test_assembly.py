@@ -15,8 +15,8 @@ from models.artefact import Artefact, ArtefactError
 from services.app.assembly import assemble, profile
 from services.app.reference import folder
 from services.ledger.database import Database, LedgerRefused
+from services.request.contract import Call
 from services.request.metrics import Metrics
-from services.request.pipeline import Call
 from services.request.row_task import Packed, RowsRequest
 from services.runtime.settings import Settings
 from services.tasks import DEFAULT_MODELS

@@ -32,8 +32,8 @@ from services.qualification.records import Records
 from services.qualification.standing import model_document
 from services.qualification.start import NotQualified, Qualification
 from services.qualification.verdict import ROUNDING, agrees
+from services.request.contract import Call
 from services.request.metrics import Metrics
-from services.request.pipeline import Call
 from services.request.row_task import Packed, RowsRequest
 from services.runtime.settings import Settings
 from tests.ledger_reader import Reader

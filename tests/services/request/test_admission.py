@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.request.admission import BURST, PATIENCE_SECONDS, Crowd, Room, Ticket
-from services.request.work import Priority
+from services.request.contract import Priority
 from services.runtime.errors import Busy
 from tests.services.scheduling import Clock
 

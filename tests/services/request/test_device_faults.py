@@ -23,10 +23,9 @@ from models.executors import transfers
 from models.executors.onnx import OnnxGraph
 from services.app.assembly import Assembled, assemble
 from services.app.reference import folder
+from services.request.contract import Call, Priority
 from services.request.metrics import Metrics
-from services.request.pipeline import Call
 from services.request.row_task import Packed, RowsRequest
-from services.request.work import Priority
 from services.runtime.errors import DemurError, DeviceUnavailable, status
 from services.runtime.lifecycle import Lifecycle
 from services.runtime.settings import Settings

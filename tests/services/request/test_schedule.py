@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from services.request.work import Priority
+from services.request.contract import Priority
 from tests.services.scheduling import LONG, SHORT, Executor, batch, end, order_of, scheduler, steps, submit
 
 

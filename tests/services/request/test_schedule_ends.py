@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from services.request.contract import ItemFailed, Priority, Progress, RowBatch, Step, Work
 from services.request.schedule import Limits, Scheduler
-from services.request.work import ItemFailed, Priority, Progress, RowBatch, Step, Work
 from services.runtime.errors import Busy, Cancelled, DeadlineExceeded, Draining, ExecutionFailed
 from tests.services.scheduling import LONG, SHORT, Clock, Executor, batch, end, scheduler, steps, submit
 

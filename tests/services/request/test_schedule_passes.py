@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.request.work import ItemFailed, Priority, Progress, Step, Work
+from services.request.contract import ItemFailed, Priority, Progress, Step, Work
 from services.runtime.errors import DemurError, ExecutionFailed, InvalidInput
 from tests.services.scheduling import LONG, Executor, batch, end, scheduler, steps, submit
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from services.request.work import Done, Shared, Steps, Work
+from services.request.contract import Done, Shared, Steps, Work
 from services.runtime.errors import ExecutionFailed
 from tests.services.scheduling import LONG, SHORT, Executor, end, scheduler, submit
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.request.work import Done, Progress, RowBatch, Step, Steps, Work
+from services.request.contract import Done, Progress, RowBatch, Step, Steps, Work
 from services.runtime.errors import DemurError
 from tests.services.scheduling import LONG, SHORT, Executor, end, scheduler, submit
 

@@ -18,8 +18,8 @@ from prometheus_client import CollectorRegistry
 
 from models.artefact import read
 from services.app.assembly import assemble
+from services.request.contract import Step, Units
 from services.request.metrics import Metrics
-from services.request.work import Step, Units
 from services.runtime.lifecycle import Lifecycle
 from services.runtime.logging import JsonLines
 from services.runtime.settings import TASKS, Settings

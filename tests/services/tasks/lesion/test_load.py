@@ -14,7 +14,7 @@ import pytest
 from models.artefact import Artefact
 from models.tasks.lesion.artefact import recipe
 from models.tasks.lesion.inference import members
-from services.request.work import Units
+from services.request.contract import Units
 from services.tasks.lesion import presentation, task
 from services.tasks.lesion.task import LesionTask, ScanRequest
 from tests.models.lesion.heads import head, packed

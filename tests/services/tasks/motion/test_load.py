@@ -20,7 +20,7 @@ from models.tasks.motion.artefact import recipe
 from models.tasks.motion.inference import maps, members, scenes
 from models.tasks.motion.inference.planning import Planning
 from models.tasks.motion.inference.render import Renderer
-from services.request.work import Done, ItemFailed, Priority, RowBatch, Step, Steps, Units, Work
+from services.request.contract import Done, ItemFailed, Priority, RowBatch, Step, Steps, Units, Work
 from services.runtime.errors import Draining
 from services.tasks.motion import inputs, presentation, task
 from services.tasks.motion.inputs import Input

@@ -1,4 +1,4 @@
-"""The words that pass between a task and the scheduler.
+"""Contract between tasks, the pipeline and the scheduler: calls, units, quanta and events.
 
 A task's work is a generator: it yields quanta (bounded device work, whose results are sent back in),
 and events (progress, finished items, failed items). Between two yields it must do next to nothing;
@@ -8,18 +8,23 @@ generator that catches it and yields ``ItemFailed`` goes on, one that does not f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.head import Head
 from models.predictive import Predictives
-from services.runtime.errors import DemurError
+from models.schema import Schema
+from services.ledger.contract import Portion, Purpose
+from services.runtime.errors import DemurError, InvalidInput, shortened
 
 Payload = TypeVar("Payload")
+Request = TypeVar("Request", contravariant=True)
+Answer = TypeVar("Answer", covariant=True)
 
 
 class Priority(IntEnum):
@@ -164,3 +169,96 @@ class Units(Generic[Payload]):
     """Declared memory while the work lasts."""
     shifts: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
     """Bits of ``policy.Shift`` found on the input, uint8 [count]; empty where the task has no such test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Options of a call besides its request."""
+
+    purpose: Purpose = "decide"
+    priority: Priority = Priority.INTERACTIVE
+    deadline: float | None = None
+    """Time on the monotonic clock, seconds."""
+    defer_above: Mapping[str, float] = field(default_factory=dict)
+    """Head name to a stricter threshold of the caller's, in the unit of that head's measure."""
+
+    def check_heads(self, heads: Collection[str]) -> None:
+        """Check that ``defer_above`` names heads of the model.
+
+        Raises:
+            InvalidInput: it names another head.
+        """
+        for head in self.defer_above:
+            if head not in heads:
+                known = ", ".join(heads)
+                raise InvalidInput(
+                    f"defer_above names the head {shortened(head)!r}, this model has {known}",
+                    code="unknown_head",
+                    field="defer_above",
+                    value=head,
+                    allowed=known,
+                )
+
+
+@dataclass(frozen=True)
+class Description:
+    """Description of a service for clients: its inputs, heads and limits."""
+
+    task: str
+    model: str
+    schema: Schema | None
+    heads: tuple[Head, ...]
+    max_rows: int
+    """Rows (or items) of one unary call."""
+    trained_lower: tuple[float, ...] = ()
+    """Lower ends of the ranges of training inputs, in schema order and units; empty if they are unknown."""
+    trained_upper: tuple[float, ...] = ()
+
+    def trained_range(self, column: int) -> tuple[float, float]:
+        """Return the range of the training inputs of a column, in its unit; NaN if it is unknown."""
+        if not self.trained_lower:
+            return float("nan"), float("nan")
+        return self.trained_lower[column], self.trained_upper[column]
+
+
+class Task(Protocol[Request, Answer]):
+    """The part of a request's way that a task owns. ``expand`` may run in a thread; ``collapse`` must be quick."""
+
+    name: str
+    heads: tuple[Head, ...]
+
+    def expand(self, request: Request) -> Units[Any]:
+        """Validate a request and return the units to decide.
+
+        Raises:
+            InvalidInput, TooLarge: see ``services.runtime.errors``.
+        """
+        ...
+
+    def run(self, units: Units[Any]) -> Work:
+        """Return the device work as quanta and events; every item ends in one ``Done`` or ``ItemFailed``."""
+        ...
+
+    def collapse(self, units: Units[Any], portion: Portion) -> Answer:
+        """Return the task's answer for a portion of its items."""
+        ...
+
+
+@runtime_checkable
+class KeepsInputs(Protocol):
+    """Task whose inputs can be kept in the ledger, for reviewers."""
+
+    payload_type: str
+    """Media type of an item's bytes."""
+    payload_kept: bool
+    """Whether inputs are kept unless settings say otherwise."""
+
+    def payload(self, units: Units[Any], items: NDArray[np.intp]) -> list[bytes]:
+        """Return the inputs of some items."""
+        ...
+
+
+class Observer(Protocol):
+    """Counter of decided units; see ``services.request.metrics``."""
+
+    def decided(self, portion: Portion) -> None: ...
