@@ -19,7 +19,7 @@ PARTS = ("ensembles", "stages", "latency", "oip", "callers", "mixed", "stream")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measures, shows, writes; 0 also where a target is missed: judging is the reader's."""
+    """Measure, show, write; 0 also where a target is missed: judging is the reader's."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="below a minute, with wider spreads")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write all figures to this file")

@@ -52,7 +52,7 @@ class Round:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measures, shows, writes."""
+    """Measure, show, write."""
     parser = harness.parser("capacity", __doc__)
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS)
     parser.add_argument("--rows", nargs="+", type=int, default=[1, 1000], help="of a question to a tabular task")

@@ -74,7 +74,7 @@ class HttpConnection:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(self, request: bytes) -> int:
-        """Sends a request; the size of the response's body."""
+        """Send a request; the size of the response's body."""
         self._socket.sendall(request)
         reply = Reply()
         while not reply.complete:

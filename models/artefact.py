@@ -211,7 +211,7 @@ def name(manifest: Manifest) -> str:
 
 
 def write(directory: Path, manifest: Manifest, files: Mapping[str, bytes | Path]) -> Artefact:
-    """Writes files (contents, or copies of what lies elsewhere) and manifest into a new folder, which replaces an older
+    """Write files (contents, or copy of what lies elsewhere) and manifest into a new folder, which replaces an older
     one of that name.
 
     ``manifest.files`` and ``manifest.format`` are filled in here, and figures of quality that are not finite are left
@@ -247,7 +247,7 @@ def write(directory: Path, manifest: Manifest, files: Mapping[str, bytes | Path]
 
 
 def share(artefact: Artefact) -> Artefact:
-    """Moves the inputs of a replay set to the parent folder, where artefacts with the same inputs find them."""
+    """Move the inputs of a replay set to the parent folder, where artefacts with the same inputs find them."""
     replay = artefact.manifest.replay
     if replay is not None and os.path.lexists(own := artefact.directory / replay.inputs):
         own.replace(_parent(artefact.directory) / replay.inputs)
@@ -255,7 +255,7 @@ def share(artefact: Artefact) -> Artefact:
 
 
 def copy(artefact: Artefact, directory: Path) -> Artefact:
-    """Copies manifest and files of an artefact into a folder, which then holds all that it needs.
+    """Copy manifest and files of an artefact into a folder, which then holds all that it needs.
 
     Other files of the artefact's folder stay behind; of the target, those of the same name are replaced.
     """
@@ -267,7 +267,7 @@ def copy(artefact: Artefact, directory: Path) -> Artefact:
 
 
 def read(directory: Path, task: str | None = None) -> Artefact:
-    """Reads and verifies an artefact.
+    """Read and verify an artefact.
 
     Raises:
         ArtefactError: no manifest, a manifest of another format, a missing, altered or unsafe file, a

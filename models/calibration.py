@@ -26,7 +26,7 @@ class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     """Share of units by which retention may be lower, where thresholds were carried from another numeric profile."""
 
     def threshold(self, retention: float) -> float:
-        """The threshold that retains at least this share of exchangeable units, in expectation.
+        """Return the threshold that retains at least this share of exchangeable units, in expectation.
 
         Takes the next higher tabulated level, so that the promise is kept between levels.
 
@@ -39,7 +39,7 @@ class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
         return self.thresholds[index]
 
     def nearest(self, retention: float) -> float | None:
-        """The highest level of the table where a target lies above it only because of too few units; else None.
+        """Return the highest level of the table where a target lies above it only because of too few units; else None.
 
         Fewer units are answered than by the target, in expectation, never more.
         """

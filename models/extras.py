@@ -7,7 +7,7 @@ from typing import Any
 
 
 def library(module: str, needs: str, extra: str, refusal: type[Exception]) -> Any:
-    """A module of an optional library.
+    """Return a module of an optional library.
 
     Args:
         needs: who needs it, with the verb, for the message: "reading Parquet needs".

@@ -41,5 +41,5 @@ class Head:
     """What official files write for each class, where that is another number."""
 
     def own_measure(self, ensemble: bool) -> str:
-        """The deferral measure unless a policy names another."""
+        """Return the deferral measure unless a policy names another."""
         return self.ensemble_measure if ensemble else self.single_measure

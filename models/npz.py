@@ -27,7 +27,7 @@ class BadArrays(ValueError):
 
 
 def encode(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """An .npz file of the arrays, in alphabetical order; ``numpy.load`` reads it without unpickling."""
+    """Return an .npz file of the arrays, in alphabetical order; ``numpy.load`` reads it without unpickling."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in sorted(arrays):

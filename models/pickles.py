@@ -97,7 +97,7 @@ class _Machine:
         return found
 
     def made(self, what: Any, given: Any) -> Any:
-        """An object of a class, or the result of a function."""
+        """Return an object of a class, or the result of a function."""
         if isinstance(what, Named) and isinstance(given, tuple):
             builder = self.builders.get((what.module, what.name))
             if builder is not None:
@@ -111,7 +111,7 @@ def load(
     persistent: Callable[[Any], Any],
     most: int = MOST_STEPS,
 ) -> Any:
-    """The value of the pickle that begins where a file stands; the file stands behind it afterwards.
+    """Return the value of the pickle that begins where a file stands; the file stands behind it afterwards.
 
     Sets are lists, names are ``Named``, and objects of classes that no builder knows are ``Inert``.
 

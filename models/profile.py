@@ -53,7 +53,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 def profile(executors: Sequence[Executor], device: Profile | None = None) -> Profile:
-    """The profile of an artefact's executors on a device.
+    """Return the profile of an artefact's executors on a device.
 
     Trees run on the CPU whatever the device, so an artefact of trees alone has the CPU's profile everywhere.
 
@@ -71,7 +71,7 @@ def profile(executors: Sequence[Executor], device: Profile | None = None) -> Pro
 
 
 def shortened(name: str) -> str:
-    """The name, or where it is too long its beginning and a digest of all of it."""
+    """Return the name, or where it is too long its beginning and a digest of all of it."""
     if len(name) <= NAME_CHARACTERS:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:_DIGEST_CHARACTERS]

@@ -98,12 +98,12 @@ class Passes:
 
 
 def batches(found: Replayer, wanted: Sequence[int] = BATCHES) -> tuple[int, ...]:
-    """The batch sizes that differ on the replayer's device, ascending."""
+    """Return the batch sizes that differ on the replayer's device, ascending."""
     return tuple(sorted({min(batch, found.most_batch) for batch in wanted}))
 
 
 def reference(artefact: Artefact) -> Scores:
-    """The scores that the artefact's replay set was written with.
+    """Return the scores that the artefact's replay set was written with.
 
     Raises:
         ArtefactError: it has none, or the file is damaged.
@@ -230,7 +230,7 @@ def replaced(manifest: Manifest, replay: Replay | None) -> Manifest:
 
 
 def detached(artefact: Artefact) -> Artefact:
-    """Writes the artefact anew without its replay set; golden rows stay."""
+    """Write the artefact anew without its replay set; golden rows stay."""
     manifest, replay = artefact.manifest, artefact.manifest.replay
     if replay is None:
         return artefact
@@ -243,7 +243,7 @@ def detached(artefact: Artefact) -> Artefact:
 
 
 def measures(head: Head, manifest: Manifest) -> tuple[str, ...]:
-    """The measures of a head that a replay set holds: its own, and all that were calibrated or recorded."""
+    """Return the measures of a head that a replay set holds: its own, and all that were calibrated or recorded."""
     names = {head.own_measure(manifest.ensemble)}
     for calibration in manifest.heads.get(head.name, {}).values():
         names |= {*calibration.others, *calibration.reference}
@@ -273,7 +273,7 @@ def joined(parts: Sequence[Scores]) -> Scores:
 
 
 def passes(units: int, first: int, count: int, batch: int) -> list[slice]:
-    """The passes over some units of a set.
+    """Return the passes over some units of a set.
 
     Raises:
         ValueError: see ``Replayer``.
@@ -330,7 +330,7 @@ def chosen(known: int, shifted: int, wanted: int, seed: int = 0) -> tuple[NDArra
 
 
 def shuffled(units: int, seed: int = 0) -> NDArray[np.intp]:
-    """The order of a set's units: the first n of them are as good as any n."""
+    """Return the order of a set's units: the first n of them are as good as any n."""
     return np.random.default_rng(seed + 1).permutation(units)
 
 
@@ -382,7 +382,7 @@ def _module(artefact: Artefact) -> ModuleType:
 
 
 def _card(text: str, replay: Replay) -> str:
-    """A model card with what it says of the replay set, in place of what it said before."""
+    """Return a model card with what it says of the replay set, in place of what it said before."""
     return (
         f"{without_section(text)}\n{SECTION}\n\n"
         f"{replay.units} units, in `{replay.inputs}`: {replay.source}. Their scores under the numeric profile "

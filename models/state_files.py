@@ -50,7 +50,7 @@ def read(path: Path, largest_bytes: int) -> dict[str, Tensor]:
 
 
 def fill(network: nn.Module, state: Mapping[str, Tensor], path: Path, what: str) -> None:
-    """Gives a network the weights of a file.
+    """Give a network the weights of a file.
 
     Args:
         path: of the file, for messages.

@@ -69,7 +69,7 @@ class _Storages:
     found: dict[str, Any] = field(default_factory=dict)
 
     def of(self, claim: Any) -> Any:
-        """The one that a persistent id names.
+        """Return the one that a persistent id names.
 
         Raises:
             ValueError: another id, or more than there is.

@@ -35,7 +35,7 @@ class Source:
         self._unpacker = zlib.decompressobj(wbits=31) if content[:2] == GZIP else None
 
     def take(self, count: int) -> memoryview:
-        """The next ``count`` bytes; of a plain file a view. Nothing is allocated that cannot be filled.
+        """Return the next ``count`` bytes; of a plain file a view. Nothing is allocated that cannot be filled.
 
         Raises:
             BadStream: there are fewer, or they are no gzip stream.
@@ -55,7 +55,7 @@ class Source:
         return taken
 
     def finish(self, padding: int = 4096) -> None:
-        """Checks that nothing follows but a few zeros, and of a gzip stream its checksum.
+        """Check that nothing follows but a few zeros, and of a gzip stream its checksum.
 
         Raises:
             BadStream: the stream goes on, or does not end properly.
@@ -71,7 +71,7 @@ class Source:
             raise BadStream("bytes follow what the header declares", "trailing")
 
     def _unpack(self, out: memoryview) -> int:
-        """Fills a buffer as far as the stream goes."""
+        """Fill a buffer as far as the stream goes."""
         assert self._unpacker is not None
         done = 0
         while done < len(out):

@@ -45,7 +45,7 @@ class Majority:
 
 
 def predicted_classes(probabilities: Floats) -> NDArray[np.int64]:
-    """The first most probable class of each row of [N, C], int64 [N].
+    """Return the first most probable class of each row of [N, C], int64 [N].
 
     Raises:
         ValueError: no rows or classes, values outside [0, 1] or NaN, or rows that do not sum to one.
@@ -94,7 +94,7 @@ def macro_f1(
 
 
 def majority(labels: Integers, classes: int | None = None, *, convention: Convention = OFFICIAL) -> Majority:
-    """The baseline that always answers the most frequent class of the labels [N].
+    """Return the baseline that always answers the most frequent class of the labels [N].
 
     Raises:
         ValueError: as ``macro_f1``.

@@ -43,7 +43,7 @@ class Components:
         return found.reshape(self.shape)
 
     def mask(self) -> NDArray[np.bool_]:
-        """Whether a voxel belongs to one."""
+        """Return whether a voxel belongs to one."""
         found = np.zeros(math.prod(self.shape), bool)
         found[self.places] = True
         return found.reshape(self.shape)
@@ -62,7 +62,7 @@ class Overlap:
 
 
 def listed(mask: NDArray[np.bool_], more_than: int = 0) -> Components:
-    """The components of a mask that have more than so many voxels, in the order of their first ones."""
+    """Return the components of a mask that have more than so many voxels, in the order of their first ones."""
     places = np.flatnonzero(mask)
     many = len(places) > _FEW * mask.size
     numbers = _walked(mask).reshape(-1)[places] if many else _joined(places, mask.shape)
@@ -79,7 +79,7 @@ def components(mask: NDArray[np.bool_]) -> Labels:
 
 
 def overlaps(ours: Components, theirs: Components) -> Overlap:
-    """Compares the components of two volumes of one shape: pairs that touch are counted, all others overlap by 0."""
+    """Compare the components of two volumes of one shape: pairs that touch are counted, all others overlap by 0."""
     at = np.searchsorted(theirs.places, ours.places)
     at[at == len(theirs.places)] = 0
     both = theirs.places[at] == ours.places if len(theirs.places) else np.zeros(len(at), bool)

@@ -145,7 +145,7 @@ def figures(errors: Errors, uncertainty: Floats | Ranking, shifted: NDArray[np.b
 def operating_points(
     errors: Errors, uncertainty: Floats | Ranking, retentions: Sequence[float]
 ) -> tuple[OperatingPoint, ...]:
-    """The curves at some retentions in [0, 1]; errors as ``figures``.
+    """Return the curves at some retentions in [0, 1]; errors as ``figures``.
 
     Raises:
         ValueError: a retention outside [0, 1].

@@ -55,7 +55,7 @@ def ranking(uncertainty: Floats | Ranking) -> Ranking:
 
 
 def share_ties(values: NDArray[np.float64], ranks: Ranking) -> None:
-    """Replaces ranked values [n] of tied units by the mean of their group, in place."""
+    """Replace ranked values [n] of tied units by the mean of their group, in place."""
     begins, ends = ranks.tie_groups()
     if not len(begins):
         return

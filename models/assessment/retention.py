@@ -49,7 +49,7 @@ def error_curve(errors: Floats, uncertainty: Floats | Ranking, *, group_ties: bo
 
 
 def optimal_curve(errors: Floats) -> Curve:
-    """The curve of a measure that ranks as the errors do; errors as ``error_curve``."""
+    """Return the curve of a measure that ranks as the errors do; errors as ``error_curve``."""
     _check_errors(errors)
     curve = np.empty(len(errors) + 1)
     curve[0] = 0.0
@@ -124,7 +124,7 @@ def f_curve(
 def optimal_f_curve(
     errors: Floats, acceptable: float, *, beta: float = 1.0, convention: Convention = OFFICIAL
 ) -> Curve:
-    """The F curve of a measure that ranks as the errors do: all acceptable units come first."""
+    """Return the F curve of a measure that ranks as the errors do: all acceptable units come first."""
     total = int(acceptable_units(errors, acceptable, convention).sum())
     curve = np.zeros(len(errors) + 1)
     curve[1 : total + 1] = 1.0
@@ -139,7 +139,7 @@ def random_f_curve(errors: Floats, acceptable: float, *, beta: float = 1.0, conv
 
 
 def acceptable_units(errors: Floats, acceptable: float, convention: Convention = OFFICIAL) -> NDArray[np.bool_]:
-    """Whether each error [n] is acceptable.
+    """Return whether each error [n] is acceptable.
 
     Raises:
         ValueError: no units, or an error that is NaN.
@@ -183,7 +183,7 @@ def error_at(curve: Curve, retention: float) -> float:
 
 
 def f_of_hits(hits: Curve, total: int, beta: float = 1.0) -> Curve:
-    """Turns acceptability by rank (0 to 1, at index 1..n), ``total`` in all, into the F curve, in place."""
+    """Turn acceptability by rank (0 to 1, at index 1..n), ``total`` in all, into the F curve, in place."""
     n = len(hits) - 1
     hits[0] = 0.0
     if total == 0:

@@ -98,7 +98,7 @@ def lesion_f1(truth: Array, prediction: Array, *, overlap: float = OVERLAP, conv
 
 
 def drop_small_components(segmentation: Array, voxels: int = SMALL_VOXELS) -> Bools:
-    """The components of more than ``voxels`` voxels, as bool of the same shape.
+    """Return the components of more than ``voxels`` voxels, as bool of the same shape.
 
     Raises:
         ValueError: no voxels, or a value other than 0 and 1.

@@ -78,7 +78,7 @@ class Exact:
 
     @cached_property
     def _acceptable(self) -> Mask:
-        """Whether each unit's error is acceptable [N]; false without a label."""
+        """Return whether each unit's error is acceptable [N]; false without a label."""
         error, limit = self.window.error, self.acceptable
         if limit is None:
             return np.zeros(len(error), bool)

@@ -47,7 +47,7 @@ class Completion:
 
     @property
     def unclear(self) -> bool:
-        """Whether too few labels have come to detect that a third of the requests will never be labelled."""
+        """Return whether too few labels have come to detect that a third of the requests will never be labelled."""
         if self.settled or self.share >= COMPLETE or not self.known:
             return False
         sure = float(np.sqrt(self.score_variance))

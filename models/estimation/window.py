@@ -81,7 +81,7 @@ class Window:
 
     @property
     def good_propensity(self) -> Mask:
-        """Whether each propensity is a probability above 0 [N]; NaN is not."""
+        """Return whether each propensity is a probability above 0 [N]; NaN is not."""
         return (self.propensity > 0) & (self.propensity <= 1)
 
     @property
@@ -96,12 +96,12 @@ class Window:
 
     @property
     def drawn_again(self) -> Mask:
-        """Whether the request was given up and drawn again [N]; those drawn stand for the others."""
+        """Return whether the request was given up and drawn again [N]; those drawn stand for the others."""
         return np.zeros(len(self), bool) if self.second is None else ~np.isnan(self.second)
 
     @property
     def known_requests(self) -> tuple[Mask, Mask]:
-        """Whether each unit's draw is known [N], and whether its label was requested as far as known [N]."""
+        """Return whether each unit's draw is known [N], and whether its label was requested as far as known [N]."""
         if self.requested is not None:
             return np.ones(len(self), bool), self.requested
         sure = self.propensity == 1

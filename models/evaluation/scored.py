@@ -37,7 +37,7 @@ class ScoredHead:
 
     @property
     def ensemble(self) -> bool:
-        """Whether there is knowledge uncertainty, which needs several members."""
+        """Return whether there is knowledge uncertainty, which needs several members."""
         return not np.isnan(self.columns["knowledge"]).all()
 
     def units(self, path: Path, task: str, target: Array, rules: Rules) -> UnitErrors:

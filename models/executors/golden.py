@@ -48,7 +48,7 @@ class Probe:
 
 
 def replay(graph: Replayed, path: Path, tolerance: float) -> float:
-    """Runs the recorded inputs and compares every recorded output.
+    """Run the recorded inputs and compare every recorded output.
 
     The .npz holds arrays named like the graph's inputs and outputs.
 

@@ -62,7 +62,7 @@ class Value:
 
 
 def _arithmetic(kind: str, left: Any, right: Any) -> Value:
-    """An operation where its operands meet: inside a loop where one of them is of its body."""
+    """Return an operation where its operands meet: inside a loop where one of them is of its body."""
     graphs = [one.graph for one in (left, right) if isinstance(one, Value)]
     return max(graphs, key=lambda graph: graph.depth).op(kind, left, right)
 
@@ -95,12 +95,12 @@ class Graph:
         self._given: dict[str, str] = {}
 
     def input(self, name: str, shape: tuple[str | int, ...], kind: Kind = "float32") -> Value:
-        """An input; a string in the shape names a free dimension."""
+        """Return an input; a string in the shape names a free dimension."""
         self._inputs.append(helper.make_tensor_value_info(name, _KINDS[kind], list(shape)))
         return Value(self, name)
 
     def constant(self, array: NDArray[Any] | float | int) -> Value:
-        """A constant; equal constants are stored once.
+        """Return a constant; equal constants are stored once.
 
         Floats become float32 and integers int64; booleans and what is small on purpose (float16, 8 bits) stay.
         """
@@ -138,7 +138,7 @@ class Graph:
     def scan(
         self, step: Callable[[Graph, list[Value], list[Value]], Steps], states: Sequence[Value], over: Sequence[Value]
     ) -> Steps:
-        """A loop over axis 0 of some values (the operator Scan): its body is stored once.
+        """Return a loop over axis 0 of some values (the operator Scan): its body is stored once.
 
         Args:
             step: body, states and the present elements of ``over`` to new states and outputs. Values around the loop
@@ -164,7 +164,7 @@ class Graph:
     def output(
         self, name: str, value: Value, shape: tuple[str | int, ...], kind: Kind = "float32", *, copied: bool = True
     ) -> None:
-        """Gives a value a name outside.
+        """Give a value a name outside.
 
         Args:
             copied: ONNX Runtime copies an output that is used inside as well; False gives it away as it is, under one
@@ -185,7 +185,7 @@ class Graph:
         self._outputs.append(helper.make_tensor_value_info(name, _KINDS[kind], list(shape)))
 
     def serialise(self) -> bytes:
-        """The checked model."""
+        """Return the checked model."""
         _rename(self._nodes, self._given)
         graph = helper.make_graph(self._nodes, self._name, self._inputs, self._outputs, self._initialisers)
         domains = sorted({node.domain for node in self._nodes} | {""})
@@ -200,7 +200,7 @@ class Graph:
         self._nodes.append(helper.make_node(kind, inputs, outputs, name=name, **attributes))
 
     def _distinct(self, values: list[Value]) -> list[Value]:
-        """The values, those that are there twice once more under another name."""
+        """Return the values, those that are there twice once more under another name."""
         names: set[str] = set()
         found = []
         for value in values:

@@ -81,7 +81,7 @@ def _handle(nvml: Any, index: int, visible: str | None) -> Any:
 
 
 def _parts(nvml: Any, device: Any) -> tuple[Any, Any]:
-    """The whole device, and the slice that CUDA uses of it; None where it is not divided."""
+    """Return the whole device, and the slice that CUDA uses of it; None where it is not divided."""
     if nvml.nvmlDeviceIsMigDeviceHandle(device):
         return nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(device), device
     try:

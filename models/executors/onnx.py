@@ -81,7 +81,7 @@ class OnnxGraph:
         self.outputs = tuple(node.name for node in self._session.get_outputs())
 
     def run(self, inputs: dict[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[NDArray[np.float32]]:
-        """The named outputs of one pass, in the order asked for.
+        """Return the named outputs of one pass, in the order asked for.
 
         A session that failed is given up, and the next pass opens another on the same provider.
 

@@ -37,7 +37,7 @@ class PageLocked:
         self._guard = threading.Lock()
 
     def take(self, nbytes: int) -> Buffer:
-        """A buffer of at least so many bytes, until it is given back."""
+        """Return a buffer of at least so many bytes, until it is given back."""
         size = max(_SMALLEST, 1 << (nbytes - 1).bit_length())
         with self._guard:
             if free := self._free[size]:
@@ -49,7 +49,7 @@ class PageLocked:
         return buffer
 
     def give_back(self, buffer: Buffer) -> None:
-        """Keeps it for the next pass, or unlocks it where enough of its size are free."""
+        """Keep it for the next pass, or unlocks it where enough of its size are free."""
         address = buffer.ctypes.data
         with self._guard:
             if len(self._free[buffer.nbytes]) < _KEPT:
@@ -71,7 +71,7 @@ class Transfers:
     def run(
         self, session: ort.InferenceSession, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]
     ) -> list[NDArray[Any]]:
-        """The named outputs of one pass, as ``session.run`` gives them."""
+        """Return the named outputs of one pass, as ``session.run`` gives them."""
         key = (outputs, *((name, array.shape, array.dtype.str) for name, array in inputs.items()))
         known = self._shapes.get(key)
         taken: list[Buffer] = []
@@ -102,7 +102,7 @@ class Transfers:
                 self._memory.give_back(buffer)
 
     def _view(self, taken: list[Buffer], shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """An array of this shape in a buffer, which is noted as taken."""
+        """Return an array of this shape in a buffer, which is noted as taken."""
         nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         taken.append(self._memory.take(max(nbytes, 1)))
         return taken[-1][:nbytes].view(dtype).reshape(shape)

@@ -51,7 +51,7 @@ class Nifti:
 
 
 def read(content: bytes, limits: Limits | None = None) -> Nifti:
-    """An image of three axes (beside axes of length 1) of finite numbers.
+    """Return an image of three axes (beside axes of length 1) of finite numbers.
 
     Raises:
         BadImage: anything else; ``code`` says what.
@@ -74,7 +74,7 @@ def read(content: bytes, limits: Limits | None = None) -> Nifti:
 
 
 def read_voxels(content: bytes, most_voxels: int) -> tuple[Array, Affine | None]:
-    """The voxels [x, y, z], wherever they lie and whatever their values; and their affine, as of ``Nifti``.
+    """Return the voxels [x, y, z], wherever they lie and whatever their values; and their affine, as of ``Nifti``.
 
     None: the header does not say. An affine of exactly 1 is what programs write that know none.
 

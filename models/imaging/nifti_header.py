@@ -31,7 +31,7 @@ class BadImage(ValueError):
         self.field = ""
 
     def of(self, field: str) -> BadImage:
-        """The same, of a named input."""
+        """Return the same, of a named input."""
         self.field = field
         return self
 

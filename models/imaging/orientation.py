@@ -18,7 +18,7 @@ _APART = 0.25
 
 
 def reoriented(volume: Array, affine: Affine, shape: Sequence[int], wanted: Affine) -> Array | None:
-    """A view of a volume [x, y, z] in the order of a grid of this shape and affine; None: it is of other voxels.
+    """Return a view of a volume [x, y, z] in the order of a grid of this shape and affine; None: it is of other voxels.
 
     Args:
         affine: voxel index of the volume to world, mm, [4, 4].

@@ -40,13 +40,13 @@ class RequestedUnits(Units):
 
     @property
     def asked(self) -> NDArray[np.bool_]:
-        """Whether there is a request [n]."""
+        """Return whether there is a request [n]."""
         asked: NDArray[np.bool_] = self.state != RequestState.UNASKED
         return asked
 
     @property
     def open(self) -> NDArray[np.bool_]:
-        """Whether the request waits for a label [n]."""
+        """Return whether the request waits for a label [n]."""
         return np.isin(self.state, OPEN_STATES)
 
 

@@ -76,7 +76,7 @@ class Units(Columns):
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the units are sorted by ``order`` already, as they mostly are."""
+        """Return whether the units are sorted by ``order`` already, as they mostly are."""
         step = np.diff(self.time)
         if not (step >= 0).all():
             return False

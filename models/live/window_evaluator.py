@@ -64,7 +64,7 @@ class WindowResult(WindowFigures):
 
     @property
     def valid(self) -> bool:
-        """Whether the figures are valid."""
+        """Return whether the figures are valid."""
         return not self.reasons
 
 

@@ -80,7 +80,7 @@ def judge_measure(measure: str, replay: Replayed, thresholds: Sequence[float]) -
 
 
 def carried_retention(table: RetentionTable, verdict: MeasureVerdict) -> RetentionTable | None:
-    """The table for the new profile; None where the measure is refused.
+    """Return the table for the new profile; None where the measure is refused.
 
     Thresholds stay ascending: each is at most those of the levels above it. A level whose threshold would answer none
     of the replayed units is left out, so that the next higher one stands for it.
@@ -107,14 +107,14 @@ def carried_values(values: tuple[float, ...], replay: Replayed, verdict: Verdict
 
 
 def carried_expected_error(table: ExpectedError | None, replay: Replayed, verdict: Verdict) -> ExpectedError | None:
-    """The expected error as a function of the new score; None where there was none."""
+    """Return the expected error as a function of the new score; None where there was none."""
     if table is None:
         return None
     return msgspec.structs.replace(table, knots=carried_values(table.knots, replay, verdict))
 
 
 def mapped(replay: Replayed, values: Float64) -> Float64:
-    """The values [m] that stand at the same quantiles of the new scores: their mean over batch sizes.
+    """Return the values [m] that stand at the same quantiles of the new scores: their mean over batch sizes.
 
     Linear between the ascending scores of either profile; beyond their ends the difference at the end is kept.
     Not conservative: for quantities that are averaged, not for thresholds.

@@ -34,7 +34,7 @@ def pack(values: Replayed) -> Packed:
 
 
 def unpack(packed: Packed, in_domain: float = 1.0) -> Replayed:
-    """The arrays of ``pack``.
+    """Return the arrays of ``pack``.
 
     Args:
         in_domain: least share of the units that are in-domain.

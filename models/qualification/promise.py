@@ -48,7 +48,7 @@ def carried_certificate(
     reference_profile: str,
     means: MeansVerdict | None = None,
 ) -> CarriedCertificate:
-    """The certificate with its promise widened by what replayed units can tell.
+    """Return the certificate with its promise widened by what replayed units can tell.
 
     Args:
         certificate: JSON object, as ``Certificate.plain`` writes it.

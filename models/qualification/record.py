@@ -202,12 +202,12 @@ def qualify(
 
 
 def encode(record: Record) -> bytes:
-    """The record as JSON."""
+    """Return the record as JSON."""
     return msgspec.json.encode(record)
 
 
 def decode(text: bytes | str) -> Record:
-    """The record of ``encode``.
+    """Return the record of ``encode``.
 
     Raises:
         ValueError: not a record of this format, or scores that cannot be unpacked.
@@ -229,7 +229,7 @@ def decode(text: bytes | str) -> Record:
 def carried(
     record: Record, head: str, calibration: Calibration, thresholds: Mapping[str, Sequence[float]] | None = None
 ) -> HeadVerdict:
-    """The head's calibration for the record's profile, from its scores; deterministic.
+    """Return the head's calibration for the record's profile, from its scores; deterministic.
 
     Raises:
         KeyError: the record has no such head.
@@ -261,7 +261,7 @@ def carried_threshold(record: Record, head: str, measure: str, threshold: float)
 def certificate(
     record: Record, head: str, measure: str, threshold: float, text: Mapping[str, Any]
 ) -> CarriedCertificate:
-    """The certificate of a threshold for the record's profile; see ``promise``."""
+    """Return the certificate of a threshold for the record's profile; see ``promise``."""
     means = _recorded_means(record.heads[head])
     return carried_certificate(
         text,
@@ -275,7 +275,7 @@ def certificate(
 def _arrays(
     head: str, reference: Scores, scores: Sequence[Scores], in_domain: float
 ) -> tuple[dict[str, Replayed], Replayed | None, str]:
-    """Measures, means and the name of the variance of a head."""
+    """Measure, means and the name of the variance of a head."""
     try:
         found = {
             name: replayed(values, np.stack([each[head][name] for each in scores]), in_domain)

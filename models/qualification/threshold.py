@@ -148,7 +148,7 @@ def carry(replay: Replayed, threshold: float, correlation: float | None) -> Carr
 
 
 def as_compared(threshold: float) -> np.float32:
-    """The threshold in float32, as scores are compared; beyond its range it is infinite."""
+    """Return the threshold in float32, as scores are compared; beyond its range it is infinite."""
     with np.errstate(over="ignore"):
         return np.float32(threshold)
 
@@ -243,12 +243,12 @@ def _gap_floor(replay: Replayed, threshold: np.float32, guard: float) -> float |
 
 
 def _guarded(threshold: float, compared: np.float32, guard: float) -> float:
-    """The threshold less the guard; itself where no score moves."""
+    """Return the threshold less the guard; itself where no score moves."""
     return threshold if guard == 0 or not np.isfinite(compared) else float(_down(compared, guard))
 
 
 def _down(threshold: np.float32, guard: float) -> np.float32:
-    """The largest float32 that is at most the threshold less the guard."""
+    """Return the largest float32 that is at most the threshold less the guard."""
     exact = float(threshold) - guard
     found = np.float32(exact)
     return found if float(found) <= exact else np.nextafter(found, np.float32(-np.inf))
@@ -315,7 +315,7 @@ def _mean_limit(values: Float64, level: float) -> float:
 
 
 def _mapped(replay: Replayed, count: int) -> float:
-    """The threshold that answers at most ``count`` of the units at every batch size; minus infinity for none."""
+    """Return the threshold that answers at most ``count`` of the units at every batch size; minus infinity for none."""
     return min(_at_most(np.sort(row), count) for row in replay.scores)
 
 

@@ -57,7 +57,7 @@ def renyi_entropy(probabilities: Array, order: float = RENYI_ORDER) -> Array:
 
 
 def confidence(members: Floats) -> Result:
-    """The largest mean probability, negated, so that larger is less certain."""
+    """Return the largest mean probability, negated, so that larger is less certain."""
     return np.asarray(-_checked(members).mean(axis=0).max(axis=-1))
 
 

@@ -24,7 +24,7 @@ _LABELLED = {"ll_fu": "the log-likelihood Fisher uncertainty of the note on regr
 
 
 def score(predictive: Predictive, name: str) -> Array:
-    """The measure of every unit, [N], in the dtype of the statistics.
+    """Return the measure of every unit, [N], in the dtype of the statistics.
 
     Raises:
         UnknownMeasure: ``name`` is not a measure of this kind of predictive.
@@ -39,7 +39,7 @@ def score(predictive: Predictive, name: str) -> Array:
 
 
 def names(kind: type[Predictive]) -> tuple[str, ...]:
-    """The measures defined for a kind of predictive, in alphabetical order."""
+    """Return the measures defined for a kind of predictive, in alphabetical order."""
     return tuple(sorted(_TABLES.get(kind, {})))
 
 

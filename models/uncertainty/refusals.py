@@ -20,7 +20,7 @@ class MeasureAbsent(ValueError):
 
 
 def need(statistic: Statistic | None, measure: str) -> Statistic:
-    """The statistic that a measure is made of.
+    """Return the statistic that a measure is made of.
 
     Raises:
         MeasureAbsent: it does not exist for this model.

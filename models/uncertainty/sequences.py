@@ -102,7 +102,7 @@ class RunningScores:
             return self.log_prob / self.lengths
 
     def scores(self) -> dict[str, Result]:
-        """The 19 scores by the names of ``SCORES``, in their order, [N] each.
+        """Return the 19 scores by the names of ``SCORES``, in their order, [N] each.
 
         Raises:
             ValueError: a hypothesis without a token.
@@ -117,7 +117,7 @@ class RunningScores:
 def hypothesis_scores(
     tokens: TokenUncertainty, cumulative: Floats, lengths: Integers | None = None
 ) -> dict[str, Result]:
-    """The 19 scores of N finished hypotheses by the names of ``SCORES``, in their order, [N] each.
+    """Return the 19 scores of N finished hypotheses by the names of ``SCORES``, in their order, [N] each.
 
     Args:
         tokens: values of every step, [N, L] each.

@@ -47,7 +47,7 @@ class TokenUncertainty:
         return TokenUncertainty(*(values[rows] for values in self.arrays()))
 
     def arrays(self) -> tuple[Result, ...]:
-        """The nine arrays in the order of the fields."""
+        """Return the nine arrays in the order of the fields."""
         return tuple(getattr(self, name) for name in TOKEN_VALUES)
 
 
@@ -55,7 +55,7 @@ TOKEN_VALUES = tuple(field.name for field in fields(TokenUncertainty))
 
 
 def token_uncertainty(log_probabilities: Floats, prefix: Floats | None = None) -> TokenUncertainty:
-    """The values of one step.
+    """Return the values of one step.
 
     Args:
         log_probabilities: natural logarithms of each member's distribution over V tokens, [M, N, V]; -inf is a

@@ -49,7 +49,7 @@ class RankedPlans:
 
 
 def aggregate(scores: Floats, operator: Operator, ddof: int = 0) -> Result:
-    """The operator over axis 0, float64 of the rest of the shape.
+    """Return the operator over axis 0, float64 of the rest of the shape.
 
     Args:
         scores: log-likelihoods, nats: of K models along axis 0, or of the plans of a request.
@@ -85,7 +85,7 @@ def aggregate(scores: Floats, operator: Operator, ddof: int = 0) -> Result:
 def rank(
     scores: Floats, operator: Operator, *, request: Operator | None = None, count: int = TOP, ddof: int = 0
 ) -> RankedPlans:
-    """The best plans of each request, their weights and the request's confidence.
+    """Return the best plans of each request, their weights and the request's confidence.
 
     Args:
         scores: log-likelihood of each of G plans under each of K models for N requests, nats, [K, G, N].

@@ -84,7 +84,7 @@ class Assembled:
         return None if self.labels is None else self.labels.label_service
 
     async def start(self) -> None:
-        """Opens the ledger.
+        """Open the ledger.
 
         Raises:
             LedgerRefused: it cannot be used as it is set up. One that is only down is tried again while answers go on.
@@ -97,7 +97,7 @@ class Assembled:
             self.labels.periodic_jobs.start()
 
     async def warm(self) -> None:
-        """Asks the tenant's examples, so that the first caller pays no more than others.
+        """Ask the tenant's examples, so that the first caller pays no more than others.
 
         Raises:
             DemurError: one fails.
@@ -105,7 +105,7 @@ class Assembled:
         await warm(self.tenant, self.scheduler, self.offload)
 
     async def stop(self) -> None:
-        """Writes what the ledger still holds."""
+        """Write what the ledger still holds."""
         if self.labels is not None:
             await self.labels.periodic_jobs.stop()
         if self.keeper is not None:
@@ -114,7 +114,7 @@ class Assembled:
             await self.ledger.stop()
 
     def close(self) -> None:
-        """Cancels what is left and ends the threads."""
+        """Cancel what is left and end the threads."""
         self.health.close()
         self.scheduler.close()
         self.offload.close()
@@ -295,7 +295,7 @@ def durable(
     settings: Settings,
     metrics: Metrics,
 ) -> DurableLedger:
-    """The ledger of a process; nothing is opened before its ``start``.
+    """Return the ledger of a process; nothing is opened before its ``start``.
 
     Raises:
         LedgerRefused: the address is none, or its driver is not installed.

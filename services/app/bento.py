@@ -96,7 +96,7 @@ class Process:
         self._stopping = asyncio.Event()
 
     def log(self) -> None:
-        """Takes over what is logged, by the host as well."""
+        """Take over what is logged, by the host as well."""
         logging.configure(self.settings.log_level, {"task": self.settings.task}, log_fields)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -117,7 +117,7 @@ class Process:
         return self.lifecycle is not None and self.lifecycle.ready
 
     async def start(self) -> None:
-        """Makes the process ready; one that cannot serve its model stays alive, not ready, and says why."""
+        """Make the process ready; one that cannot serve its model stays alive, not ready, and says why."""
         self.log()
         die_with_parent()
         for name, meant in Settings.strangers().items():
@@ -126,7 +126,7 @@ class Process:
         await self._or_reason(self.lifecycle, self._start(self.lifecycle))
 
     async def _or_reason(self, lifecycle: Lifecycle, starting: Awaitable[None]) -> None:
-        """Waits for a part of the start; where it fails, the process is not ready and says why."""
+        """Wait for a part of the start; where it fails, the process is not ready and says why."""
         try:
             await starting
         except START_ERRORS as error:
@@ -134,7 +134,7 @@ class Process:
             _log.error(lifecycle.reason)
 
     async def _start(self, lifecycle: Lifecycle) -> None:
-        """Loads the model and serves it, at once or, under a numeric profile that has to be measured first, in a task
+        """Load the model and serves it, at once or, under a numeric profile that has to be measured first, in a task
         beside the event loop, which tells meanwhile how far that is."""
         settings = self.settings
         metrics = Metrics(settings.task, CollectorRegistry())
@@ -155,7 +155,7 @@ class Process:
     async def _qualified(
         self, lifecycle: Lifecycle, qualification: Qualification, serve: Callable[[], Awaitable[None]]
     ) -> None:
-        """Measures as long as a start may take, serves, and measures the rest, deferring everything until then.
+        """Measure as long as a start may take, serves, and measure the rest, deferring everything until then.
 
         Where the device fails in the first part, the self-test of the start says whether it computes at all.
         """
@@ -177,7 +177,7 @@ class Process:
             await self._measure_rest(qualification, self._assembled)
 
     async def _measure_rest(self, qualification: Qualification, assembled: Assembled) -> None:
-        """Measures the rest of the replay set beside the service, and puts the verdict in force.
+        """Measure the rest of the replay set beside the service, and put the verdict in force.
 
         A device that fails meanwhile is unhealthy as after a failed request. The measurement goes on where it stopped
         once a probe has passed, later after each further failure. Any other error ends it: everything stays deferred.
@@ -202,7 +202,7 @@ class Process:
             assembled.adopt(qualification.standing.tables)
 
     async def _pause(self, seconds: float) -> None:
-        """Waits, until the process is stopped at most."""
+        """Wait, until the process is stopped at most."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
@@ -258,7 +258,7 @@ class Process:
             await self._grpc.unready()
 
     async def _open(self, metrics: Metrics) -> Access:
-        """Puts the door before all routes and bounds connections, before anything listens.
+        """Put the door before all routes and bounds connections, before anything listens.
 
         Raises:
             CertificateError, TokensError: a file cannot be used; whoever connects is turned away then.
@@ -281,7 +281,7 @@ class Process:
         return access
 
     async def stop(self) -> None:
-        """Ends what is left after the drain."""
+        """End what is left after the drain."""
         self._stopping.set()
         if self._qualifying is not None:
             await asyncio.gather(self._qualifying, return_exceptions=True)

@@ -32,7 +32,7 @@ class Store:
     """
 
     def __init__(self, home: Path) -> None:
-        """Sets BENTOML_HOME for this process and its children; do it before BentoML is imported.
+        """Set BENTOML_HOME for this process and its children; do it before BentoML is imported.
 
         Raises:
             SettingsError: nothing can be written to the home directory.
@@ -53,7 +53,7 @@ class Store:
         os.environ.setdefault("BENTOML_DO_NOT_TRACK", "True")
 
     def add(self, directory: Path, task: str | None = None) -> Artefact:
-        """Verifies an artefact's folder and copies it into the store, also over a damaged copy.
+        """Verify an artefact's folder and copy it into the store, also over a damaged copy.
 
         Raises:
             ArtefactError: see ``models.artefact.read``; with ``task``, also for an artefact of another task.
@@ -71,7 +71,7 @@ class Store:
             return self._get(found.tag)
 
     def get(self, tag: str, task: str | None = None) -> Artefact:
-        """A verified artefact by tag, or the newest by name.
+        """Return a verified artefact by tag, or the newest by name.
 
         Raises:
             LookupError: the store does not hold it.

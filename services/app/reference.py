@@ -15,7 +15,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 
 def find(settings: Settings, store: Store) -> Artefact:
-    """The verified artefact to serve; reference artefacts are put into the store on the way.
+    """Return the verified artefact to serve; reference artefacts are put into the store on the way.
 
     Raises:
         ArtefactError: a reference artefact is corrupt, or the one that is named is of another task.

@@ -25,5 +25,5 @@ class Supervisor(circus.Arbiter):  # type: ignore[misc]
 
 
 def supervise() -> None:
-    """Makes BentoML use this supervisor; call it in the parent process, before the server starts."""
+    """Make BentoML use this supervisor; call it in the parent process, before the server starts."""
     circus.Arbiter = Supervisor

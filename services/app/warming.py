@@ -24,13 +24,13 @@ SECONDS = 0.05
 
 class _Unheard:
     def decided(self, portion: Portion) -> None:
-        """Counts nothing: nobody asked."""
+        """Count nothing: nobody asked."""
 
 
 async def warm(
     tenant: ServedModel, scheduler: Scheduler, offload: Offload, examples: Iterable[Any] | None = None
 ) -> None:
-    """Asks the tenant's examples, of each shape that serves; nothing is recorded, and no decision is counted.
+    """Ask the tenant's examples, of each shape that serves; nothing is recorded, and no decision is counted.
 
     Memory of a device grows, algorithms are chosen and code is specialised for each shape when it first comes: that
     shall not be at a caller's cost.

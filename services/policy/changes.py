@@ -49,7 +49,7 @@ class PolicyChange:
 
 
 def changed(policy: Policy, change: PolicyChange, calibration: Calibration | None, audit_floor: float) -> Policy:
-    """The policy with the change made; stratified audits follow a new rate or threshold.
+    """Return the policy with the change made; stratified audits follow a new rate or threshold.
 
     Args:
         calibration: of this head under the numeric profile in force; None where there is none.
@@ -150,12 +150,12 @@ def _audited(policy: Policy, audits: str | None, calibration: Calibration | None
 
 
 def to_json(policy: Policy) -> str:
-    """A policy as ledgers keep it; every float comes back as it was, infinities too."""
+    """Return a policy as ledgers keep it; every float comes back as it was, infinities too."""
     return json.dumps({field.name: getattr(policy, field.name) for field in fields(policy)})
 
 
 def from_json(text: str) -> Policy:
-    """The policy that was written; fields that are new since then have their defaults.
+    """Return the policy that was written; fields that are new since then have their defaults.
 
     Raises:
         ValueError: none of this version.
@@ -250,7 +250,7 @@ def _check_certificate(policy: Policy, text: str) -> None:
 
 
 def _without_goal(policy: Policy) -> Policy:
-    """The policy with nothing said on whom it answers, which is nobody."""
+    """Return the policy with nothing said on whom it answers, which is nobody."""
     return replace(
         policy,
         mode="defer_all",

@@ -135,7 +135,7 @@ def choose(
     audit_rate: float = 0.01,
     origin: str = "",
 ) -> Policy:
-    """The policy that settings and an artefact's calibration amount to.
+    """Return the policy that settings and an artefact's calibration amount to.
 
     Without a fixed threshold, and without calibration under this profile, nothing is certifiable: all units are
     deferred, and the policy says why. A target that only more calibration units could reach is replaced by the nearest
@@ -206,7 +206,7 @@ class Scored:
 
 
 def score(policy: Policy, head: Head, predictive: Predictive) -> Scored:
-    """Measures the units of one head."""
+    """Measure the units of one head."""
     u, impossible = _scores(predictive, policy.measure), plausibility.impossible(head, predictive)
     if policy.knowledge_measure is None or policy.knowledge_reference is None:
         return Scored(policy, u, None, impossible)
@@ -221,7 +221,7 @@ def decide(
 
 
 def settle(scored: Scored, shifts: NDArray[np.uint8], defer_above: float | None = None) -> Verdict:
-    """Decides units that were scored. An impossible prediction is deferred: its score counts as infinite.
+    """Decide units that were scored. An impossible prediction is deferred: its score counts as infinite.
 
     Args:
         shifts: bits already found on the inputs, or on outputs by the task, uint8 [n]; empty for none.
@@ -250,7 +250,7 @@ def settle(scored: Scored, shifts: NDArray[np.uint8], defer_above: float | None 
 
 
 def _scores(predictive: Predictive, measure: str) -> NDArray[np.float32]:
-    """The measure as it is compared; statistics in float64 beyond the range of float32 are infinite."""
+    """Return the measure as it is compared; statistics in float64 beyond the range of float32 are infinite."""
     with np.errstate(over="ignore"):
         return uncertainty.score(predictive, measure).astype(np.float32, copy=False)
 
@@ -275,7 +275,7 @@ class PolicyBook:
         return head in self._policies
 
     def put(self, policy: Policy) -> None:
-        """Puts a policy in force for its head."""
+        """Put a policy in force for its head."""
         self._policies[policy.head] = policy
 
     def all(self) -> tuple[Policy, ...]:

@@ -74,7 +74,7 @@ class PolicyKeeper:
         self._following: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Follows the log from now on; tells it, where nobody else has set a policy, what the settings amount to."""
+        """Follow the log from now on; tells it, where nobody else has set a policy, what the settings amount to."""
         self._following = asyncio.create_task(self._follow())
 
     async def stop(self) -> None:
@@ -83,7 +83,7 @@ class PolicyKeeper:
             await asyncio.gather(self._following, return_exceptions=True)
 
     def adopt(self, defaults: Iterable[Policy], carry: Carry | None, provisional: Collection[str] = ()) -> None:
-        """Replaces what settings and calibration amount to.
+        """Replace what settings and calibration amount to.
 
         It is in force at once where no operator has set a policy; where one has under another numeric profile, that
         policy is, as it holds here.
@@ -97,7 +97,7 @@ class PolicyKeeper:
         self._told = False
 
     async def set(self, change: PolicyChange) -> Entry:
-        """Makes a change, durable and in force here when this returns, on other replicas within two seconds.
+        """Make a change, durable and in force here when this returns, on other replicas within two seconds.
 
         Raises:
             Conflict: the policy in force is not the one that the change was made for.
@@ -138,7 +138,7 @@ class PolicyKeeper:
         return entry
 
     async def history(self, head: str, most: int = 100) -> list[Entry]:
-        """The last changes of a head, the newest first; heads of former artefacts have some, too.
+        """Return the last changes of a head, the newest first; heads of former artefacts have some, too.
 
         Raises:
             InvalidInput: neither this artefact nor one before had such a head.
@@ -162,7 +162,7 @@ class PolicyKeeper:
         )
 
     async def refresh(self) -> None:
-        """Puts in force what the log says now.
+        """Put in force what the log says now.
 
         Raises:
             LedgerUnavailable: the log cannot be read; what was in force stays.
@@ -224,7 +224,7 @@ class PolicyKeeper:
         return self._log.under_other_profiles(connection, self._bound, AUTOMATIC)
 
     def _automatic(self, default: Policy, elsewhere: Mapping[str, Entry]) -> tuple[Policy, str, str]:
-        """The policy of a head where no operator has set one under this profile, with its author and reason."""
+        """Return the policy of a head where no operator has set one under this profile, with its author and reason."""
         entry = elsewhere.get(default.head)
         if self._carry is None or entry is None:
             return default, SETTINGS, "at start"
@@ -245,7 +245,7 @@ class PolicyKeeper:
 
 
 def required(keeper: PolicyKeeper | None) -> PolicyKeeper:
-    """The keeper of a service that has one.
+    """Return the keeper of a service that has one.
 
     Raises:
         LedgerAbsent: the service runs without a ledger.

@@ -65,6 +65,6 @@ def carried_policy(policy: Policy, record: Record, calibration: Calibration | No
 
 
 def _none(policy: Policy, reason: str) -> tuple[Policy, str]:
-    """The policy that answers nobody."""
+    """Return the policy that answers nobody."""
     none = replace(policy, mode="defer_all", threshold=DEFER_ALL, retention_band=0.0, calibration_units=0)
     return replace(none, target_retention=0.0, certificate="", reason=reason), reason

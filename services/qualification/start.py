@@ -53,7 +53,7 @@ class Qualification:
 
     @property
     def pending(self) -> bool:
-        """Whether the verdict is still to come."""
+        """Return whether the verdict is still to come."""
         return self.standing.tables.origin == "qualifying"
 
     def settle(self) -> Tables:
@@ -151,7 +151,7 @@ class Qualification:
         return verdict(self._artefact, self._machine, measurement, replay.reference(self._artefact))
 
     def _by(self, record: Record) -> Tables:
-        """The calibrations that a record carries over."""
+        """Return the calibrations that a record carries over."""
         origin: Origin = record.verdict
         carried = {
             head: None if known is None or origin == "refused" else records.carried(record, head, known).calibration

@@ -46,7 +46,7 @@ class Crowd:
         self._refused_share = 0.0
 
     def enter(self) -> bool:
-        """Takes one in; False: it is refused."""
+        """Take one in; False: it is refused."""
         self._look_around()
         self._refused_share -= self._refused_share / _MEMORY_CALLS
         if self.inside >= self.most:
@@ -112,7 +112,7 @@ class Room:
         return sum(self._seconds)
 
     def enter(self, seconds: float, nbytes: int, priority: Priority) -> None:
-        """Sets room aside for a request.
+        """Set room aside for a request.
 
         Raises:
             Busy: there is none; ``retry_after_seconds`` is half the time that working off what is queued takes.

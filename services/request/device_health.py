@@ -38,15 +38,15 @@ class DeviceHealth:
         self._recovering: asyncio.Task[None] | None = None
 
     def probe_with(self, probe: Probe) -> None:
-        """Sets what tries the device."""
+        """Set what tries the device."""
         self._probe = probe
 
     def on_change(self, changed: Callable[[], Awaitable[None]]) -> None:
-        """Sets what is told when the health has changed."""
+        """Set what is told when the health has changed."""
         self._changed = changed
 
     def failed(self, kind: str) -> None:
-        """Takes the device out, and begins to try it; a further failure until it is back changes nothing."""
+        """Take the device out, and begin to try it; a further failure until it is back changes nothing."""
         if self.reason:
             return
         self.reason = kind

@@ -32,11 +32,11 @@ class Turn:
         return self._waiting[0][1] if self._waiting else None
 
     def take(self) -> tuple[int, Quantum]:
-        """Begins it: its place and itself."""
+        """Begin it: its place and itself."""
         return self._waiting.popleft()
 
     def put(self, place: int, result: Any) -> bool:
-        """Keeps a result; True when all are there."""
+        """Keep a result; True when all are there."""
         self._results[place] = result
         self._missing -= 1
         return not self._missing
@@ -92,7 +92,7 @@ class Job:
         return self._events.popleft()
 
     def cancel(self) -> None:
-        """Drops what has not run yet; a quantum that is running ends unheard."""
+        """Drop what has not run yet; a quantum that is running ends unheard."""
         if self.state == "active":
             self.end("cancelled", Cancelled("the request was cancelled", code="cancelled"))
 
@@ -102,7 +102,7 @@ class Job:
         self._notify()
 
     def end(self, state: Literal["finished", "cancelled"], error: BaseException | None = None) -> None:
-        """Closes the work and tells whoever iterates; for the scheduler."""
+        """Close the work and tells whoever iterates; for the scheduler."""
         self.state = state
         self.error = error
         self.turn = None

@@ -53,7 +53,7 @@ class Metrics:
         registry.register(self)
 
     def request(self, transport: str, code: str, seconds: float) -> None:
-        """Counts a finished call."""
+        """Count a finished call."""
         self._requests[transport, code] += 1
         self._request_seconds[transport].observe(seconds, current().recorded_id)
 
@@ -68,17 +68,17 @@ class Metrics:
         return self._begun, self._waited
 
     def begun(self, seconds: float) -> None:
-        """Counts a request that begins to run after so long in the queue."""
+        """Count a request that begins to run after so long in the queue."""
         self._begun += 1
         self._waited += seconds
 
     def quantum(self, seconds: float, requests: int, trace_id: str = "") -> None:
-        """Counts a pass over the device."""
+        """Count a pass over the device."""
         self._quantum.observe(seconds, trace_id)
         self._group.observe(requests)
 
     def decided(self, portion: Portion) -> None:
-        """Counts the units of a portion by decision."""
+        """Count the units of a portion by decision."""
         for head, verdict in portion.verdicts.items():
             counts = np.bincount(verdict.decisions, minlength=len(Decision) + 1).tolist()
             for decision, word in _DECISIONS.items():
@@ -88,15 +88,15 @@ class Metrics:
                 self._shifted[(head,)] += shifted
 
     def watch(self, scheduler: Scheduler) -> None:
-        """Exports the queue as it is at each scrape."""
+        """Export the queue as it is at each scrape."""
         self._scheduler = scheduler
 
     def watch_device(self, health: DeviceHealth) -> None:
-        """Exports the health of the device as it is at each scrape."""
+        """Export the health of the device as it is at each scrape."""
         self._device = health
 
     def turned_away(self, counts: Callable[[], Mapping[tuple[str, str], int]]) -> None:
-        """Exports calls that were refused before they were calls, by protocol and status; they have no duration."""
+        """Export calls that were refused before they were calls, by protocol and status; they have no duration."""
         self._turned_away = counts
 
     def info(self, version: str, model: str, *, profile: str, provider: str = "cpu") -> None:

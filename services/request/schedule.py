@@ -111,7 +111,7 @@ class Scheduler:
     def submit(
         self, work: Work, *, seconds: float, nbytes: int, priority: Priority, deadline: float | None = None
     ) -> Job:
-        """Takes work into the queue.
+        """Take work into the queue.
 
         Args:
             seconds: declared device time.
@@ -139,19 +139,19 @@ class Scheduler:
         return job
 
     def is_quick(self, job: Job) -> bool:
-        """Whether what it wants next is run by the event loop itself."""
+        """Return whether what it wants next is run by the event loop itself."""
         return job.quantum is None or job.quantum.seconds <= self.limits.inline_seconds
 
     async def in_lane(self, call: Callable[[], None]) -> None:
-        """Runs a call in a lane when one is free, whatever the device's health; for its probes."""
+        """Run a call in a lane when one is free, whatever the device's health; for its probes."""
         await asyncio.get_running_loop().run_in_executor(self._lanes, call)
 
     def drain(self) -> None:
-        """Refuses new work from now on; what was taken is finished."""
+        """Refuse new work from now on; what was taken is finished."""
         self._draining = True
 
     def close(self) -> None:
-        """Cancels what is left and ends the lanes after their current quanta."""
+        """Cancel what is left and end the lanes after their current quanta."""
         self._draining = True
         for job in [*self._jobs[0], *self._jobs[1]]:
             job.cancel()
@@ -230,7 +230,7 @@ class Scheduler:
                 )
 
     def _pick(self, longest: float) -> tuple[Job, int] | None:
-        """The next live job whose quantum is not too long, seconds, and where it stood in its queue.
+        """Return the next live job whose quantum is not too long, seconds, and where it stood in its queue.
 
         First of the class that is behind its share.
         """
@@ -244,7 +244,7 @@ class Scheduler:
         return None
 
     def _live(self, job: Job) -> bool:
-        """Whether a job still wants a quantum; ends it where its deadline has passed."""
+        """Return whether a job still wants a quantum; ends it where its deadline has passed."""
         if job.state == "active" and job.deadline is not None and self._clock() >= job.deadline:
             late = DeadlineExceeded("the deadline passed before the work was done", code="deadline_exceeded")
             job.end("finished", late)
@@ -253,7 +253,7 @@ class Scheduler:
         return job.state == "active" and job.quantum is not None
 
     def _gather(self, job: Job, place: int, longest: float) -> list[Begun]:
-        """The job's next quantum, and those that stood behind it and fit into one pass of so many seconds.
+        """Return the job's next quantum, and those that stood behind it and fit into one pass of so many seconds.
 
         Its own next one is left to another lane that is free.
         """
@@ -281,7 +281,7 @@ class Scheduler:
         return group
 
     def _begin(self, job: Job) -> Begun:
-        """A job's next quantum; one that has more to run side by side goes to the end of its queue."""
+        """Return a job's next quantum; one that has more to run side by side goes to the end of its queue."""
         turn = job.turn
         assert turn is not None
         place, quantum = turn.take()

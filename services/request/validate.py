@@ -109,7 +109,7 @@ def columns(schema: Schema, given: Iterable[Column], max_rows: int) -> Rows:
 
 
 def check(schema: Schema, rows: Rows) -> Rows:
-    """Returns rows [N, F] unchanged if every value is physically possible.
+    """Return rows [N, F] unchanged if every value is physically possible.
 
     Documented missing values pass: NaN where a column may miss values, and sentinels.
 
@@ -136,7 +136,7 @@ def possible(schema: Schema, rows: Rows) -> NDArray[np.bool_] | None:
 
 
 def refusal(schema: Schema, rows: Rows, fine: NDArray[np.bool_], row: int) -> InvalidInput:
-    """The error of the first value of a row that is not possible.
+    """Return the error of the first value of a row that is not possible.
 
     Args:
         fine: what ``possible`` gives.
@@ -208,7 +208,7 @@ def _check_count(count: int, max_rows: int) -> None:
 
 
 def _unit_error(wrong: Sequence[tuple[Column, str]]) -> InvalidInput:
-    """The refusal of columns in other units than the expected ones beside them; all of them are named."""
+    """Return the refusal of columns in other units than the expected ones beside them; all of them are named."""
     first, unit = wrong[0]
     message = f"column {first.name!r} is given in {shortened(first.unit)!r}, this model takes {unit!r}; convert it"
     if len(wrong) > 1:

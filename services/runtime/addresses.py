@@ -11,7 +11,7 @@ MOST_CHARACTERS = 2048
 
 
 def allowed(url: str, prefixes: Sequence[str]) -> bool:
-    """Whether a URL begins as one of the prefixes: the same scheme, host and port, and a path below.
+    """Return whether a URL begins as one of the prefixes: the same scheme, host and port, and a path below.
 
     Compared by their parts, since ``https://inner`` is also a beginning of ``https://inner.example.org`` and of
     ``https://inner@example.org``.
@@ -21,7 +21,7 @@ def allowed(url: str, prefixes: Sequence[str]) -> bool:
 
 
 def is_address(url: str) -> bool:
-    """Whether it is a complete ``http`` or ``https`` address."""
+    """Return whether it is a complete ``http`` or ``https`` address."""
     return _split(url) is not None
 
 
@@ -49,7 +49,7 @@ def checked(url: str, prefixes: Sequence[str]) -> str:
 
 
 def _split(url: str) -> SplitResult | None:
-    """The parts of a plain address; None for what is none, or could be read in two ways."""
+    """Return the parts of a plain address; None for what is none, or could be read in two ways."""
     if any(ord(character) <= 0x20 or ord(character) >= 0x7F or character == "\\" for character in url):
         return None
     try:

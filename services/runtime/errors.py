@@ -167,7 +167,7 @@ _STATUS: dict[type[DemurError], Status] = {
 
 
 def status(error: DemurError) -> Status:
-    """The transport codes of an error."""
+    """Return the transport codes of an error."""
     return _STATUS.get(type(error), Status(500, "INTERNAL"))
 
 
@@ -186,7 +186,7 @@ _SIZES = ("too_large", "too_many")
 
 
 def refused(error: Refusal, index: int = -1) -> DemurError:
-    """The refusal of an input as the caller sees it; ``index`` is the item that is to blame."""
+    """Return the refusal of an input as the caller sees it; ``index`` is the item that is to blame."""
     kind = TooLarge if error.code in _SIZES else InvalidInput
     return kind(
         str(error),

@@ -13,7 +13,7 @@ _TURNS_A_SECOND = 200
 
 
 async def unhurried(seconds: float, longest: float) -> None:
-    """Waits in many short steps: on a machine that stands still they stretch, and the loop has its turns all the same.
+    """Wait in many short steps: on a machine that stands still they stretch, and the loop has its turns all the same.
 
     What lies in a socket needs some turns of the event loop until it is a call. One long sleep is over after a stall
     of its length, whether or not anything was read meanwhile.
@@ -51,7 +51,7 @@ class Lifecycle:
 
     @contextmanager
     def in_flight(self) -> Iterator[None]:
-        """Counts an HTTP call that a drain has to wait for."""
+        """Count an HTTP call that a drain has to wait for."""
         self._in_flight += 1
         self._idle.clear()
         try:
@@ -68,7 +68,7 @@ class Lifecycle:
         *,
         stop_listening: Callable[[], None] = lambda: None,
     ) -> None:
-        """Takes last orders, then refuses new calls of both protocols at once and waits for those in flight.
+        """Take last orders, then refuses new calls of both protocols at once and wait for those in flight.
 
         A call is in flight from the moment its caller has sent it: it may still lie in a socket, or its
         connection in the kernel's queue, when the signal comes.

@@ -32,7 +32,7 @@ _calls = logging.getLogger("services.calls")
 
 
 def get_logger(name: str) -> logging.Logger:
-    """A logger of this program; give fields by ``extra={"fields": {...}}``."""
+    """Return a logger of this program; give fields by ``extra={"fields": {...}}``."""
     return logging.getLogger(name)
 
 
@@ -133,7 +133,7 @@ def brief(error: BaseException, *, placed: bool = True) -> str:
 
 
 def _event(record: logging.LogRecord) -> str:
-    """The message, with exceptions among its arguments cut to what may be known of them."""
+    """Return the message, with exceptions among its arguments cut to what may be known of them."""
     arguments = record.args
     if isinstance(arguments, tuple):
         arguments = tuple(brief(one) if isinstance(one, BaseException) else one for one in arguments)

@@ -42,5 +42,5 @@ class Offload:
         return await loop.run_in_executor(self._threads, lambda: function(*args, **kwargs))
 
     def close(self) -> None:
-        """Ends the threads after their current calls."""
+        """End the threads after their current calls."""
         self._threads.shutdown(wait=False, cancel_futures=True)

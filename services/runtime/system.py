@@ -22,7 +22,7 @@ def die_with_parent() -> None:
 
 
 def lower_priority(niceness: int) -> None:
-    """Adds to this thread's niceness, on Linux; elsewhere threads have none of their own."""
+    """Add to this thread's niceness, on Linux; elsewhere threads have none of their own."""
     if sys.platform == "linux":
         thread = threading.get_native_id()
         os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + niceness)

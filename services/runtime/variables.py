@@ -25,7 +25,7 @@ _KUBERNETES = ("*SERVICE_HOST", "*SERVICE_PORT*", "PORT", "*_PORT", "PORT_*", "*
 
 
 def parsed(name: str, text: str, kind: Any) -> Any:
-    """The value of a variable for a field of this type.
+    """Return the value of a variable for a field of this type.
 
     Raises:
         SettingsError: it is none.

@@ -34,7 +34,7 @@ class MeasuredRows(RowExecutor, Protocol):
 
 
 def _familiarity(artefact: Artefact) -> Familiarity | None:
-    """The density of the training inputs; None where the artefact does not have it.
+    """Return the density of the training inputs; None where the artefact does not have it.
 
     Raises:
         ArtefactError: its file cannot be used.

@@ -34,7 +34,7 @@ class Options:
 
 
 def stricter(wish: float | Mapping[str, float] | None, heads: tuple[str, ...]) -> Mapping[str, float]:
-    """A caller's threshold by head: a number is enough where there is one head.
+    """Return a caller's threshold by head: a number is enough where there is one head.
 
     Raises:
         InvalidInput: a number for several heads, whose measures differ in unit; or a NaN.
@@ -130,11 +130,11 @@ class StreamFrames(Protocol):
         ...
 
     def accepted(self) -> Any | None:
-        """The first frame; None: there is none before the first result."""
+        """Return the first frame; None: there is none before the first result."""
         ...
 
     def item(self, sequence: Any, answer: Any) -> tuple[Any, int] | None:
-        """The frame of an answer or ``ItemFailed`` while its chunk runs, and how many units it decides.
+        """Return the frame of an answer or ``ItemFailed`` while its chunk runs, and how many units it decides.
 
         None: it is told with the chunk's ``results`` only.
         """
@@ -152,11 +152,11 @@ class StreamFrames(Protocol):
         ...
 
     def failed(self, sequence: Any, error: Any) -> Any:
-        """The frame that ends a chunk which was refused or failed as a whole."""
+        """Return the frame that ends a chunk which was refused or failed as a whole."""
         ...
 
     def ended(self, chunks: int, units: int) -> Any | None:
-        """The last frame; None: there is none behind the last result."""
+        """Return the last frame; None: there is none behind the last result."""
         ...
 
 

@@ -45,7 +45,7 @@ class Anatomy:
 
 
 def draw(rng: np.random.Generator, template: Template, age: float) -> Anatomy:
-    """A patient; ``age`` (0 to 1) widens ventricles and furrows."""
+    """Return a patient; ``age`` (0 to 1) widens ventricles and furrows."""
     coarse = _deformation(rng, template, age)
     nearby = ndimage.map_coordinates(template.hull, coarse, np.float32, order=1, mode="nearest")
     inside = np.flatnonzero(fields.upsample(nearby, SHAPE, _NODES) > 0.01)
@@ -106,7 +106,7 @@ def _deformation(rng: np.random.Generator, template: Template, age: float) -> Fl
 
 
 def _rotation(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turns around the axes x, y and z by angles in radians."""
+    """Turn around the axes x, y and z by angles in radians."""
     turn = np.eye(3)
     for axis, angle in enumerate(angles):
         one = np.eye(3)

@@ -37,7 +37,7 @@ def simulate(
     progress: Progress | None = None,
     extra: Mapping[str, Mapping[str, int]] | None = None,
 ) -> list[Path]:
-    """Writes ``<root>/<site>/<split>/{flair,t1,gt,fg_mask}/<id>_….nii.gz``, scan by scan; see ``cohort.entries``.
+    """Write ``<root>/<site>/<split>/{flair,t1,gt,fg_mask}/<id>_….nii.gz``, scan by scan; see ``cohort.entries``.
 
     Returns the files. Scans already there are drawn again.
 
@@ -63,7 +63,7 @@ def simulate(
 
 
 def write(path: Path, values: NDArray[Any]) -> Path:
-    """A volume [x, y, z] of the simulator's grid as gzipped NIfTI, float32 or uint8."""
+    """Return a volume [x, y, z] of the simulator's grid as gzipped NIfTI, float32 or uint8."""
     nibabel = need("nibabel", "writing NIfTI")
     kind = np.uint8 if values.dtype == bool else np.float32
     image = nibabel.Nifti1Image(values.astype(kind), scan.AFFINE)

@@ -13,7 +13,7 @@ Shape = tuple[int, int, int]
 
 
 def smooth(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> Float:
-    """A Gaussian field of mean 0 and variance 1 in every voxel, correlated over about ``scale`` voxels.
+    """Return a Gaussian field of mean 0 and variance 1 in every voxel, correlated over about ``scale`` voxels.
 
     Uniform cubic B-splines whose coefficients are white noise; each row of weights has norm 1.
     """
@@ -32,7 +32,7 @@ def nodes(shape: Shape, scale: float) -> tuple[NDArray[np.float64], ...]:
 
 
 def along(volume: Float, matrices: Sequence[Float | None]) -> Float:
-    """A volume [x, y, z] after matrices [new, old] along x, y and z; None leaves an axis alone."""
+    """Return a volume [x, y, z] after matrices [new, old] along x, y and z; None leaves an axis alone."""
     first, second, third = matrices
     if first is not None:
         volume = (first @ volume.reshape(volume.shape[0], -1)).reshape(-1, *volume.shape[1:])
@@ -44,7 +44,7 @@ def along(volume: Float, matrices: Sequence[Float | None]) -> Float:
 
 
 def gaussian(size: int, sigma: float) -> Float | None:
-    """The matrix [size, size] of a Gaussian blur of ``sigma`` voxels that keeps constants; None for no blur."""
+    """Return the matrix [size, size] of a Gaussian blur of ``sigma`` voxels that keeps constants; None for no blur."""
     if sigma <= 0:
         return None
     apart = np.subtract.outer(np.arange(size), np.arange(size))

@@ -31,7 +31,7 @@ class Bodies:
 
 
 def bodies(rng: np.random.Generator, anatomy: Anatomy, lesions: Lesions) -> Bodies:
-    """Draws what is common."""
+    """Draw what is common."""
     from_wall = np.maximum(anatomy.ventricle, 0)
     width = rng.uniform(0.7, 1.8)
     patches = np.clip(0.7 + 0.6 * fields.smooth(rng, SHAPE, 9.0), 0, None)

@@ -141,7 +141,7 @@ def _focus(
     periventricular: bool,
     softness: float,
 ) -> tuple[tuple[slice, ...], Float]:
-    """A box of the grid and the share of its voxels that an ovoid with a rough border takes."""
+    """Return a box of the grid and the share of its voxels that an ovoid with a rough border takes."""
     radius = (volume * 3 / (4 * math.pi)) ** (1 / 3)
     axes = np.exp(rng.normal(0, 0.22, 3))
     turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]

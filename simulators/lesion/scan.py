@@ -34,7 +34,7 @@ class Simulated:
 
 
 def draw(rng: np.random.Generator, template: Template, site: Site) -> Simulated:
-    """A scan; equal generators give equal scans."""
+    """Return a scan; equal generators give equal scans."""
     age = float(rng.beta(1.8, 1.8))
     carried = burden(rng, site)
     disease = math.log(carried.volume / _RANGE[0]) / math.log(_RANGE[1] / _RANGE[0])

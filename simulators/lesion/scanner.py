@@ -34,7 +34,7 @@ def lattice(rng: np.random.Generator, voxel: tuple[float, float, float]) -> Latt
 
 
 def acquire(rng: np.random.Generator, signal: Float, grid: Lattice, noise: float, bias: float) -> Float:
-    """The image that a scanner makes of a signal [x, y, z], on the grid of 1 mm.
+    """Return the image that a scanner makes of a signal [x, y, z], on the grid of 1 mm.
 
     Rician noise, its floor taken away as denoising does (mean of a squared magnitude, Gudbjartsson and Patz 1995);
     interpolation overshoots at sharp borders, below 0 in fluid.

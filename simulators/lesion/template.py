@@ -41,7 +41,7 @@ class Template:
 
 
 def load() -> Template:
-    """Reads the maps; takes about ten seconds.
+    """Read the maps; takes about ten seconds.
 
     Raises:
         ImportError: nilearn is not installed (extra ``train``).

@@ -37,7 +37,7 @@ def lookahead(speed: Floats, wheelbase: Floats) -> Floats:
 
 
 def steer(bodies: Bodies, target: Points, dt: float) -> None:
-    """Turns the wheels so that an arc leads to the target [N, 2], as fast as wheels turn."""
+    """Turn the wheels so that an arc leads to the target [N, 2], as fast as wheels turn."""
     dx, dy = target[:, 0] - bodies.x, target[:, 1] - bodies.y
     sideways = np.cos(bodies.yaw) * dy - np.sin(bodies.yaw) * dx
     wanted = np.arctan(2 * bodies.wheelbase * sideways / np.maximum(dx**2 + dy**2, 1.0))
@@ -46,7 +46,7 @@ def steer(bodies: Bodies, target: Points, dt: float) -> None:
 
 
 def advance(bodies: Bodies, acceleration: Floats, dt: float) -> Floats:
-    """Moves the cars; returns how far each rear axle went, m. Nobody goes backward."""
+    """Move the cars; returns how far each rear axle went, m. Nobody goes backward."""
     speed = np.maximum(bodies.speed + acceleration * dt, 0.0)
     moved = (bodies.speed + speed) / 2 * dt
     turned = moved / bodies.wheelbase * np.tan(bodies.steering)

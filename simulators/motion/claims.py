@@ -52,7 +52,7 @@ class Coming:
 
     @property
     def some(self) -> NDArray[np.bool_]:
-        """Whether one comes."""
+        """Return whether one comes."""
         return np.asarray(self.way != NONE)
 
 

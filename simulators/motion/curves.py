@@ -29,13 +29,13 @@ def at(points: Points, along: NDArray[Any]) -> Points:
 
 
 def resampled(points: Points, step: float = STEP) -> Points:
-    """The same curve in equal steps of ``step`` or a little less."""
+    """Return the same curve in equal steps of ``step`` or a little less."""
     total = float(lengths(points)[-1])
     return at(points, np.linspace(0, total, max(2, math.ceil(total / step) + 1)))
 
 
 def part(points: Points, start: float, end: float) -> Points:
-    """The curve between two distances along it, m."""
+    """Return the curve between two distances along it, m."""
     total = float(lengths(points)[-1])
     return at(points, np.linspace(start, end, max(2, math.ceil(min(total, end - start) / STEP) + 1)))
 
@@ -47,13 +47,13 @@ def directions(points: Points) -> Points:
 
 
 def parallel(points: Points, right: float | Floats) -> Points:
-    """The curve moved to its right by so many metres, one number or one of each point."""
+    """Return the curve moved to its right by so many metres, one number or one of each point."""
     x, y = directions(points).T
     return np.asarray(points + np.stack([y, -x], axis=1) * np.reshape(right, (-1, 1)))
 
 
 def turn(start: Points, heading: Points, end: Points, exit_heading: Points) -> Points:
-    """A smooth curve between two points with given unit directions there, close to an arc of a circle."""
+    """Return a smooth curve between two points with given unit directions there, close to an arc of a circle."""
     chord = float(np.hypot(*(end - start)))
     cosine = float(np.clip(np.dot(heading, exit_heading), -1, 1))
     angle = math.acos(cosine)

@@ -77,7 +77,7 @@ def entries(
     cities: Sequence[str] = tuple(CITIES),
     extra: Mapping[tuple[str, str], int] | None = None,
 ) -> list[Entry]:
-    """The scenes of all splits, split by split in the order of their names.
+    """Return the scenes of all splits, split by split in the order of their names.
 
     Args:
         scale: multiplies the canonical numbers; at least one scene each.
@@ -107,7 +107,7 @@ def entries(
 
 
 def make(job: Job) -> Made:
-    """Simulates a scene, and renders its requests; equal jobs make equal scenes."""
+    """Simulate a scene, and render its requests; equal jobs make equal scenes."""
     rng, city = job.entry.rng(job.seed), CITIES[job.entry.city]
     precipitation = circumstances.precipitation(rng, city, canonical=not job.entry.extra)
     content = scene.simulate(rng, city, precipitation, job.entry.id, job.requests).SerializeToString(deterministic=True)
@@ -131,7 +131,7 @@ def simulate(
     processes: int = 1,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Writes ``<root>/{train,dev,eval}_pb``, ``_tags.txt`` and ``_rendered``; returns the files of scenes.
+    """Write ``<root>/{train,dev,eval}_pb``, ``_tags.txt`` and ``_rendered``; returns the files of scenes.
 
     The files do not depend on the number of processes.
 

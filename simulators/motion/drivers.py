@@ -58,7 +58,7 @@ class Drivers:
         return len(self.length)
 
     def shorten(self, which: NDArray[np.bool_]) -> None:
-        """Makes vehicles ordinary cars."""
+        """Make vehicles ordinary cars."""
         self.length[which] = np.minimum(self.length[which], 4.6)
         self.width[which] = np.minimum(self.width[which], 1.9)
         self.height[which] = np.minimum(self.height[which], 1.6)

@@ -47,7 +47,7 @@ class Ground:
 
 
 def prepare(network: Network, seconds: float, step: float) -> Ground:
-    """A network for traffic of so many seconds, in steps of ``step`` seconds."""
+    """Return a network for traffic of so many seconds, in steps of ``step`` seconds."""
     lanes = [network.lanes[way] for way in network.conflicts.ways]
     times = np.arange(0, seconds + 2 * step, step)
     states = [programme.states(times) for programme in network.lights]

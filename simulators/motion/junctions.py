@@ -24,7 +24,7 @@ _BEFORE = 2
 def build(
     rng: np.random.Generator, draft: Draft, site: Site, streets: Plan, roads: list[Built], lights: list[Programme]
 ) -> None:
-    """Adds a junction whose roads are built, and its lights to ``lights``."""
+    """Add a junction whose roads are built, and its lights to ``lights``."""
     programme = Programme.draw(rng, len(lights)) if site.lights else None
     if programme is not None:
         lights.append(programme)
@@ -66,7 +66,7 @@ def build(
 
 
 def _priority(rng: np.random.Generator, site: Site, streets: Plan) -> int:
-    """The axis of the road with priority."""
+    """Return the axis of the road with priority."""
     classes = {streets.roads[arm.road].axis: streets.roads[arm.road].main for arm in site.arms}
     if len(set(classes.values())) == 2:
         return next(axis for axis, main in classes.items() if main)
@@ -103,7 +103,7 @@ def _pairs(site: Site, a: int, b: int, movement: int, roads: list[Built]) -> lis
 
 
 def _area(site: Site, streets: Plan) -> Points:
-    """The junction's outline, counter-clockwise: the arms' mouths, with rounded corners between them."""
+    """Return the junction's outline, counter-clockwise: the arms' mouths, with rounded corners between them."""
     mouths = [sites.mouth(site, index) for index in range(len(site.arms))]
     halves = [streets.roads[arm.road].half for arm in site.arms]
     outline: list[Points] = []

@@ -38,7 +38,7 @@ class Place:
 
 
 def draw(rng: np.random.Generator, network: Network, lane: int, begin: float = 0.0) -> Place | None:
-    """A place along a lane, at least ``begin`` metres along; None where one cannot park."""
+    """Return a place along a lane, at least ``begin`` metres along; None where one cannot park."""
     one = network.lanes[lane]
     first, last = max(_FIRST, begin), float(network.lengths[lane]) - _LAST
     aside = one.kerb - PARKING / 2 + 0.1
@@ -48,13 +48,13 @@ def draw(rng: np.random.Generator, network: Network, lane: int, begin: float = 0
 
 
 def leaving(line: Points, along: Floats, aside: float) -> tuple[Points, Floats]:
-    """The line from a place at its begin to the lane, and how far aside it is."""
+    """Return the line from a place at its begin to the lane, and how far aside it is."""
     shift = aside * (1 - _smooth((along - 1.0) / OUT))
     return parallel(line, shift), shift
 
 
 def entering(line: Points, along: Floats, aside: float, place: float) -> tuple[Points, Floats]:
-    """The line from the lane to a place ``place`` metres along it, and how far aside it is."""
+    """Return the line from the lane to a place ``place`` metres along it, and how far aside it is."""
     shift = aside * _smooth((along - (place - IN)) / (IN - 2.0))
     return parallel(line, shift), shift
 

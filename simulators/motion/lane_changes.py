@@ -30,7 +30,7 @@ def glide(speed: float, cornering: float) -> float:
 def has_gap(
     car: int, lane: int, inside: float, here: Places, who: Drivers, speed: Floats, there: NDArray[np.bool_]
 ) -> bool:
-    """Whether a car would disturb nobody at a place ``inside`` metres along another lane."""
+    """Return whether a car would disturb nobody at a place ``inside`` metres along another lane."""
     others = there & (here.lane == lane)
     others[car] = False
     if not others.any():
@@ -57,7 +57,7 @@ def change(
     turns: tuple[float, float, float],
     style: routes.Style,
 ) -> None:
-    """Gives a car a route on another lane, whose line begins where the car is.
+    """Give a car a route on another lane, whose line begins where the car is.
 
     Args:
         inside: rear axle, along the new lane, m.
@@ -77,7 +77,7 @@ def change(
 
 
 def routes_ahead(ways: Routes, car: int, begin: float) -> Points:
-    """The line of a car from ``begin`` on, as many points as a line has; its end goes on straight."""
+    """Return the line of a car from ``begin`` on, as many points as a line has; its end goes on straight."""
     known = np.arange(ways.points.shape[1], dtype=np.float64)
     wanted = begin + known
     line = ways.points[car]

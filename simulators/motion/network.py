@@ -43,7 +43,7 @@ class Network:
 
 
 def draw(rng: np.random.Generator, city: City) -> Network:
-    """A quarter of a city."""
+    """Return a quarter of a city."""
     plan = streets.draw(rng, city.layout)
     nodes = [int(node) for node in np.flatnonzero(plan.inside)]
     planned = [sites.plan(rng, plan, node, city.layout) for node in nodes]

@@ -59,7 +59,7 @@ class Walkers:
         return np.asarray((self.crossing != NONE) & (before >= 0) & (before < 0.6))
 
     def step(self, may_cross: NDArray[np.bool_], dt: float) -> None:
-        """Moves all by a time step. Who may not cross stops at the kerb."""
+        """Move all by a time step. Who may not cross stops at the kerb."""
         wanted = self.along + self.speed * dt
         held = (self.crossing != NONE) & (self.along <= self.kerbs[:, 0]) & ~may_cross
         after = np.where(held, np.minimum(wanted, np.maximum(self.kerbs[:, 0], self.along)), wanted)
@@ -110,7 +110,7 @@ def draw(
 
 
 def _along(rng: np.random.Generator, pavements: tuple[Points, ...], distance: float, radius: float) -> Points:
-    """A piece of pavement, in either direction."""
+    """Return a piece of pavement, in either direction."""
     for _ in range(20):
         line = pavements[int(rng.integers(len(pavements)))]
         total = float(curves.lengths(line)[-1])
@@ -137,7 +137,7 @@ def _across(
 
 
 def _from(rng: np.random.Generator, place: Points, pavements: tuple[Points, ...], distance: float) -> Points:
-    """The pavement away from a place near it, nearest points first; nothing where there is none."""
+    """Return the pavement away from a place near it, nearest points first; nothing where there is none."""
     away = [np.hypot(*(line - place).T) for line in pavements]
     line, apart = min(zip(pavements, away, strict=True), key=lambda pair: float(pair[1].min()))
     nearest = int(np.argmin(apart))

@@ -33,7 +33,7 @@ class Frame:
 
     @classmethod
     def draw(cls, rng: np.random.Generator, around: tuple[float, float]) -> Frame:
-        """A place within two kilometres of the city's own."""
+        """Return a place within two kilometres of the city's own."""
         x, y = rng.uniform(-2000, 2000, 2)
         return cls(float(rng.uniform(-np.pi, np.pi)), (around[0] + float(x), around[1] + float(y)))
 
@@ -56,7 +56,7 @@ def map_message(
     states: NDArray[np.int64],
     middle: Points,
 ) -> None:
-    """Adds the map around ``middle`` and the states [T, lights] of its traffic lights."""
+    """Add the map around ``middle`` and the states [T, lights] of its traffic lights."""
     graph = message.path_graph
     used: set[int] = set()
     for lane in network.lanes:
@@ -89,7 +89,7 @@ def map_message(
 
 
 def thinned(points: Points) -> Points:
-    """A smooth curve with points as dense as its curvature needs to stay within about twice the tolerance."""
+    """Return a smooth curve with points as dense as its curvature needs to stay within about twice the tolerance."""
     if len(points) <= _FEW:
         return points
     need = np.sqrt(curvature(points, STEP) / (8 * _TOLERANCE)) * STEP
@@ -121,7 +121,7 @@ def simplified(points: Points, tolerance: float = 2 * _TOLERANCE) -> Points:
 
 
 def _near(points: Points, middle: Points) -> Points:
-    """The part of a lane that is on the map."""
+    """Return the part of a lane that is on the map."""
     inside = np.flatnonzero(np.hypot(*(points - middle).T) < _MAPPED)
     return points[inside[0] : inside[-1] + 1] if len(inside) else points[:0]
 

@@ -159,7 +159,7 @@ def _at_kerbs(rng: np.random.Generator, city: City, network: Network) -> list[_S
 def _send(
     rng: np.random.Generator, city: City, network: Network, cast: Cast, car: int, spot: _Spot, taken: list[Points]
 ) -> list[Points]:
-    """Gives a car its route; returns what has to be kept free at kerbs for it, apart from what is ``taken``."""
+    """Give a car its route; returns what has to be kept free at kerbs for it, apart from what is ``taken``."""
     mood, style = cast.whims, cast.style(car)
     long = cast.drivers.length[car] > _LONG
     turns = (0.01, 1.0, 0.01) if long else city.habits.turns
@@ -194,7 +194,7 @@ def _send(
 def _stop(
     rng: np.random.Generator, network: Network, chain: list[int], spot: _Spot, taken: list[Points]
 ) -> tuple[Place, float] | None:
-    """A place at the kerb on a car's route, and how far along the route the rear axle is there, m."""
+    """Return a place at the kerb on a car's route, and how far along the route the rear axle is there, m."""
     start = -spot.along
     for lane in chain:
         place = kerbside.draw(rng, network, lane, max(0.0, 40.0 - start))

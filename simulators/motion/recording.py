@@ -71,7 +71,7 @@ def record(rng: np.random.Generator, city: City, precipitation: int) -> Recordin
 
 
 def _peopled(rng: np.random.Generator, city: City, precipitation: int, seconds: float) -> tuple[Network, Cast]:
-    """A quarter with traffic: where nobody drives, there is nobody to look from."""
+    """Return a quarter with traffic: where nobody drives, there is nobody to look from."""
     while True:
         quarter = network.draw(rng, city)
         cast = population.draw(rng, city, quarter, precipitation, seconds)

@@ -54,7 +54,7 @@ def update(
     time: float,
     step: float,
 ) -> bool:
-    """Takes back claims of cars before a light that is not green any more, and grants new ones; whether any changed.
+    """Take back claims of cars before a light that is not green any more, and grants new ones; whether any changed.
 
     Args:
         front: of cars, along their routes, m.
@@ -87,7 +87,7 @@ def update(
 
 
 def _green(ground: Ground, coming: Coming, states: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether the light lets go; true where there is none."""
+    """Return whether the light lets go; true where there is none."""
     signal = np.where(coming.some, ground.signal[coming.way], NONE)
     found = np.ones(len(signal), bool)
     lit = signal != NONE
@@ -159,7 +159,7 @@ def _blocked(
     front: Floats,
     speed: Floats,
 ) -> bool:
-    """Whether a car would come to the place where its way meets those of older claims before these are gone."""
+    """Return whether a car would come to the place where its way meets those of older claims before these are gone."""
     own, found = coming.way[car], ground.network.conflicts
     into = _travel(coming.distance[car] + found.start[own, other], speed[car], ground.pace[own])
     gone = front[others] - begin
@@ -174,7 +174,7 @@ def _blocked(
 def _first_come(
     ground: Ground, who: Drivers, coming: Coming, car: int, others: NDArray[np.intp], speed: Floats
 ) -> bool:
-    """Whether one of the others, who go first, would come while a car crosses their ways, or shortly after."""
+    """Return whether one of the others, who go first, would come while a car crosses their ways, or shortly after."""
     own, other, found = coming.way[car], coming.way[others], ground.network.conflicts
     pace = ground.pace
     into = _travel(coming.distance[car] + found.start[own, other], speed[car], pace[own])

@@ -27,7 +27,7 @@ class Built:
 
 
 def build(draft: Draft, plan: Plan, trims: dict[tuple[int, int], float]) -> list[Built]:
-    """Adds the lanes of all roads.
+    """Add the lanes of all roads.
 
     Args:
         trims: by road and node, how far from the node its mouth is, m.
@@ -49,7 +49,7 @@ def build(draft: Draft, plan: Plan, trims: dict[tuple[int, int], float]) -> list
 
 
 def wild_crossing(rng: np.random.Generator, draft: Draft, built: list[Built], near: float) -> Crossing | None:
-    """A line over a road where nothing is painted, within ``near`` metres of the middle; None if not found."""
+    """Return a line over a road where nothing is painted, within ``near`` metres of the middle; None if not found."""
     for _ in range(10):
         one = built[int(rng.integers(len(built)))]
         place = int(rng.integers(len(one.centre)))
@@ -68,7 +68,7 @@ def wild_crossing(rng: np.random.Generator, draft: Draft, built: list[Built], ne
 
 
 def _lanes(draft: Draft, index: int, road: Road, centre: Points, count: int, against: int) -> tuple[int, ...]:
-    """Adds the lanes along one direction of a centre line; returns them from the middle outwards."""
+    """Add the lanes along one direction of a centre line; returns them from the middle outwards."""
     numbers = []
     for place in range(count):
         right = road.carriageway - (count - place - 0.5) * road.width

@@ -28,7 +28,7 @@ _PIECES = 16
 
 
 def build(draft: Draft, site: Site, streets: Plan, roads: list[Built]) -> None:
-    """Adds a roundabout whose roads are built."""
+    """Add a roundabout whose roads are built."""
     centre, ring, apart = streets.places[site.node], site.ring, RING_EXIT / site.ring
     found = sorted((sites.bearing(arm, ring), index) for index, arm in enumerate(site.arms))
     following = [*(bearing for bearing, _ in found[1:]), found[0][0] + 2 * math.pi]

@@ -85,7 +85,7 @@ def empty(count: int, network: Network, reach: float) -> Routes:
 def choose(
     rng: np.random.Generator, network: Network, first: int, distance: float, turns: tuple[float, float, float]
 ) -> list[int]:
-    """A chain of lanes of at least ``distance`` metres, or to where the streets end.
+    """Return a chain of lanes of at least ``distance`` metres, or to where the streets end.
 
     Args:
         turns: weights of going left, straight on and right.
@@ -111,7 +111,7 @@ def set_route(
     style: Style,
     moved: Callable[[Points, Floats], tuple[Points, Floats]] | None = None,
 ) -> None:
-    """Makes a chain of lanes the route of a car, which begins ``begun`` metres along the first lane.
+    """Make a chain of lanes the route of a car, which begins ``begun`` metres along the first lane.
 
     Args:
         moved: what makes the line to drive of the middle of the lanes [P, 2] and the distances of its points, and
@@ -169,7 +169,7 @@ def _shadows(routes: Routes, car: int, network: Network, chain: list[int], start
 
 
 def _middle(network: Network, chain: list[int], begun: float, along: Floats) -> tuple[Points, Floats, float]:
-    """The middle of a chain's lanes at distances along it, the limit there, m/s, and the length, m."""
+    """Return the middle of a chain's lanes at distances along it, the limit there, m/s, and the length, m."""
     pieces = [network.lanes[lane].points for lane in chain]
     counts = [len(piece) - 1 for piece in pieces]
     joined = np.concatenate([*(piece[:-1] for piece in pieces), pieces[-1][-1:]])

@@ -27,7 +27,7 @@ _FIRST_TRACK, _FIRST_WALKER = 1001, 5001
 def simulate(
     rng: np.random.Generator, city: City, precipitation: int, name: str, requests: int = 20
 ) -> motion_pb2.Scene:
-    """A scene; equal generators give equal scenes.
+    """Return a scene; equal generators give equal scenes.
 
     Args:
         precipitation: as numbered in ``drivers``.

@@ -75,7 +75,7 @@ class Seen:
 
 
 def vehicles(rng: np.random.Generator, world: World, ego: int) -> Seen:
-    """The tracks of all vehicles but the ego vehicle (never ``there``)."""
+    """Return the tracks of all vehicles but the ego vehicle (never ``there``)."""
     steps, count = world.x.shape
     place = np.stack([world.x, world.y], axis=2)
     there = (
@@ -102,7 +102,7 @@ def vehicles(rng: np.random.Generator, world: World, ego: int) -> Seen:
 
 
 def people(rng: np.random.Generator, place: Floats, ego: Floats) -> Seen:
-    """The tracks of pedestrians.
+    """Return the tracks of pedestrians.
 
     Args:
         place: [T, M, 2], m.
@@ -148,7 +148,7 @@ def _hidden(place: Floats, ego: int, there: NDArray[np.bool_], tall: NDArray[np.
 
 
 def _kept(rng: np.random.Generator, steps: int, count: int) -> NDArray[np.bool_]:
-    """Whether the tracker has not lost an object: a chain of two states, [T, N]."""
+    """Return whether the tracker has not lost an object: a chain of two states, [T, N]."""
     kept = np.ones((steps, count), bool)
     chance = rng.random((steps, count))
     lost = np.where(rng.random(count) < _CARELESS, _LOST, _RARELY)

@@ -126,7 +126,7 @@ def _reach(streets: Plan, arms: tuple[Arm, ...], index: int, corner: float) -> f
 
 
 def _fits(arms: tuple[Arm, ...], ring: float) -> bool:
-    """Whether arms are long enough, and far enough from each other, for a ring between them."""
+    """Return whether arms are long enough, and far enough from each other, for a ring between them."""
     if len(arms) < 3 or min(_length(arm) for arm in arms) < 2.6 * (ring + _APPROACH):
         return False
     bearings = np.sort([bearing(arm, ring) for arm in arms])

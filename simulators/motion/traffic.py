@@ -202,7 +202,7 @@ class Traffic:
         self._along = self._along + np.maximum(gone, 0.0)
 
     def _change_lanes(self, here: Places) -> None:
-        """Begins changes of cars that want to be on another lane and find a gap; ends those that are over."""
+        """Begin changes of cars that want to be on another lane and find a gap; ends those that are over."""
         network, mood, speed = self.ground.network, self._whims, self._bodies.speed
         over = (self._leaving.lane != NONE) & (here.rear > self._leaving.until)
         for car in np.flatnonzero(over):

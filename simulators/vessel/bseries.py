@@ -52,7 +52,7 @@ KQ_TERMS = _terms(_KQ)
 
 
 def cubic(terms: Floats, pitch_ratio: float, area_ratio: float, blades: int) -> Floats:
-    """The polynomial as a cubic in J for one propeller: coefficients [4], rising powers of J."""
+    """Return the polynomial as a cubic in J for one propeller: coefficients [4], rising powers of J."""
     factor = terms[:, 0] * pitch_ratio ** terms[:, 2] * area_ratio ** terms[:, 3] * blades ** terms[:, 4]
     powers = terms[:, 1].astype(np.int64)
     return np.array([factor[powers == power].sum() for power in range(4)])

@@ -114,7 +114,7 @@ def simulate(
     vessel: Vessel | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Table]:
-    """The five canonical splits, sorted by time, at `scale` (1.0 = the row counts of Table 13).
+    """Return the five canonical splits, sorted by time, at `scale` (1.0 = the row counts of Table 13).
 
     The same seed gives the same voyages at every scale; a smaller scale keeps fewer of their minutes.
     `progress` is called with the finished share. Raises ValueError unless 0 < scale <= 1.
@@ -152,7 +152,7 @@ def generalisation(
     vessel: Vessel | None = None,
     progress: Progress | None = None,
 ) -> Table:
-    """The generalisation set: `rows` independent draws from the box of Table 16 (canonical: 2.5 million).
+    """Return the generalisation set: `rows` independent draws from the box of Table 16 (canonical: 2.5 million).
 
     Acceleration and dry-dock time, which the table does not name: a Gaussian of 0.17 kn/3min cut at 1, and
     a whole minute of the four years. Labels carry the label noise, features none unless `feature_noise`.

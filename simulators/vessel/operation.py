@@ -104,7 +104,7 @@ def voyages(rng: np.random.Generator, minutes: int, weather: Weather, habits: Ha
 
 
 def slowed(ship: Voyages, factor: Floats) -> Voyages:
-    """The same voyages with the speed times `factor` [M], as when the engine cannot give more."""
+    """Return the same voyages with the speed times `factor` [M], as when the engine cannot give more."""
     return _moving(ship.sailing, ship.heading, ship.stw * factor, ship.draft_aft, ship.draft_fore)
 
 

@@ -69,12 +69,12 @@ class Weather:
     """Across the ship, kn."""
 
     def at(self, field: Floats, minute: Floats) -> Floats:
-        """An hourly `field` at the given minutes [N], linear between the hours."""
+        """Return an hourly `field` at the given minutes [N], linear between the hours."""
         return np.interp(minute / HOUR, np.arange(len(field), dtype=np.float64), field)
 
 
 def memory(rng: np.random.Generator, steps: int, correlation: float) -> Floats:
-    """A stationary Gaussian process [steps] of unit variance that forgets over `correlation` steps."""
+    """Return a stationary Gaussian process [steps] of unit variance that forgets over `correlation` steps."""
     keep = np.exp(-1.0 / correlation)
     shocks = rng.standard_normal(steps) * np.sqrt(1.0 - keep**2)
     start = np.array([keep * rng.standard_normal()])

@@ -27,7 +27,7 @@ def simulate_files(
     extended: bool = False,
     no_meta: bool = False,
 ) -> list[Path]:
-    """Writes the canonical splits, piece by piece: memory does not grow with ``scale``.
+    """Write the canonical splits, piece by piece: memory does not grow with ``scale``.
 
     Args:
         extension: of ``official.FORMATS``.

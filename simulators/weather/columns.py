@@ -63,7 +63,7 @@ def _climate(seen: Situation, elevation: Floats) -> Columns:
 
 
 def _stepped(name: str, now: Floats, following: Floats, share: Floats | None = None) -> Columns:
-    """A quantity, what it is at the next horizon, the difference, and what lies between at ``share``."""
+    """Return a quantity, what it is at the next horizon, the difference, and what lies between at ``share``."""
     found = {name: now, f"{name}_next": following, f"{name}_grad": following - now}
     return found if share is None else found | {f"{name}_interpolated": now + (following - now) * share}
 

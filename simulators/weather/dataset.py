@@ -78,7 +78,7 @@ def splits(scale: float, seed: int, *, extended: bool = False) -> dict[str, Iter
 
 
 def simulate(scale: float, seed: int, *, extended: bool = False, progress: Progress | None = None) -> dict[str, Table]:
-    """The splits in memory; ``progress`` is called with the finished share. Raises as ``splits``."""
+    """Return the splits in memory; ``progress`` is called with the finished share. Raises as ``splits``."""
     total = sum(int(rows.sum()) for rows in partition.counts(scale, extended=extended).values())
     done = 0
     tables = {}

@@ -10,7 +10,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def scattered(rng: np.random.Generator, things: int, count: int) -> NDArray[np.int64]:
-    """The first ``count`` places [count] of a random permutation of ``things`` numbers from 0; none comes twice.
+    """Return the first ``count`` places [count] of a random permutation of ``things`` numbers from 0; none comes twice.
 
     More places of the same generator begin with the same ones. A Feistel network with cycle-walking (Black & Rogaway
     2002): its cost is that of what is asked for.

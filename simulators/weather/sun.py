@@ -28,7 +28,7 @@ class Sun:
 
 
 def sun(time: NDArray[np.float64], latitude: Floats, longitude: Floats) -> Sun:
-    """The sun at Unix times [N] (s) over places in degrees.
+    """Return the sun at Unix times [N] (s) over places in degrees.
 
     Low-precision formulae of the Astronomical Almanac (good to 0.01 degree in declination), with the equation of time.
     """

@@ -163,7 +163,7 @@ class Forecast:
 
 
 def situation(places: Places, fields: Fields, time: NDArray[np.float64], epoch: float) -> Situation:
-    """The weather around Unix times [N] at N places; the simulation's fields begin at ``epoch``."""
+    """Return the weather around Unix times [N] at N places; the simulation's fields begin at ``epoch``."""
     begin = np.floor(time / (STEP * HOUR)) * (STEP * HOUR)
     ends = (begin, begin + STEP * HOUR)
     return Situation(

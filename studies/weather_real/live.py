@@ -60,7 +60,7 @@ def follow(
     steps: int = 10,
     pause: Callable[[float], None] = time.sleep,
 ) -> Iterator[Moment]:
-    """Asks, labels, and looks at the monitor after each of some steps; one moment a step and head.
+    """Ask, labels, and looks at the monitor after each of some steps; one moment a step and head.
 
     Args:
         look: the monitor's windows as they are now.

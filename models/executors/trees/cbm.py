@@ -60,7 +60,7 @@ class ObliviousTrees:
 
 
 def read_trees(path: Path) -> ObliviousTrees:
-    """Reads the trees of a model.
+    """Read the trees of a model.
 
     Raises:
         UnreadableTrees: no .cbm file, a damaged one, trees that are not oblivious, features that are not numeric.
@@ -159,7 +159,7 @@ class _Table:
         return int(struct.unpack_from("<I", self._buffer, target)[0]) if target else 0
 
     def array(self, field: int, kind: Any) -> NDArray[Any]:
-        """A vector of numbers, not copied."""
+        """Return a vector of numbers, not copied."""
         length = self.length(field)
         if not length:
             return np.empty(0, kind)

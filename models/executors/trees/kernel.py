@@ -117,7 +117,7 @@ class Summation:
 
 
 def load() -> ctypes.CDLL | None:
-    """The compiled kernel; None where none was built, or one for another version of this module."""
+    """Return the compiled kernel; None where none was built, or one for another version of this module."""
     paths = (_FOLDER / f"_kernel{suffix}" for suffix in EXTENSION_SUFFIXES)
     found = next((path for path in paths if path.exists()), None)
     if found is None:

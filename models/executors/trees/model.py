@@ -40,7 +40,7 @@ class TreeModel:
 
 
 def open_model(path: Path, head: Head, schema: Schema) -> TreeModel:
-    """Opens a model and checks that it answers the head from the schema's features.
+    """Open a model and check that it answers the head from the schema's features.
 
     Raises:
         ArtefactError: no readable model, no trees, features that are not numeric, another number or other names of

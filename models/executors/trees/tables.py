@@ -59,7 +59,7 @@ class PackedTrees:
 
 
 def pack(trees: ObliviousTrees) -> PackedTrees:
-    """Converts a model.
+    """Convert a model.
 
     Raises:
         NoTables: leaves that are no finite numbers of ordinary size, or more than 255 borders of one feature.
@@ -80,7 +80,7 @@ def pack(trees: ObliviousTrees) -> PackedTrees:
 
 
 def fits(columns: dict[Column, NDArray[np.float32]]) -> bool:
-    """Whether splits at all these borders can be numbered."""
+    """Return whether splits at all these borders can be numbered."""
     return len(columns) <= RANKS and all(len(borders) < RANKS for borders in columns.values())
 
 
@@ -202,7 +202,7 @@ def _pieces(models: Sequence[tuple[PackedTrees, Cut]], columns: dict[Column, NDA
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """The same arrays, one behind the other in memory."""
+    """Return the same arrays, one behind the other in memory."""
     ends = np.cumsum([len(part) for part in parts])
     whole = _on_huge_pages(int(ends[-1]), parts[0].dtype.type)
     np.concatenate(parts, out=whole)
@@ -212,7 +212,7 @@ def _joined(parts: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
 def _numbered(
     packed: PackedTrees, columns: dict[Column, NDArray[np.float32]], numbers: dict[Column, int]
 ) -> NDArray[np.uint16]:
-    """Splits as the kernel numbers them: column * RANKS + rank."""
+    """Split as the kernel numbers them: column * RANKS + rank."""
     number_of_border = np.zeros(len(packed.places[2]), np.uint16)
     features, above, borders = packed.places
     for column in packed.columns:

@@ -42,7 +42,7 @@ class Result:
     """Data set to figures of each member alone."""
 
     def value(self, data: str, figure: str, *, single: bool) -> tuple[float, float]:
-        """A figure and its standard deviation over members (ddof 0; zero for the ensemble)."""
+        """Return a figure and its standard deviation over members (ddof 0; zero for the ensemble)."""
         if not single:
             return float(getattr(self.whole[data], figure)), 0.0
         values = [getattr(one, figure) for one in self.members[data]]

@@ -186,7 +186,7 @@ class LesionTask:
         return portion
 
     def payload(self, units: Units[_Payload], items: NDArray[np.intp]) -> list[bytes]:
-        """The FLAIR image, for those who label it."""
+        """Return the FLAIR image, for those who label it."""
         return [units.payload.kept] * len(items)
 
 

@@ -71,7 +71,7 @@ class Input:
 
 
 def read(form: Form, grid: Grid) -> Input:
-    """The items of a request.
+    """Return the items of a request.
 
     Raises:
         InvalidInput, TooLarge: nothing to predict, too much of it, or an input that cannot be used.

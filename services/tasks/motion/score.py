@@ -74,7 +74,7 @@ class _Run:
     """Hashes of scene and track of each answer, as a submission may name each once."""
 
     def add(self, path: Path, outcome: demur.MotionAnswers | demur.ChunkError) -> None:
-        """Writes the rows of a file to the summary; draws its figures and adds to the submission."""
+        """Write the rows of a file to the summary; draws its figures and adds to the submission."""
         source = self.request.source
         file = path.name if source.is_file() else path.relative_to(source).as_posix()
         self.files += 1

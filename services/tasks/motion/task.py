@@ -49,7 +49,7 @@ class Pace:
     map_seconds: float = 0.005
 
     def note(self, seconds: Iterable[float]) -> None:
-        """Takes notice of maps that were made."""
+        """Take notice of maps that were made."""
         for one in seconds:
             self.map_seconds += 0.1 * (one - self.map_seconds)
 
@@ -68,7 +68,7 @@ class Asked:
 
     @property
     def named(self) -> bool:
-        """Whether scenes and tracks of all requests are known, as a submission needs them."""
+        """Return whether scenes and tracks of all requests are known, as a submission needs them."""
         return bool(self.scene_id) or all(one is not None and one.scene_id for one in self.subjects)
 
 
@@ -199,7 +199,7 @@ class MotionTask:
         return Step(partial(self._made, item, found.left_out, make, row), self._pace.map_seconds)
 
     def _made(self, item: int, left_out: int, make: Callable[[int], Map], row: NDArray[np.float32]) -> _Made | _Failed:
-        """Writes the map of an item into its row; one that cannot be made is no failure of the others."""
+        """Write the map of an item into its row; one that cannot be made is no failure of the others."""
         start = time.perf_counter()
         try:
             drawn = make(item)
@@ -229,7 +229,7 @@ def _opened(source: Source) -> Callable[[int], Map]:
 
 
 def _request(asked: Asked, item: int) -> SceneMessage:
-    """A scene of which only its id and one request is told."""
+    """Return a scene of which only its id and one request is told."""
     subject = asked.subjects[item]
     found = SceneMessage(id=asked.scene_id if subject is None else subject.scene_id)
     found.prediction_requests.add(track_id=asked.tracks[item])

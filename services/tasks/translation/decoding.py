@@ -81,7 +81,7 @@ class Stepping:
         return time.perf_counter() - start
 
     def _read(self, parts: Sequence[Sequence[Question]]) -> list[Batch]:
-        """A batch of each part; all sentences are read in one pass."""
+        """Return a batch of each part; all sentences are read in one pass."""
         sources = [self.translator.source(question, question.asked) for part in parts for question in part]
         if not sources:
             return []

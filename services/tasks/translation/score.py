@@ -69,7 +69,7 @@ class _Run:
     """Lines that are not in the submission because a sentence failed or is withheld."""
 
     def add(self, source: str, outcome: demur.Translations | demur.ChunkError) -> None:
-        """Writes the rows of a line to the summary; adds to the other files."""
+        """Write the rows of a line to the summary; adds to the other files."""
         number = self.lines
         self.lines += 1
         if isinstance(outcome, demur.ChunkError):

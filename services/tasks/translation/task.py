@@ -100,7 +100,7 @@ class TranslationTask:
                 yield Progress(1 - len(left) / units.count, "translating")
 
     def _filled(self, turns: list[Turn], waiting: deque[Question], lanes: int) -> list[Turn]:
-        """Turns of those under way and those that wait; a lane that is nearly full waits until there is room for some.
+        """Turn of those under way and those that wait; a lane that is nearly full waits until there is room for some.
 
         None of them is empty.
         """
@@ -136,7 +136,7 @@ class TranslationTask:
         return portion
 
     def payload(self, units: Units[Asked], items: NDArray[np.intp]) -> list[bytes]:
-        """The sentences, for those who label."""
+        """Return the sentences, for those who label."""
         return [units.payload.sentences[item].text.encode() for item in items.tolist()]
 
 

@@ -34,7 +34,7 @@ class Asked:
 
 
 def read(request: TranslationRequest, translator: Translator) -> Asked:
-    """A call, checked and cut into sentences.
+    """Return a call, checked and cut into sentences.
 
     Raises:
         InvalidInput: no text, or one that is not Unicode.

@@ -111,7 +111,7 @@ class GrpcServer:
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
 
     async def drain(self, seconds: float) -> None:
-        """Refuses new calls from now on; calls in flight have ``seconds`` to end."""
+        """Refuse new calls from now on; calls in flight have ``seconds`` to end."""
         self._serving = False
         self.calls.shut()
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)

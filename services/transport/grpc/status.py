@@ -20,7 +20,7 @@ _log = get_logger(__name__)
 
 
 def detail(error: DemurError) -> Any:
-    """The error as ``demur.v1.ErrorDetail``."""
+    """Return the error as ``demur.v1.ErrorDetail``."""
     return common_pb2.ErrorDetail(
         code=error.code,
         message=_bounded(error.message, _TEXT_BYTES),
@@ -34,7 +34,7 @@ def detail(error: DemurError) -> Any:
 
 
 async def abort(context: Any, error: Exception) -> None:
-    """Ends the call with the error's status; an unknown error is logged and hidden."""
+    """End the call with the error's status; an unknown error is logged and hidden."""
     known = internal(error)
     current().failed(known)
     if known is not error:
@@ -50,7 +50,7 @@ def _bounded(text: str, size: int) -> str:
 
 
 def guarded(handler: Callable[[Any, Any], Awaitable[Any]]) -> Callable[[Any, Any], Awaitable[Any]]:
-    """A unary handler whose errors end the call properly."""
+    """Return a unary handler whose errors end the call properly."""
 
     async def call(request: Any, context: Any) -> Any:
         try:

@@ -66,7 +66,7 @@ class ChunkStream:
         pending: asyncio.Queue[_Outbox | None],
         running: set[asyncio.Task[None]],
     ) -> None:
-        """Turns frames into running chunks; ends the queue with None, also on a broken stream."""
+        """Turn frames into running chunks; ends the queue with None, also on a broken stream."""
         begin = Begin(Options())
         reader = self._frames.reader()
         try:
@@ -144,7 +144,7 @@ class ChunkStream:
 
 
 def sooner(one: float | None, other: float | None) -> float | None:
-    """The shorter of two times, of which either may be without end."""
+    """Return the shorter of two times, of which either may be without end."""
     known = [seconds for seconds in (one, other) if seconds is not None]
     return min(known, default=None)
 
@@ -162,7 +162,7 @@ class _Outbox:
         self._wake = asyncio.Event()
 
     def formed(self, frame: Any) -> Any:
-        """A frame in the form that the caller asked for; may be called beside the event loop."""
+        """Return a frame in the form that the caller asked for; may be called beside the event loop."""
         return plain(frame) if self._in_plain else frame
 
     def put(self, frame: Any, units: int) -> None:

@@ -117,7 +117,7 @@ class Routes:
         return Response(body, headers={"vary": "accept"}, media_type=kind)
 
     async def unknown(self, request: Request, error: Exception) -> Response:
-        """A path without a route, or one of BentoML's with a method that is not: that comes here, too."""
+        """Return a path without a route, or one of BentoML's with a method that is not: that comes here, too."""
         if (methods := _PROBES.methods(request.url.path)) is not None:
             return await self._wrong_method(request, methods)
 

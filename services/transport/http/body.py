@@ -31,7 +31,7 @@ _MOST_DIGITS = 18
 
 
 async def read_body(request: Request, limit: int) -> bytes:
-    """The body, if it is not longer than ``limit`` bytes and not compressed.
+    """Return the body, if it is not longer than ``limit`` bytes and not compressed.
 
     Raises:
         TooLarge, UnsupportedMediaType, Cancelled: see the messages.
@@ -60,7 +60,7 @@ async def body_parts(request: Request, limit: int) -> AsyncGenerator[bytes, None
 
 
 async def discard(request: Request, most: int) -> None:
-    """Takes up to ``most`` bytes of what a refused caller still sends, for a second at most.
+    """Take up to ``most`` bytes of what a refused caller still sends, for a second at most.
 
     Many clients read no answer before all is sent, and a connection that is closed on data that nobody took is
     reset: the refusal would be lost.
@@ -90,7 +90,7 @@ async def _next_part(request: Request) -> bytes | None:
 
 
 def stalled(request: Request) -> bool:
-    """Whether reading the body began and did not end: nobody knows when the next request would."""
+    """Return whether reading the body began and did not end: nobody knows when the next request would."""
     return not getattr(request.state, "body_read", True)
 
 
@@ -134,7 +134,7 @@ def json_only(request: Request) -> None:
 
 
 def json_response(value: Any, code: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A JSON body; NaN becomes null."""
+    """Return a JSON body; NaN becomes null."""
     return Response(msgspec.json.encode(value), code, headers, media_type=JSON)
 
 
@@ -150,7 +150,7 @@ def error_response(error: DemurError) -> Response:
 
 
 def describe(error: DemurError) -> dict[str, Any]:
-    """The fields of an error that say something."""
+    """Return the fields of an error that say something."""
     fields = {
         "code": error.code,
         "message": error.message,

@@ -144,7 +144,7 @@ _HEADER = b"authorization"
 
 
 def _in_address(query: bytes) -> bool:
-    """Whether a query holds a token, or names one."""
+    """Return whether a query holds a token, or names one."""
     if not query:
         return False
     text = unquote_plus(query.decode("latin-1"))
@@ -152,7 +152,7 @@ def _in_address(query: bytes) -> bool:
 
 
 def _while_held(send: Any, authenticator: Authenticator, caller: Caller) -> Any:
-    """Sends as long as the token is held: an answer in many parts, such as events of a job, ends with it."""
+    """Send as long as the token is held: an answer in many parts, such as events of a job, ends with it."""
     begun = ended = False
 
     async def checked(message: Any) -> None:

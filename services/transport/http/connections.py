@@ -35,7 +35,7 @@ _NO_UPGRADE = InvalidInput(
 def harden(
     config: Config, settings: Settings, certificates: Certificates | None, shedder: LoadShedder | None = None
 ) -> None:
-    """Makes the connections of a loaded configuration, whose server does not listen yet, bounded ones.
+    """Make the connections of a loaded configuration, whose server does not listen yet, bounded ones.
 
     Args:
         certificates: of TLS; None: plain text.
@@ -49,7 +49,7 @@ def harden(
 def bounded(
     settings: Settings, certificates: Certificates | None, shedder: LoadShedder | None
 ) -> type[HttpToolsProtocol]:
-    """The protocol with the limits of these settings."""
+    """Return the protocol with the limits of these settings."""
     given = certificates
     inner: type[HttpToolsProtocol] = HttpToolsProtocol if shedder is None else shedding_protocol(shedder)
 
@@ -149,7 +149,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._owed = None
 
     def _late(self) -> None:
-        """Closes, unless it is we who do not read, or have not asked for the body yet."""
+        """Close, unless it is we who do not read, or have not asked for the body yet."""
         self._owed = None
         cycle = self.cycle
         asked = self._in_head or not (self.flow.read_paused or (cycle is not None and cycle.waiting_for_100_continue))
@@ -159,7 +159,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._expect()
 
     def _watch_writing(self, before: int | None) -> None:
-        """Closes where the caller has not taken a byte of the answer since the last look."""
+        """Close where the caller has not taken a byte of the answer since the last look."""
         waiting = self.transport.get_write_buffer_size()
         if before is not None and waiting >= before:
             self.transport.abort()
@@ -167,7 +167,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._stuck = self.loop.call_later(self.slow_seconds, self._watch_writing, waiting)
 
     def _check_head(self, size: int) -> bool:
-        """Whether it is not too large; else the connection ends."""
+        """Return whether it is not too large; else the connection ends."""
         if size <= self.most_header_bytes:
             return True
         most = self.most_header_bytes
@@ -184,7 +184,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return False
 
     def _check_host(self) -> bool:
-        """Whether the request names its host, once, as HTTP/1.1 has it; else the connection ends."""
+        """Return whether the request names its host, once, as HTTP/1.1 has it; else the connection ends."""
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts == 1 or (hosts == 0 and self.parser.get_http_version() != "1.1"):
             return True
@@ -192,7 +192,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return False
 
     def _check_upgrade(self) -> bool:
-        """Whether the request asks for no other protocol, or has no body: the parser would lose that."""
+        """Return whether the request asks for no other protocol, or has no body: the parser would lose that."""
         if not self.parser.should_upgrade():
             return True
         sizes = {value for name, value in self.headers if name in (b"content-length", b"transfer-encoding")}

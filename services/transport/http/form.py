@@ -24,7 +24,7 @@ class _Parser(MultiPartParser):
         self.ended = True
 
     def forget(self) -> None:
-        """Gives the memory of all files back, also of one that was cut off, and is in no form."""
+        """Give the memory of all files back, also of one that was cut off, and is in no form."""
         for file in self._files_to_close_on_error:
             file.close()
 

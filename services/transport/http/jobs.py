@@ -64,7 +64,7 @@ class JobRecord:
         return found
 
     def view(self) -> dict[str, Any]:
-        """The summary, and the result once there is one."""
+        """Return the summary, and the result once there is one."""
         return self.summary() | ({} if self.result is None else {"result": msgspec.Raw(self.result)})
 
     @property
@@ -109,7 +109,7 @@ class JobRoutes:
         return json_response(self._find(request).view())
 
     async def cancel(self, request: Request) -> Response:
-        """Cancels a running job; forgets an ended one."""
+        """Cancel a running job; forgets an ended one."""
         record = self._find(request)
         if record.state == "running":
             self._tasks[record.identity].cancel()
@@ -139,7 +139,7 @@ class JobRoutes:
         return StreamingResponse(lines(), media_type="text/event-stream")
 
     async def file(self, request: Request) -> Response:
-        """A file of the result."""
+        """Return a file of the result."""
         record = self._find(request)
         name = request.path_params["file"]
         if name not in record.files:
@@ -196,7 +196,7 @@ class JobRoutes:
                 await asyncio.sleep(busy.retry_after_seconds)
 
     def _written(self, identity: str, answers: list[Any]) -> tuple[bytes, Mapping[str, bytes]]:
-        """A result and its files. Nothing is noted here: a job may be cancelled while they are written."""
+        """Return a result and its files. Nothing is noted here: a job may be cancelled while they are written."""
         http = self._tenant.http
         said = http.answer_json(answers)
         files = {} if http.files is None else http.files(answers)
@@ -240,7 +240,7 @@ class JobRoutes:
             del self._jobs[record.identity]
 
     def _ended(self) -> list[JobRecord]:
-        """The oldest first."""
+        """Return the oldest first."""
         return sorted((record for record in self._jobs.values() if record.ended is not None), key=_end)
 
     def _forget_old(self) -> None:

@@ -34,7 +34,7 @@ class Literal(NamedTuple):
 
     @property
     def missing(self) -> bool:
-        """Whether it is a number that is not finite, which some JSON writers use for missing values."""
+        """Return whether it is a number that is not finite, which some JSON writers use for missing values."""
         return self.text.lstrip("-").lower() in ("nan", "infinity", "inf")
 
     @property

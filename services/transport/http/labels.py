@@ -108,7 +108,7 @@ class LabelRoutes:
         return json_response(bodies.outcome_json(outcome))
 
     async def resolution(self, request: Request) -> Response:
-        """A long poll; a caller that goes away ends it."""
+        """Return a long poll; a caller that goes away ends it."""
         service = self._service
         unit = parse_unit(request.path_params["unit"])
         wait = number("wait", request.query_params.get("wait", "0"))

@@ -56,7 +56,7 @@ class LoadShedder:
 
 
 def shedding_protocol(shedder: LoadShedder) -> type[HttpToolsProtocol]:
-    """The protocol class for uvicorn, which makes one of each connection."""
+    """Return the protocol class for uvicorn, which makes one of each connection."""
 
     class Guarded(HttpToolsProtocol):
         _held: list[bytes] | None = None
@@ -102,7 +102,7 @@ def shedding_protocol(shedder: LoadShedder) -> type[HttpToolsProtocol]:
             super()._start_asgi_task(cycle, app)
 
         def _is_guarded(self) -> bool:
-            """Whether the request is a small call for a prediction, and the only one of its connection."""
+            """Return whether the request is a small call for a prediction, and the only one of its connection."""
             if not self.url.startswith(GUARDED) or self.parser.get_method() != b"POST" or self.expect_100_continue:
                 return False
             if self.cycle is not None and not self.cycle.response_complete:
@@ -138,7 +138,7 @@ def shedding_protocol(shedder: LoadShedder) -> type[HttpToolsProtocol]:
 
 
 def _ticketed(app: Any, held: Ticket) -> Any:
-    """The application with a call that gives its place back when it ends, if not before."""
+    """Return the application with a call that gives its place back when it ends, if not before."""
 
     async def run(scope: Any, receive: Any, send: Any) -> None:
         ticket.set(held)

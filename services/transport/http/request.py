@@ -37,7 +37,7 @@ class Question(NamedTuple):
 
 
 async def read_request(request: Request, tenant: ServedModel, settings: Settings) -> Question:
-    """The body of a request, read.
+    """Return the body of a request, read.
 
     Raises:
         InvalidInput, TooLarge, UnsupportedMediaType, Cancelled: the body is not what the route takes.
@@ -75,7 +75,7 @@ def _read_binary(tenant: ServedModel, body: bytes) -> tuple[Any, Options]:
 
 
 def timeout_seconds(request: Request, default: float) -> float:
-    """The caller's deadline.
+    """Return the caller's deadline.
 
     Raises:
         InvalidInput: not a number of seconds within (0, 3600].
@@ -97,7 +97,7 @@ def timeout_seconds(request: Request, default: float) -> float:
 
 
 def number(name: str, text: str) -> float:
-    """A number of a query parameter.
+    """Return a number of a query parameter.
 
     Raises:
         InvalidInput: it is none.

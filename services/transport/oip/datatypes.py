@@ -32,7 +32,7 @@ class Datatype:
 
     @property
     def whole(self) -> bool:
-        """Whether its values are whole numbers."""
+        """Return whether its values are whole numbers."""
         return self.dtype.kind in "iu" and self.name != "BF16"
 
 
@@ -101,12 +101,12 @@ def to_raw(values: NDArray[Any]) -> bytes:
 
 
 def datatype_of(values: NDArray[Any]) -> str:
-    """The protocol's name for an array's elements."""
+    """Return the protocol's name for an array's elements."""
     return "BYTES" if values.dtype.kind in "SO" else _NAMES[values.dtype.newbyteorder("<")]
 
 
 def of_bytes(values: Iterable[bytes]) -> NDArray[Any]:
-    """An array of BYTES [n]."""
+    """Return an array of BYTES [n]."""
     listed = list(values)
     found = np.empty(len(listed), object)
     found[:] = listed

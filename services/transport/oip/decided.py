@@ -24,7 +24,7 @@ _DECISIONS = ", ".join(f"{decision.value}: {decision.name}" for decision in Deci
 
 
 def decided_specs(prefix: str = "", item: str = "row") -> tuple[TensorSpec, ...]:
-    """The outputs of ``decided``; ``item`` is what the first axis counts."""
+    """Return the outputs of ``decided``; ``item`` is what the first axis counts."""
     return (
         TensorSpec(
             f"{prefix}uncertainty",
@@ -101,7 +101,7 @@ def remarks_spec(known: str) -> TensorSpec:
 
 
 def unit_ids(ids: UnitIds) -> NDArray[Any]:
-    """The texts of ``UnitIds`` [n], those of as many digits at once."""
+    """Return the texts of ``UnitIds`` [n], those of as many digits at once."""
     if ids.count < _FEW:
         return of_bytes(ids.text(index).encode() for index in range(ids.count))
     stop = ids.first + ids.count

@@ -171,7 +171,7 @@ class Reader:
 
 
 def _array(given: Input, spec: TensorSpec) -> NDArray[Any]:
-    """The tensor in its shape. No more memory is taken than what came takes already."""
+    """Return the tensor in its shape. No more memory is taken than what came takes already."""
     if given.contents is None:
         raise InvalidInput(
             f"the input {given.name} has no contents; send its elements", code="missing", field=given.name
@@ -188,7 +188,7 @@ def _array(given: Input, spec: TensorSpec) -> NDArray[Any]:
 
 
 def _unit(given: Input) -> str | None:
-    """The unit that a caller says a tensor has; other parameters of tensors are refused."""
+    """Return the unit that a caller says a tensor has; other parameters of tensors are refused."""
     found: str | None = None
     for name, value in given.parameters.items():
         if name == "unit" and isinstance(value, str):

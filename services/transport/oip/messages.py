@@ -55,7 +55,7 @@ def question(message: Any) -> Question:
 
 
 def response(model: OipModel, answer: Answer, **more: Parameter) -> Any:
-    """A ``ModelInferResponse``, with raw contents; ``more`` are parameters beside the answer's."""
+    """Return a ``ModelInferResponse``, with raw contents; ``more`` are parameters beside the answer's."""
     found = oip_pb2.ModelInferResponse(model_name=model.name, model_version=model.version, id=answer.asked.id)
     for name, array in answer.tensors().items():
         found.outputs.add(name=name, datatype=datatype_of(array), shape=array.shape)
@@ -76,7 +76,7 @@ def refusal(model: OipModel, asked_id: str, text: str) -> Any:
 
 
 def metadata(model: OipModel) -> Any:
-    """A ``ModelMetadataResponse``."""
+    """Return a ``ModelMetadataResponse``."""
     told = model.metadata()
     plain = {name: value for name, value in told.items() if name in ("name", "versions", "platform")}
     return oip_pb2.ModelMetadataResponse(

@@ -119,7 +119,7 @@ class OipModel:
         return Answer(asked, told, self._order)
 
     def server(self) -> dict[str, Any]:
-        """The message ``ServerMetadataResponse``."""
+        """Return the message ``ServerMetadataResponse``."""
         return {"name": PLATFORM, "version": __version__, "extensions": list(EXTENSIONS)}
 
     def metadata(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class OipModel:
         }
 
     def config(self) -> dict[str, Any]:
-        """The message ``ModelConfig``: the same for clients that know no parameters of metadata."""
+        """Return the message ``ModelConfig``: the same for clients that know no parameters of metadata."""
         parameters: dict[str, Any] = dict(self._about())
         for spec in (*self.binding.inputs, *self.binding.outputs):
             parameters |= {f"{spec.name}.{word}": value for word, value in _about(spec).items()}
@@ -152,14 +152,14 @@ class OipModel:
         }
 
     def index(self, ready: bool) -> dict[str, Any]:
-        """The message ``RepositoryIndexResponse``; ``ready``: only what is."""
+        """Return the message ``RepositoryIndexResponse``; ``ready``: only what is."""
         state = "READY" if self.ready() else "UNAVAILABLE"
         if ready and state != "READY":
             return {"models": []}
         return {"models": [{"name": self.name, "version": self.version, "state": state, "reason": ""}]}
 
     def stats(self) -> dict[str, Any]:
-        """The message ``ModelStatisticsResponse``."""
+        """Return the message ``ModelStatisticsResponse``."""
         return {"model_stats": [self.statistics.json(self.name, self.version)]}
 
     def _about(self) -> Mapping[str, Parameter]:

@@ -148,12 +148,12 @@ def _priority(value: Any) -> Priority | None:
 
 
 def _whole(value: Any) -> Any:
-    """The number of a text of digits; whatever else it is, as it is."""
+    """Return the number of a text of digits; whatever else it is, as it is."""
     return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
 
 
 def _number(name: str, value: Any) -> float:
-    """A number, also as text: clients of KServe have no parameters with fractions."""
+    """Return a number, also as text: clients of KServe have no parameters with fractions."""
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         return float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):

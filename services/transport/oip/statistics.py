@@ -53,7 +53,7 @@ class Statistics:
         self.fail.note(seconds)
 
     def json(self, name: str, version: str) -> dict[str, Any]:
-        """The message ``ModelStatistics``."""
+        """Return the message ``ModelStatistics``."""
         passes, computed = self._metrics.passes
         begun, waited = self._metrics.waits
         return {

@@ -23,7 +23,7 @@ class Contents(Protocol):
     """Elements of a tensor, not read yet."""
 
     def values(self, name: str, datatype: Datatype, shape: tuple[int, ...]) -> NDArray[Any]:
-        """The elements [n] of a shape that has been checked.
+        """Return the elements [n] of a shape that has been checked.
 
         Raises:
             InvalidInput: of another number or kind.
@@ -99,7 +99,7 @@ class JsonContents:
         return found
 
     def _nested(self, shape: tuple[int, ...], kind: Any) -> list[Any] | None:
-        """The elements of lists in lists of exactly this shape; None: of another one, or other elements."""
+        """Return the elements of lists in lists of exactly this shape; None: of another one, or other elements."""
         for _ in shape:
             kind = list[kind]
         try:

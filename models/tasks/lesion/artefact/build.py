@@ -186,7 +186,7 @@ def _opened(ensemble: Ensemble, plan: Recipe, device: Device) -> Iterator[member
 def _tuned(
     plan: Recipe, tune: Sequence[Files], members: Members, threads: int, steps: Counter
 ) -> tuple[Recipe, dict[str, float]]:
-    """The plan with the best threshold on the scans to tune by, and what is recorded of it."""
+    """Return the plan with the best threshold on the scans to tune by, and what is recorded of it."""
     if not tune:
         return plan, {}
     found = tuning.tune(_probabilities(tune, members, plan, threads, steps), small_voxels=plan.small_voxels)

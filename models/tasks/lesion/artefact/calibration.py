@@ -60,7 +60,7 @@ class Found:
 
 
 def compare(scan: Scan, truth: Mask, said: Segmentation) -> Found:
-    """A segmentation beside its truth, both on the scan's grid [x, y, z]."""
+    """Return a segmentation beside its truth, both on the scan's grid [x, y, z]."""
     brain = scan.brain
     doubts = said.maps.get("rmi", said.maps["total"])
     curve = segmentation_retention.voxel_curve(truth, said.mask, doubts, brain)
@@ -126,7 +126,7 @@ def calibration(found: Sequence[Found], *, ensemble: bool) -> Calibration:
 
 
 def filled(recipe: Recipe, found: Sequence[Found]) -> Recipe:
-    """The recipe with all that it says of in-domain scans."""
+    """Return the recipe with all that it says of in-domain scans."""
     return msgspec.structs.replace(
         recipe,
         typical=building.typical([one.appearance for one in found]),
@@ -148,7 +148,7 @@ def voxel_trust(found: Sequence[Found]) -> float:
 
 
 def lesion_trust(found: Sequence[Found]) -> float | None:
-    """The same for predicted lesions; wrong are those that hold no voxel of a true one. None without any."""
+    """Return the same for predicted lesions; wrong are those that hold no voxel of a true one. None without any."""
     doubts = np.concatenate([one.lesion_doubts for one in found])
     wrong = np.concatenate([one.lesion_wrong for one in found])
     return building.significant(np.quantile(doubts, 1 - wrong.mean())) if len(doubts) else None

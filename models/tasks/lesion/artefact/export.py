@@ -71,7 +71,7 @@ def exported(
 
 
 def export(member: Plain | Sampled, inputs: int, window: tuple[int, int, int]) -> bytes:
-    """The graph; the same weights give the same bytes.
+    """Return the graph; the same weights give the same bytes.
 
     Args:
         inputs: modalities.
@@ -105,7 +105,7 @@ def export(member: Plain | Sampled, inputs: int, window: tuple[int, int, int]) -
 
 
 def _bare(model: Any) -> None:
-    """Takes away what only says how the graph was made: stack traces, names of files, versions of tools."""
+    """Take away what only says how the graph was made: stack traces, names of files, versions of tools."""
     model.producer_name, model.producer_version, model.doc_string = "demur", "", ""
     graph = model.graph
     graph.name, graph.doc_string = "lesion", ""

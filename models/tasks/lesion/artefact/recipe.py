@@ -50,7 +50,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 def read(artefact: Artefact) -> Recipe:
-    """The recipe of a verified artefact.
+    """Return the recipe of a verified artefact.
 
     Raises:
         ArtefactError: there is none, or it is not one.

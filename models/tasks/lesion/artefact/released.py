@@ -40,7 +40,7 @@ _LARGEST_BYTES = 1 << 30
 def import_released(
     directory: Path, out: Path, data: Mapping[str, Sequence[Case]] | None = None, *, device: Device = CPU
 ) -> Artefact:
-    """Makes an artefact of released members; ``data["dev_in"]``, where given, calibrates it.
+    """Make an artefact of released members; ``data["dev_in"]``, where given, calibrates it.
 
     Volumes are taken as they lie and the threshold is 0.35, as released.
 
@@ -56,7 +56,7 @@ def import_released(
 
 
 def load_released(directory: Path) -> Ensemble:
-    """The members in the order of their seeds.
+    """Return the members in the order of their seeds.
 
     Raises:
         ArtefactError: as ``import_released``.
@@ -86,7 +86,7 @@ def load_released(directory: Path) -> Ensemble:
 
 
 def read(path: Path) -> tuple[UNetSizes, nn.Module]:
-    """A released member and its sizes.
+    """Return a released member and its sizes.
 
     Raises:
         ArtefactError: as ``import_released``.

@@ -41,7 +41,7 @@ class NoCrops(ValueError):
 
 
 def encode(crops: Sequence[Mapping[str, NDArray[np.uint8]]]) -> bytes:
-    """A file of inputs: crops by channel, [x, y, z] of one shape, in the order that is given."""
+    """Return a file of inputs: crops by channel, [x, y, z] of one shape, in the order that is given."""
     return npz.encode({name: np.stack([one[name] for one in crops]) for name in crops[0]})
 
 
@@ -120,7 +120,7 @@ def chosen(
     window: tuple[int, int, int],
     units: int = UNITS,
 ) -> bytes:
-    """A file of inputs: crops of in-domain and of shifted scans, drawn and shuffled from a fixed seed.
+    """Return a file of inputs: crops of in-domain and of shifted scans, drawn and shuffled from a fixed seed.
 
     Raises:
         BadFile: see ``examples.read``.
@@ -135,7 +135,7 @@ def chosen(
 
 
 def scans(arrays: Arrays, channels: Sequence[Channel]) -> list[Scan]:
-    """The crops of a file of inputs as scans with voxels of 1 mm.
+    """Return the crops of a file of inputs as scans with voxels of 1 mm.
 
     Raises:
         BadArrays: a channel is missing, or of another type or shape.
@@ -157,7 +157,7 @@ def scans(arrays: Arrays, channels: Sequence[Channel]) -> list[Scan]:
 
 
 def of_files(artefact: Artefact, directory: Path) -> Artefact:
-    """The artefact with crops of a folder's scans as its replay set: ``dev_in``, and all others but ``train``.
+    """Return the artefact with crops of a folder's scans as its replay set: ``dev_in``, and all others but ``train``.
 
     Raises:
         BadFile, OSError, ValueError: files that are missing or cannot be read.

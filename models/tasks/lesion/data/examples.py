@@ -38,7 +38,7 @@ class Files(Protocol):
 
 
 def read(files: Files, channels: Sequence[Channel]) -> tuple[Scan, Mask]:
-    """A scan, and where its lesions are on the same grid.
+    """Return a scan, and where its lesions are on the same grid.
 
     Raises:
         BadFile: a file is missing, is no such image, or lies on another grid; the message names it.
@@ -62,7 +62,7 @@ def read(files: Files, channels: Sequence[Channel]) -> tuple[Scan, Mask]:
 
 
 def example(files: Files, recipe: Recipe) -> Example:
-    """A scan as the networks of a recipe take it.
+    """Return a scan as the networks of a recipe take it.
 
     Raises:
         BadFile: see ``read``; or the scan cannot be prepared.

@@ -34,12 +34,12 @@ PROBABILITY_STEPS = np.float32(1 << 14)
 
 
 def names(segmentation: Segmentation) -> tuple[str, ...]:
-    """The maps that a segmentation has, the mask first."""
+    """Return the maps that a segmentation has, the mask first."""
     return tuple(name for name in OFFICIAL if name == "mask" or name in segmentation.maps)
 
 
 def encoded(segmentation: Segmentation, name: str, encoding: Encoding = "float32") -> bytes:
-    """A map as a gzipped NIfTI-1 file on the scan's grid: mask and advice uint8, others as ``encoding`` says.
+    """Return a map as a gzipped NIfTI-1 file on the scan's grid: mask and advice uint8, others as ``encoding`` says.
 
     As float32, probabilities are rounded to multiples of 2^-14: with the whole background, their file would
     be five times as large. As uint8, values are rounded to 255 steps from 0 to the largest of them, so they are off by

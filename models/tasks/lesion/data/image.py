@@ -83,7 +83,7 @@ def read_scan(files: Mapping[str, bytes], channels: Sequence[Channel], limits: L
 
 
 def filled(mask: Mask) -> Mask:
-    """A mask with the holes inside it: voxels from which no way through faces leads to the border of the volume.
+    """Return a mask with the holes inside it: voxels from which no way through faces leads to the border of the volume.
 
     One plane around what is marked is enough to look at: from there a straight way leads out.
     """

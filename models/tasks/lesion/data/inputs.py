@@ -76,7 +76,7 @@ def _input(one: str, folder: Path, flair: Path) -> Input:
 
 
 def _of_grand_challenge(source: Path) -> list[Input]:
-    """The images of a folder ``images/KIND``, or of folders of any other name.
+    """Return the images of a folder ``images/KIND``, or of folders of any other name.
 
     Raises:
         BadFile: there are images of several kinds.

@@ -62,7 +62,7 @@ class Loaded:
 
 
 def cases(root: Path, split: str | None = None) -> tuple[Case, ...]:
-    """The scans below a folder, of one split or of all, by site, split and id.
+    """Return the scans below a folder, of one split or of all, by site, split and id.
 
     The folder may hold several data sets, be one, or be one split of one. A scan's files are found by its id, never by
     their order: numbers in the names of folders and missing files change nothing.
@@ -93,7 +93,7 @@ def cases(root: Path, split: str | None = None) -> tuple[Case, ...]:
 
 
 def load(case: Case, channels: Sequence[Channel]) -> Loaded:
-    """The volumes of a scan.
+    """Return the volumes of a scan.
 
     Raises:
         BadFile: a channel the scan has no file of; as ``volumes.read`` and ``volumes.mask``; values that are not
@@ -118,7 +118,7 @@ def load(case: Case, channels: Sequence[Channel]) -> Loaded:
 
 
 def _base(path: Path, kind: str) -> Path:
-    """The folder that a scan's files have in common: above their folders by kind, or the one they all lie in."""
+    """Return the folder that a scan's files have in common: above their folders by kind, or the one they all lie in."""
     return path.parent.parent if path.parent.name.lower() == kind else path.parent
 
 

@@ -83,7 +83,7 @@ def read(path: Path, asked: ErrorOptions) -> UnitErrors:
 
 
 def _with_ndsc(found: scans.Scans, judged: list[ScanFigures]) -> tuple[scans.Scans, list[ScanFigures], tuple[str, ...]]:
-    """The scans whose nDSC exists, and a note about others: a truth of lesion only has none."""
+    """Return the scans whose nDSC exists, and a note about others: a truth of lesion only has none."""
     kept = [place for place, one in enumerate(judged) if math.isfinite(one.scores["ndsc"])]
     if len(kept) == len(judged):
         return found, judged, ()
@@ -95,7 +95,7 @@ def _with_ndsc(found: scans.Scans, judged: list[ScanFigures]) -> tuple[scans.Sca
 
 
 def _judge(scan: Scan, convention: Convention) -> ScanFigures:
-    """Reads and judges one scan; memory is a few volumes of it, whatever the number of members and measures."""
+    """Read and judges one scan; memory is a few volumes of it, whatever the number of members and measures."""
     truth, lesions = volumes.mask(scan.truth)
     if scan.segmentation is not None:
         volume, predicted = volumes.mask(scan.segmentation, truth)

@@ -63,7 +63,7 @@ class Scans:
 
 
 def find(root: Path, truths: Path | None) -> Scans:
-    """The scans predicted below ``root``; ground truths and brain masks may lie below ``truths`` instead.
+    """Return the scans predicted below ``root``; ground truths and brain masks may lie below ``truths`` instead.
 
     Raises:
         BadFile: no folder, no predictions; a prediction without a ground truth or uncertainty map; files of one kind
@@ -175,7 +175,7 @@ def _check_same(scans: tuple[Scan, ...]) -> None:
 
 
 def _shifted(folders: tuple[str, ...]) -> bool | None:
-    """Whether the names of folders say shifted (True) or in-domain (False); None if neither or both."""
+    """Return whether the names of folders say shifted (True) or in-domain (False); None if neither or both."""
     names = {name.lower() for name in folders}
     shifted, inside = bool(_SHIFTED & names), bool(_IN_DOMAIN & names)
     return shifted if shifted != inside else None

@@ -36,16 +36,16 @@ class Volume:
 
     @property
     def is_isotropic(self) -> bool:
-        """Whether voxels are cubes of 1 mm, to 1 %: the metrics count voxels."""
+        """Return whether voxels are cubes of 1 mm, to 1 %: the metrics count voxels."""
         return all(abs(size - 1) <= _SIZE_TOLERANCE for size in self.voxel)
 
     def lies_as(self, other: Volume) -> bool:
-        """Whether both files say that their voxels lie in the same places."""
+        """Return whether both files say that their voxels lie in the same places."""
         return np.allclose(self.affine, other.affine, atol=_AFFINE_TOLERANCE)
 
 
 def read(path: Path, truth: Volume | None = None) -> Volume:
-    """A volume; with a ground truth, one of its voxels.
+    """Return a volume; with a ground truth, one of its voxels.
 
     The voxels of a file that holds those of the ground truth in another order of axes are put into its order.
     Where the affines tell of different places, voxels are compared by index, as the official code does.
@@ -91,7 +91,7 @@ def _read(path: Path) -> Volume:
 
 
 def mask(path: Path, truth: Volume | None = None) -> tuple[Volume, Mask]:
-    """A volume of 0 and 1, and where it is 1.
+    """Return a volume of 0 and 1, and where it is 1.
 
     Raises:
         BadFile: as ``read``, or another value.

@@ -102,7 +102,7 @@ _RULES = (
 
 
 def appearance(scan: Scan) -> dict[str, float]:
-    """The numbers of a scan by the names of ``FEATURES``; NaN where too little of a brain is there to tell."""
+    """Return the numbers of a scan by the names of ``FEATURES``; NaN where too little of a brain is there to tell."""
     brain = scan.brain
     nonzero = float(np.count_nonzero(scan.flair != 0)) / scan.flair.size  # booleans are counted far quicker
     found = {

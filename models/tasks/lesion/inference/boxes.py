@@ -10,7 +10,7 @@ Box = tuple[slice, slice, slice]
 
 
 def box_of(marked: Mask) -> Box:
-    """The smallest box that holds all marked voxels; one voxel where there are none."""
+    """Return the smallest box that holds all marked voxels; one voxel where there are none."""
     if marked.flags.f_contiguous and not marked.flags.c_contiguous:  # the slowest axis first is some ten times quicker
         z, y, x = box_of(marked.T)
         return x, y, z

@@ -31,12 +31,12 @@ class Batch:
 
 
 def batch_of(stage: str, done: float, *calls: tuple[float, Callable[[], Any]]) -> Batch:
-    """A batch of pairs: expected seconds, function."""
+    """Return a batch of pairs: expected seconds, function."""
     return Batch(tuple(Call(seconds, function) for seconds, function in calls), stage, done)
 
 
 def finished(steps: Generator[Batch, list[Any], Result], threads: int = 1) -> Result:
-    """Runs all batches, in so many threads; what the generator returns."""
+    """Run all batches, in so many threads; what the generator returns."""
     with ThreadPoolExecutor(threads) as pool:
         run = map if threads == 1 else pool.map
         results: list[Any] = []

@@ -71,12 +71,12 @@ class Grid:
         return float(abs(np.linalg.det(self.affine[:3, :3])))
 
     def turned(self, volume: Array) -> Array:
-        """A view of a volume of the scan, along the networks' axes."""
+        """Return a view of a volume of the scan, along the networks' axes."""
         flips = tuple(slice(None, None, -1) if flip else slice(None) for flip in self.flipped)
         return volume.transpose(self.axes)[flips]
 
     def turned_back(self, volume: Array) -> Array:
-        """The inverse of ``turned``, a view too."""
+        """Return the inverse of ``turned``, a view too."""
         flips = tuple(slice(None, None, -1) if flip else slice(None) for flip in self.flipped)
         return volume[flips].transpose(np.argsort(self.axes))
 
@@ -99,13 +99,13 @@ class Grid:
         return _interpolated(values, self.step, self.shape, outside="nearest" if self.step.is_diagonal else "constant")
 
     def back(self, volume: Array) -> Array:
-        """A map of this grid on the scan's: linear, float32; a view where nothing is interpolated."""
+        """Return a map of this grid on the scan's: linear, float32; a view where nothing is interpolated."""
         if self.step is None:
             return self.turned_back(volume)
         return self.turned_back(self.planes_back(volume, 0, self.turned_scan_shape[0]))
 
     def planes_back(self, volume: Array, first: int, last: int) -> Float32:
-        """The same for planes of the turned scan's first axis: pieces of what ``turned_back`` puts in place."""
+        """Return the same for planes of the turned scan's first axis: pieces of what ``turned_back`` puts in place."""
         assert self.step is not None
         step = self.step.inverse
         _, *others = self.turned_scan_shape
@@ -119,7 +119,7 @@ class Grid:
         return self.turned_back(_interpolated(marks, self.step.inverse, self.turned_scan_shape, order=0))
 
     def mask_back(self, mask: Mask) -> Mask:
-        """A mask of this grid on the scan's: where its linear interpolation reaches one half.
+        """Return a mask of this grid on the scan's: where its linear interpolation reaches one half.
 
         A component (voxels that share faces) that falls between the scan's voxels keeps as many of those nearest to
         it as fill its volume, at least one: a lesion that was found is never lost.
@@ -156,7 +156,7 @@ class Grid:
 
 
 def model_grid(shape: Shape, affine: Affine, orientation: str, spacing: float, limits: Limits | None = None) -> Grid:
-    """The networks' grid for a scan: axes in the directions of ``orientation``, voxels of ``spacing`` mm.
+    """Return the networks' grid for a scan: axes in the directions of ``orientation``, voxels of ``spacing`` mm.
 
     An empty orientation takes scans that need no interpolation as they lie, and turns others to RAS.
 
@@ -197,7 +197,7 @@ def model_grid(shape: Shape, affine: Affine, orientation: str, spacing: float, l
 
 
 def _fits(affine: Affine, spacing: float) -> bool:
-    """Whether voxels are cubes of the networks' size, in whatever direction."""
+    """Return whether voxels are cubes of the networks' size, in whatever direction."""
     sizes = np.sqrt((affine[:3, :3] ** 2).sum(axis=0))
     directions = affine[:3, :3] / sizes
     cosines = directions.T @ directions - np.eye(3)

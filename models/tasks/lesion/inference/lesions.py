@@ -56,7 +56,7 @@ class Lesions:
 
 
 def marked(values: Float32, threshold: float, small_voxels: int) -> Components:
-    """The components of more than ``small_voxels`` of values from a threshold on."""
+    """Return the components of more than ``small_voxels`` of values from a threshold on."""
     return listed(values >= np.float32(threshold), small_voxels)
 
 

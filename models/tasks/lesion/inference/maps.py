@@ -130,7 +130,7 @@ def _fill_slab(differences: Float32, out: BrainMaps, part: slice) -> None:
 
 
 def _add_by_sign(one: Float32, other: Float32, high: Float32, low: Float32, positive: Mask, scratch: Float32) -> None:
-    """Adds ``high`` to ``one`` and ``low`` to ``other`` where positive, and the other way round elsewhere."""
+    """Add ``high`` to ``one`` and ``low`` to ``other`` where positive, and the other way round elsewhere."""
     np.copyto(scratch, low)
     np.copyto(scratch, high, where=positive)
     one += scratch

@@ -48,7 +48,7 @@ class Members:
         return found
 
     def differences(self, member: int, windows: Array) -> Array:
-        """The same for a batch: windows [N, C, x, y, z] to [N, x, y, z]."""
+        """Return the same for a batch: windows [N, C, x, y, z] to [N, x, y, z]."""
         graph, sample = divmod(member, self._samples)
         given: dict[str, NDArray[Any]] = {_INPUT: np.ascontiguousarray(windows, np.float32)}
         if self._sampled:
@@ -65,7 +65,7 @@ class Members:
 
 
 def enlarged(cubes: Array) -> Array:
-    """A window [C, x, y, z] of cubes of equal values, from one value a cube."""
+    """Return a window [C, x, y, z] of cubes of equal values, from one value a cube."""
     for axis in (1, 2, 3):
         cubes = np.repeat(cubes, GOLDEN_STEP, axis=axis)
     return cubes
@@ -85,7 +85,7 @@ def golden(members: Members, recipe: Recipe) -> dict[str, Array]:
 
 
 def members(artefact: Artefact, *, device: Device = CPU, shared_arena: bool = True) -> Members:
-    """The members of a verified artefact.
+    """Return the members of a verified artefact.
 
     Raises:
         ArtefactError: a graph that is damaged or not of this task, or other members than the manifest says.

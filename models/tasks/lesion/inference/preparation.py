@@ -35,11 +35,11 @@ class Prepared:
 
     @property
     def resampled(self) -> bool:
-        """Whether anything was interpolated."""
+        """Return whether anything was interpolated."""
         return self.grid.step is not None
 
     def back(self, volume: Float32) -> Float32:
-        """A map of the networks' grid on the scan's: linear, and exact where nothing was interpolated."""
+        """Return a map of the networks' grid on the scan's: linear, and exact where nothing was interpolated."""
         return self.grid.back(volume)
 
 

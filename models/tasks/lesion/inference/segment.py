@@ -52,7 +52,7 @@ Work = Generator[Batch, list[Any], Segmentation]
 
 
 def segment(scan: Scan, members: Members, recipe: Recipe, threads: int = 1) -> Segmentation:
-    """A scan's segmentation, from beginning to end.
+    """Return a scan's segmentation, from beginning to end.
 
     Raises:
         BadImage: the scan cannot be prepared.
@@ -134,7 +134,7 @@ def _differences(
     lanes: int,
     seconds: float,
 ) -> Generator[Batch, list[Any], None]:
-    """Runs each member on each window, and on a blank one only once."""
+    """Run each member on each window, and on a blank one only once."""
     empty: list[Float32] = []
     if any(blank):
         zeros = np.zeros((len(prepared.image), *windows.window), np.float32)

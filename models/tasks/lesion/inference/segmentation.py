@@ -58,7 +58,7 @@ class Segmentation:
         return self.burden.volume_ml.value > self.brain_ml
 
     def predictive(self) -> Volumes:
-        """The statistics of one unit, without the probabilities, which nobody asks for and which are large."""
+        """Return the statistics of one unit, without the probabilities, which nobody asks for and which are large."""
         means = self.means
         data, epkl = means.data, None
         if means.rmi is not None and data is not None:

@@ -63,7 +63,7 @@ class Windows:
         return len(self.slices)
 
     def cut(self, image: NDArray[Value], number: int) -> NDArray[Value]:
-        """A window of an image [channels, x, y, z], contiguous."""
+        """Return a window of an image [channels, x, y, z], contiguous."""
         if self.padded == self.shape:
             return np.ascontiguousarray(image[:, *self.slices[number]])
         out = np.zeros((len(image), *self.window), image.dtype)
@@ -76,7 +76,7 @@ class Windows:
         return out
 
     def inner(self, volume: NDArray[Any]) -> NDArray[Any]:
-        """The volume itself, a view of a padded one [..., x, y, z]."""
+        """Return the volume itself, a view of a padded one [..., x, y, z]."""
         x, y, z = (slice(before, before + n) for before, n in zip(self._before, self.shape, strict=True))
         return volume[..., x, y, z]
 
@@ -130,7 +130,7 @@ class Stitch:
             part[slab] += product
 
     def finish(self, member: int) -> None:
-        """Makes means of the sums of a member, once all its windows are there."""
+        """Make means of the sums of a member, once all its windows are there."""
         if self._next[member] != len(self._windows):
             raise ValueError(f"member {member} has {self._next[member]} of {len(self._windows)} windows")
         assert self._weights is not None

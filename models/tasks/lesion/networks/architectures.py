@@ -31,7 +31,7 @@ State = Mapping[str, Tensor]
 
 
 def network(sizes: Sizes, edge: int) -> nn.Module:
-    """A new network: float32 [batch, inputs, edge, edge, edge] to logits [batch, 2, edge, edge, edge].
+    """Return a new network: float32 [batch, inputs, edge, edge, edge] to logits [batch, 2, edge, edge, edge].
 
     The U-Net takes any edge that ``sizes.divisor`` divides, and the names of its weights are those of the released
     checkpoints. Its dropout takes whole channels. A new network calls a voxel lesion with probability ``PRIOR``, so
@@ -74,7 +74,7 @@ def enlarged(state: State, edge: int) -> dict[str, Tensor]:
 
 
 def folded(trained: nn.Module) -> nn.Module:
-    """A copy with one output, logit 1 - logit 0, whose weights are rounded to what an artefact stores."""
+    """Return a copy with one output, logit 1 - logit 0, whose weights are rounded to what an artefact stores."""
     found = copy.deepcopy(trained).eval()
     last = _last(found)
     axis = 1 if isinstance(last, nn.ConvTranspose3d) else 0
@@ -132,7 +132,7 @@ class Sampled(nn.Module):  # type: ignore[misc]
 
 
 def _walk(module: nn.Module, x: Tensor, masks: Iterator[Tensor]) -> Tensor:
-    """Runs a U-Net's layers in order; a mask is the scale of the instance norm before it, which costs nothing."""
+    """Run a U-Net's layers in order; a mask is the scale of the instance norm before it, which costs nothing."""
     if isinstance(module, SkipConnection):
         return torch.cat([x, _walk(module.submodule, x, masks)], dim=1)
     if isinstance(module, nn.Sequential):

@@ -130,7 +130,7 @@ class Settings:
 
 
 def cycle(stage: Stage, step: int, warmup: float = 0.2) -> float:
-    """The learning rate of a step, from 0: a line up from a tenth, then half a cosine down to a hundredth."""
+    """Return the learning rate of a step, from 0: a line up from a tenth, then half a cosine down to a hundredth."""
     share = (step + 0.5) / stage.steps
     if share < warmup:
         return stage.rate * (0.1 + 0.9 * share / warmup)
@@ -178,7 +178,7 @@ artefacts. ``paper``: full size."""
 
 
 def preset(name: str, family: str, inputs: int = 1) -> Settings:
-    """The settings of a preset for a family and so many modalities.
+    """Return the settings of a preset for a family and so many modalities.
 
     Raises:
         ValueError: an unknown family or preset.

@@ -30,7 +30,7 @@ class HeldOut:
 
 
 def held_out(scans: Sequence[Files]) -> HeldOut:
-    """A share of many training scans, folds of few; nothing of a single one.
+    """Return a share of many training scans, folds of few; nothing of a single one.
 
     A share is split-conformal calibration as it is proved: scores of one fixed ensemble on scans that it has not seen.
     Of few scans a share has either too few for a 95 % quantile (19 are needed) or takes them from training. Folds score
@@ -45,7 +45,7 @@ def held_out(scans: Sequence[Files]) -> HeldOut:
 
 
 def blocks(scans: Sequence[Files], count: int) -> tuple[tuple[Files, ...], ...]:
-    """The scans in ``count`` parts of like size, with a like number of each folder in each.
+    """Return the scans in ``count`` parts of like size, with a like number of each folder in each.
 
     A part takes neighbours by name, because scans of one patient often follow each other.
     """

@@ -35,7 +35,7 @@ class Tuned:
 def tune(
     scans: Iterable[tuple[NDArray[np.floating[Any]], NDArray[np.bool_]]], *, small_voxels: int = SMALL_VOXELS
 ) -> Tuned:
-    """The best threshold for ensemble probabilities and truths [x, y, z], taken one scan after the other.
+    """Return the best threshold for ensemble probabilities and truths [x, y, z], taken one scan after the other.
 
     A prediction is what is served: probability >= threshold, components of at most ``small_voxels`` voxels dropped.
 

@@ -106,7 +106,7 @@ def build(
 
 
 def opened(ensemble: Ensemble, plan: Recipe, *, device: Device = CPU) -> Members:
-    """The members of an ensemble as they will serve.
+    """Return the members of an ensemble as they will serve.
 
     Raises:
         ArtefactError: a graph that does not fit the plan.

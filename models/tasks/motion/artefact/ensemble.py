@@ -33,7 +33,7 @@ class Ensemble:
         return len(self.networks)
 
     def subset(self, count: int) -> Ensemble:
-        """The first members as an ensemble of their own: they say what they said among the others.
+        """Return the first members as an ensemble of their own: they say what they said among the others.
 
         Raises:
             ValueError: no members, or more than there are.

@@ -21,7 +21,7 @@ LAYOUT = "split"
 
 
 def export(networks: Sequence[Network], masks: Sequence[FrozenMasks] = (), *, samples: int = SAMPLES) -> bytes:
-    """The graph; the same weights give the same bytes.
+    """Return the graph; the same weights give the same bytes.
 
     Inputs: ``maps`` float32 [N, 17, y, x] in the released layout and ``noise`` [K, Q, T, 2], standard normal. Outputs:
     ``plans`` [N, K Q, T, 2], m in the agents' frames, members in order, and ``scores`` [N, K, K Q], log-densities in
@@ -57,7 +57,7 @@ def export(networks: Sequence[Network], masks: Sequence[FrozenMasks] = (), *, sa
 
 
 def _start(graph: Graph, network: Network, seen: Value, masks: FrozenMasks | None) -> Start:
-    """A member's first states, those of each mask apart."""
+    """Return a member's first states, those of each mask apart."""
     width, hidden = network.width, network.sizes.hidden
     if masks is not None:
         seen = graph.op("Reshape", graph.op("Unsqueeze", seen, [0]) * masks.pooled[:, None], [-1, width])

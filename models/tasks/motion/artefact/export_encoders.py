@@ -37,7 +37,7 @@ def embedded(graph: Graph, features: Value, network: Network) -> Value:
 
 
 def array(parameter: Any) -> Array:
-    """A parameter's numbers."""
+    """Return a parameter's numbers."""
     return np.asarray(parameter.detach().cpu().numpy(), np.float32)
 
 

@@ -95,13 +95,13 @@ def planned(
 
 
 def _rows(graph: Graph, start: Start, counts: Counts) -> Value:
-    """A member's first states for all plans, [G N, hidden]."""
+    """Return a member's first states for all plans, [G N, hidden]."""
     repeated = graph.op("Expand", graph.op("Unsqueeze", start.state, [0]), [counts.members, counts.samples, 1, 1])
     return graph.op("Reshape", repeated, [-1, start.network.sizes.hidden])
 
 
 def _cell(body: Graph, network: Network, seen: Value, state: Value) -> Value:
-    """A gated recurrent unit as torch has it; sums of two products are one operation."""
+    """Return a gated recurrent unit as torch has it; sums of two products are one operation."""
     reset, update, new = (_gate(network, number) for number in range(3))
     r, z = (
         body.sigmoid(

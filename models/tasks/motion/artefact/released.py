@@ -43,7 +43,7 @@ _CELLS: Mapping[str, Decoder] = {"_decoder.": "bc", "_flow._decoder.": "dim"}
 
 
 def import_released(directory: Path, out: Path, data: Path | None = None, *, device: Device = CPU) -> Artefact:
-    """Makes an artefact of released members; in-domain development requests of ``data``, if given, calibrate it.
+    """Make an artefact of released members; in-domain development requests of ``data``, if given, calibrate it.
 
     Operators are those that the folder's name tells, otherwise means over members (MA).
 
@@ -71,7 +71,7 @@ def import_released(directory: Path, out: Path, data: Path | None = None, *, dev
 
 
 def load_released(folder: Path) -> Ensemble:
-    """The members in the order of their seeds.
+    """Return the members in the order of their seeds.
 
     Raises:
         ArtefactError: as ``import_released``.
@@ -100,7 +100,7 @@ def load_released(folder: Path) -> Ensemble:
 
 
 def read(path: Path) -> Network:
-    """A released member.
+    """Return a released member.
 
     Raises:
         ArtefactError: as ``import_released``.
@@ -138,7 +138,7 @@ def _length(path: Path, state: Mapping[str, Tensor], name: str) -> int:
 
 
 def _folder(directory: Path) -> Path:
-    """The folder of members: the one that is given, or the only released one in it."""
+    """Return the folder of members: the one that is given, or the only released one in it."""
     inside = sorted(path for path in directory.iterdir() if path.is_dir() and _FOLDER.fullmatch(path.name))
     if any(_MEMBER.fullmatch(path.name) for path in directory.iterdir()) or not inside:
         return directory
@@ -148,7 +148,7 @@ def _folder(directory: Path) -> Path:
 
 
 def _plan(folder: Path, ensemble: Ensemble) -> Recipe:
-    """The recipe with the operators that a folder's name tells.
+    """Return the recipe with the operators that a folder's name tells.
 
     Raises:
         ArtefactError: the name tells another decoder or number of members, or an operator that nobody knows.

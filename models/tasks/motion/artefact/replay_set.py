@@ -31,7 +31,7 @@ _RUNS, _SKIPS, _LENGTHS, _VALUES = "runs", "skips", "lengths", "values"
 
 
 def encode(known: Examples, shifted: Sequence[Examples], units: int = UNITS) -> bytes:
-    """A file of inputs: maps of in-domain and of shifted requests, drawn and shuffled from a fixed seed."""
+    """Return a file of inputs: maps of in-domain and of shifted requests, drawn and shuffled from a fixed seed."""
     places = [(part, row) for part in shifted for row in range(len(part))]
     inside, outside = replay.chosen(len(known), len(places), units)
     picked = [(known, int(row)) for row in inside] + [places[at] for at in outside.tolist()]
@@ -116,7 +116,7 @@ def attached(
 
 
 def of_files(artefact: Artefact, directory: Path) -> Artefact:
-    """The artefact with requests of a folder's split ``dev`` as its replay set, in-domain and shifted ones.
+    """Return the artefact with requests of a folder's split ``dev`` as its replay set, in-domain and shifted ones.
 
     Raises:
         BadFile, OSError, ValueError: files that are missing or cannot be read.

@@ -34,7 +34,7 @@ class Partition:
     """Split to the rule of its shifted scenes."""
 
     def shifted(self, split: str, tags: Tags) -> bool | None:
-        """Whether a scene is shifted; None where it is in neither part.
+        """Return whether a scene is shifted; None where it is in neither part.
 
         Args:
             split: ``train``, ``dev`` or ``eval``; empty where it is not known, which takes the shifted scenes of any.
@@ -79,7 +79,7 @@ def written(partition: Partition) -> str:
 
 
 def read(folder: Path) -> Partition:
-    """The rules that hold in an official folder: its own, or the canonical ones.
+    """Return the rules that hold in an official folder: its own, or the canonical ones.
 
     Raises:
         BadFile: a file of rules that cannot be read.

@@ -103,7 +103,7 @@ class Examples:
 
 
 def store(examples: Iterable[Example], folder: Path, grid: Grid) -> Examples:
-    """Writes examples one by one into a folder, which is there when it is complete.
+    """Write examples one by one into a folder, which is there when it is complete.
 
     Raises:
         ValueError: a map of another grid, or a value that half precision does not hold.

@@ -55,13 +55,13 @@ def rendered_name(scene: str, track: int) -> str:
 
 
 def split_named(folder: str) -> str:
-    """The split that a folder of scenes is of by its name; empty if of none."""
+    """Return the split that a folder of scenes is of by its name; empty if of none."""
     names = {alias + suffix: split for split, aliases in SPLITS.items() for alias in aliases for suffix in SCENES}
     return names.get(folder, "")
 
 
 def splits(root: Path) -> tuple[Split, ...]:
-    """The splits of a data set in the order of ``SPLITS``, or the one that a folder of scenes is.
+    """Return the splits of a data set in the order of ``SPLITS``, or the one that a folder of scenes is.
 
     Raises:
         BadFile: no folder, a split under two names, or neither splits nor folders of scenes in it.
@@ -76,7 +76,7 @@ def splits(root: Path) -> tuple[Split, ...]:
 
 
 def named_splits(root: Path) -> tuple[Split, ...]:
-    """The splits of a folder by the released names, or the one that it is itself; empty if it has none.
+    """Return the splits of a folder by the released names, or the one that it is itself; empty if it has none.
 
     Raises:
         BadFile: a split under two names.
@@ -143,7 +143,7 @@ def _found(root: Path, name: str, scenes: Path) -> Split:
 
 
 def _beside(place: Path, scenes: Path) -> Split:
-    """A folder of scenes of any other name, with the tags and the maps that are called after it."""
+    """Return a folder of scenes of any other name, with the tags and the maps that are called after it."""
     stem = place.name.removesuffix(SCENES[0])
     tags, rendered = (place.parent / (stem + suffix) for suffix in (TAGS[0], RENDERED[0]))
     return Split("", place.parent, scenes, tags if tags.exists() else None, rendered if rendered.exists() else None)

@@ -61,7 +61,7 @@ def futures(file: Path, scene: Scene) -> Iterator[Future]:
 
 
 def named(key: Key) -> str:
-    """A request, in words."""
+    """Return a request, in words."""
     return f"scene {key[0]!r}, track {key[1]}"
 
 

@@ -51,7 +51,7 @@ def stored(
     most_scenes: int | None = None,
     progress: Progress = lambda done, what: None,
 ) -> Examples:
-    """The examples of a split, stored in ``folder``.
+    """Return the examples of a split, stored in ``folder``.
 
     Args:
         most_scenes: so many at most, evenly spaced; None: all.

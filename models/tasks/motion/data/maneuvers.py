@@ -33,7 +33,7 @@ STANDING, MOVING = 0.5, 1.0
 
 
 def of_states(position: Floats, yaw: Floats, velocity: Floats) -> tuple[TrajectoryTag, ...]:
-    """The tags of a vehicle, in the order of their numbers; none where its future was not seen at all.
+    """Return the tags of a vehicle, in the order of their numbers; none where its future was not seen at all.
 
     Args:
         position: now and in T future steps [T + 1, 2], m; NaN in steps where the vehicle was not seen.
@@ -56,7 +56,7 @@ def of_states(position: Floats, yaw: Floats, velocity: Floats) -> tuple[Trajecto
 
 
 def of_tracks(now: VehicleTrack, future: Sequence[VehicleTrack | None]) -> tuple[TrajectoryTag, ...]:
-    """The tags of a vehicle from its states of a scene; None in steps where it was not seen."""
+    """Return the tags of a vehicle from its states of a scene; None in steps where it was not seen."""
     absent = VehicleTrack()
     absent.position.x = math.nan
     states = [track or absent for track in (now, *future)]

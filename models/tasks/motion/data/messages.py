@@ -51,7 +51,7 @@ def predictions(path: Path) -> Iterator[ObjectPrediction]:
 
 
 def is_submission(path: Path) -> bool:
-    """Whether the file holds a submission, and no scene.
+    """Return whether the file holds a submission, and no scene.
 
     Raises:
         BadFile: no such file, empty, cut off, or neither.
@@ -60,7 +60,7 @@ def is_submission(path: Path) -> bool:
 
 
 def scene(path: Path) -> Scene:
-    """The scene of a file.
+    """Return the scene of a file.
 
     Raises:
         BadFile: no such file, empty, cut off, or no scene.
@@ -75,7 +75,7 @@ def scene(path: Path) -> Scene:
 
 
 def positions(trajectories: Sequence[Trajectory]) -> NDArray[np.float64]:
-    """The points of trajectories, one after another and without z, float64 [all points, 2].
+    """Return the points of trajectories, one after another and without z, float64 [all points, 2].
 
     Points of two coordinates that are not zero have one length in bytes, and are read without an object for each:
     a full submission has some ten million.
@@ -130,7 +130,7 @@ def _fields(path: Path, data: _Bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _varint(path: Path, data: _Bytes, position: int) -> tuple[int, int]:
-    """A number in base 128, least digits first, and the position behind it."""
+    """Return a number in base 128, least digits first, and the position behind it."""
     value = 0
     for digit, byte in enumerate(data[position : position + _VARINT_BYTES]):
         value |= (byte & 127) << 7 * digit

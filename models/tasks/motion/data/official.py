@@ -86,7 +86,7 @@ def scene_files(split: Split, wanted: Wanted = ALL, partition: Partition | None 
 
 
 def scene(file: SceneFile) -> Scene:
-    """The scene of a file.
+    """Return the scene of a file.
 
     Raises:
         BadFile: a file that cannot be read, or a scene with other tags than its line says: lines that have slipped by

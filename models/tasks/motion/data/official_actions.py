@@ -38,7 +38,7 @@ def _partition(given: Mapping[str, Any], progress: Progress) -> list[Path]:
 
 
 def _rules(given: Mapping[str, Any]) -> Partition:
-    """The rules that were asked for; without any, the canonical ones."""
+    """Return the rules that were asked for; without any, the canonical ones."""
     if not given["by"]:
         if given["shifted"]:
             raise ValueError(
@@ -71,7 +71,7 @@ def _tags(given: Mapping[str, Any], progress: Progress) -> list[Path]:
 
 
 def _splits(given: Mapping[str, Any]) -> list[folders.Split]:
-    """The splits that were asked for, or all."""
+    """Return the splits that were asked for, or all."""
     if given["splits"]:
         return [folders.split(given["folder"], name) for name in given["splits"]]
     return list(folders.splits(given["folder"]))

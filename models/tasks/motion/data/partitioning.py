@@ -22,7 +22,7 @@ How = Literal["link", "copy", "list"]
 def divide(
     source: Path, out: Path, partition: Partition, how: How = "link", progress: Progress | None = None
 ) -> list[Path]:
-    """Writes the scenes of a data set that a partition names as another data set, and returns what was written.
+    """Write the scenes of a data set that a partition names as another data set, and return what was written.
 
     Each split gets the scenes of both parts that the partition has for it. The rules lie beside them, so that whoever
     reads the folder knows in-domain from shifted.
@@ -75,7 +75,7 @@ def _list(files: Iterator[SceneFile], out: Path, name: str) -> tuple[int, list[P
 
 
 def _place(files: Iterator[SceneFile], split: Split, out: Path, copied: bool) -> tuple[int, list[Path]]:
-    """The scenes in their folders, their tags line by line, and their maps."""
+    """Return the scenes in their folders, their tags line by line, and their maps."""
     scenes, lines = out / (split.name + SCENES[0]), out / (split.name + TAGS[0])
     rendered = out / (split.name + RENDERED[0])
     count = 0

@@ -26,7 +26,7 @@ UNCERTAINTY = "uncertainty"
 
 
 def read(path: Path, asked: ErrorOptions) -> UnitErrors:
-    """A submission (``.pb``; its ground truth is the companion ``scenes``) or an NPZ file.
+    """Return a submission (``.pb``; its ground truth is the companion ``scenes``) or an NPZ file.
 
     NPZ: ``trajectories`` [N, D, T, 2] and ``target`` [N, T, 2] in the agents' frames, m; ``weights`` [N, D];
     ``uncertainty`` [N]; optional ``shifted`` [N] and columns [N] to break figures down by. Padding is a trajectory of
@@ -88,7 +88,7 @@ def _of_submission(path: Path, asked: ErrorOptions) -> UnitErrors:
 
 
 def _near(positions: NDArray[Any], axes: tuple[int, ...]) -> Mask:
-    """Whether positions are finite and on Earth, over the axes; without a copy of them."""
+    """Return whether positions are finite and on Earth, over the axes; without a copy of them."""
     return np.asarray((positions.min(axis=axes) > -FARTHEST) & (positions.max(axis=axes) < FARTHEST))
 
 

@@ -27,7 +27,7 @@ _WAITING = 3
 def render(
     split: Split, grid: Grid = OFFICIAL, *, processes: int = 1, again: bool = False, progress: Progress | None = None
 ) -> Path:
-    """Draws the maps of the requests of a split into the folder beside its scenes, which is returned.
+    """Draw the maps of the requests of a split into the folder beside its scenes, which is returned.
 
     Files that are there are left alone unless ``again``. A request that has no present to draw, such as a vehicle that
     was not seen for two seconds, gets none.
@@ -51,7 +51,7 @@ def render(
 
 
 def render_scene(file: Path, split: Split, grid: Grid, again: bool = False) -> list[Path]:
-    """Draws the maps of one scene's requests, and returns the files that were written.
+    """Draw the maps of one scene's requests, and return the files that were written.
 
     Raises:
         BadFile: a scene that cannot be read.
@@ -77,7 +77,7 @@ def render_scene(file: Path, split: Split, grid: Grid, again: bool = False) -> l
 
 
 def _drawn(split: Split, grid: Grid, again: bool, processes: int) -> Iterator[int]:
-    """Draws all scenes; the number of those that were drawn, batch by batch."""
+    """Draw all scenes; the number of those that were drawn, batch by batch."""
     batches = _batches(split)
     if processes <= 1:
         yield from (_draw(batch, split, grid, again) for batch in batches)

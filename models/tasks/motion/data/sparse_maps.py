@@ -38,7 +38,7 @@ class SparseMaps:
         return len(self.starts) - 1
 
     def dense(self, rows: NDArray[np.integer[Any]]) -> Float32:
-        """The maps of some requests, float32 [n, channels, y, x].
+        """Return the maps of some requests, float32 [n, channels, y, x].
 
         In memory channels come last: convolutions take half the time on such maps.
         """

@@ -107,7 +107,7 @@ def _modes(path: Path, prediction: ObjectPrediction, truth: Truth) -> _Modes:
 
 
 def _judge(path: Path, group: list[_Modes], truth: Truth, errors: Mapping[str, NDArray[np.float64]]) -> None:
-    """Writes the errors of a group into their rows."""
+    """Write the errors of a group into their rows."""
     rows = [modes.row for modes in group]
     predicted = np.stack([modes.trajectories for modes in group])
     weights = np.stack([modes.weights for modes in group])

@@ -81,7 +81,7 @@ def _modes(trajectories: NDArray[np.float64], weights: NDArray[np.float32]) -> N
 
 
 def _varint(value: int) -> bytes:
-    """A number in base 128, least digits first."""
+    """Return a number in base 128, least digits first."""
     digits = bytearray()
     while value > 127:
         digits.append(value & 127 | 128)

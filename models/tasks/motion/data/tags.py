@@ -35,13 +35,13 @@ _UNKNOWN = {field: next(name for name, number in values.items() if not number) f
 
 
 def of_scene(tags: SceneTags) -> dict[str, str]:
-    """The tags that a scene carries; a number that is no value of the released enumeration stays a number."""
+    """Return the tags that a scene carries; a number that is no value of the released enumeration stays a number."""
     numbers = {field: getattr(tags, field) for field in VALUES}
     return {field: _WRITTEN[field].get(number, str(number)).removeprefix("k") for field, number in numbers.items()}
 
 
 def plain(field: str, value: str) -> str:
-    """A value as it is called here, whether it was given with its k or without, in whatever case.
+    """Return a value as it is called here, whether it was given with its k or without, in whatever case.
 
     Raises:
         ValueError: a value that the released enumeration does not have.
@@ -56,18 +56,18 @@ def plain(field: str, value: str) -> str:
 
 
 def line(tags: Tags) -> str:
-    """The tags of a scene as a line of the released file, without its end."""
+    """Return the tags of a scene as a line of the released file, without its end."""
     return json.dumps({field: _written(field, value) for field, value in tags.items() if value != _UNKNOWN.get(field)})
 
 
 def _written(field: str, value: str) -> str:
-    """A value as the file calls it."""
+    """Return a value as the file calls it."""
     number = VALUES.get(field, {}).get(value)
     return value if number is None else _WRITTEN[field][number]
 
 
 def parsed(path: Path, number: int, text: str) -> dict[str, str]:
-    """The tags of a line; a key that is missing is unknown.
+    """Return the tags of a line; a key that is missing is unknown.
 
     Raises:
         BadFile: no JSON object of texts, or a value that the released enumeration does not have.

@@ -164,14 +164,14 @@ def _alone(file: Path) -> _Told:
 
 
 def _named(found: tags.Tags) -> dict[str, str]:
-    """The tags of a scene by column; what else a file of tags says, such as a city, has its own name."""
+    """Return the tags of a scene by column; what else a file of tags says, such as a city, has its own name."""
     return {name: value for name, value in found.items() if name not in tags.VALUES} | {
         name: found[field] for name, field in TAGS.items()
     }
 
 
 def _maneuver(found: Sequence[TrajectoryTag]) -> dict[str, str]:
-    """The tags of a request as a column for each kind, those of one kind joined."""
+    """Return the tags of a request as a column for each kind, those of one kind joined."""
     names = [TrajectoryTag.Name(tag) for tag in sorted(set(found)) if tag in TrajectoryTag.values()]
     return {
         column: "+".join(name.removeprefix("k") for name in names if name in kind) or "none"
@@ -180,7 +180,7 @@ def _maneuver(found: Sequence[TrajectoryTag]) -> dict[str, str]:
 
 
 def _flags(kept: Sequence[Found]) -> Mask | None:
-    """Whether requests are shifted; None where some are in neither part of their data set."""
+    """Return whether requests are shifted; None where some are in neither part of their data set."""
     flags = [one.shifted for one in kept]
     return None if None in flags else np.array(flags, bool)
 

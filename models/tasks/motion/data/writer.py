@@ -54,7 +54,7 @@ class Writer:
         maps: Mapping[int, bytes] = MappingProxyType({}),
         extra: Mapping[str, str] = MappingProxyType({}),
     ) -> Path:
-        """Writes a scene, and returns its file.
+        """Write a scene, and return its file.
 
         Args:
             scene: its id names the file.
@@ -82,7 +82,7 @@ class Writer:
         return path
 
     def close(self) -> None:
-        """Writes the tags that are not written yet."""
+        """Write the tags that are not written yet."""
         if not self._lines:
             return
         with self._tags.open("a", encoding="utf-8") as file:

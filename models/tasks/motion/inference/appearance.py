@@ -37,7 +37,7 @@ _NEEDED = "agent_present"
 
 
 def measured(feature_map: Float32) -> dict[str, float]:
-    """The numbers of a map [17, y, x], by the names of ``FEATURES``."""
+    """Return the numbers of a map [17, y, x], by the names of ``FEATURES``."""
     middle = feature_map.shape[1] // 2
     around = slice(middle - 1, middle + 1)
     agent = feature_map[:6, around, around].reshape(6, -1)

@@ -18,6 +18,6 @@ class BadScene(ValueError):
         self.value, self.unit, self.allowed = str(value), unit, allowed
 
     def of(self, field: str) -> BadScene:
-        """The same, of a named input."""
+        """Return the same, of a named input."""
         self.field = field
         return self

@@ -33,7 +33,7 @@ _ARROW: Mapping[int | None, float] = {
 
 
 def lane_availability(lights: TrafficLightSectionIds, states: Mapping[int, int]) -> float:
-    """Whether a lane is open now.
+    """Return whether a lane is open now.
 
     Args:
         lights: ids of its sections, 0 where there is none.
@@ -46,7 +46,7 @@ def lane_availability(lights: TrafficLightSectionIds, states: Mapping[int, int])
 
 
 def crosswalk_availability(crosswalk: Crosswalk, lit: frozenset[tuple[int, int]]) -> float:
-    """Whether pedestrians may walk now: a rule that lets them needs all its sections in its states.
+    """Return whether pedestrians may walk now: a rule that lets them needs all its sections in its states.
 
     Args:
         crosswalk: with its rules.

@@ -28,7 +28,7 @@ _FLOAT32 = np.dtype("<f4")
 
 
 def read_rendered(content: bytes, grid: Grid) -> Float32:
-    """The map of a prerendered file, [17, y, x].
+    """Return the map of a prerendered file, [17, y, x].
 
     Raises:
         BadScene: ``not_zlib``, ``not_npy``, ``would_unpickle``, ``dtype``, ``channels``, ``grid``, ``truncated``,
@@ -41,7 +41,7 @@ def read_rendered(content: bytes, grid: Grid) -> Float32:
 
 
 def read_rendered_file(path: Path, grid: Grid) -> Float32:
-    """The map of a prerendered file on disk.
+    """Return the map of a prerendered file on disk.
 
     Raises:
         BadFile: it cannot be read, or is none of this grid.
@@ -55,7 +55,7 @@ def read_rendered_file(path: Path, grid: Grid) -> Float32:
 
 
 def encode_rendered(feature_map: Float32) -> bytes:
-    """A map [17, y, x] as the files of the data set have it; equal maps, equal bytes."""
+    """Return a map [17, y, x] as the files of the data set have it; equal maps, equal bytes."""
     values = np.ascontiguousarray(feature_map, _FLOAT32)
     head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {values.shape}, }}".encode()
     head += b" " * (-(len(npy_header.MAGIC) + 4 + len(head) + 1) % 64) + b"\n"
@@ -85,7 +85,7 @@ def read_tensor(content: bytes, grid: Grid) -> Float32:
 
 
 def _unpacked(content: bytes, grid: Grid) -> tuple[NDArray[Any], bool]:
-    """The numbers of one map, and whether the first axis runs quickest."""
+    """Return the numbers of one map, and whether the first axis runs quickest."""
     unpacker = zlib.decompressobj()
     try:
         start = unpacker.decompress(content, npy_header.LONGEST)

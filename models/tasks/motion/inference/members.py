@@ -92,7 +92,7 @@ class Members:
         return self._graph.run({MAPS: maps, NOISE: self.noise}, self.outputs)
 
     def run(self, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[Float32]:
-        """A golden map again (``models.executors.golden``): one value a block, [N, 17, blocks, blocks]."""
+        """Return a golden map again (``models.executors.golden``): one value a block, [N, 17, blocks, blocks]."""
         said = dict(zip(self.outputs, self(enlarged(np.asarray(inputs[MAPS], np.float32), self._grid)), strict=True))
         return [said[name] for name in outputs]
 
@@ -114,7 +114,7 @@ def golden(members: Members) -> dict[str, Float32]:
 
 
 def members(artefact: Artefact, *, device: Device = CPU) -> Members:
-    """The members of a verified artefact.
+    """Return the members of a verified artefact.
 
     Raises:
         ArtefactError: a graph that is damaged or not of this task, or other members than the manifest says.
@@ -138,7 +138,7 @@ def members(artefact: Artefact, *, device: Device = CPU) -> Members:
 
 
 def opened(path: Path, recipe: Recipe, *, device: Device = CPU) -> Members:
-    """The members in a graph's file, warmed up.
+    """Return the members in a graph's file, warmed up.
 
     Raises:
         ArtefactError, ProviderUnavailable: see ``members``.

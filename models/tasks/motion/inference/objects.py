@@ -89,12 +89,12 @@ def pedestrians(tracks: Sequence[PedestrianTrack]) -> Objects:
 
 
 def possible(objects: Objects) -> NDArray[np.bool_]:
-    """Whether all numbers of an object are finite and on Earth, [N]."""
+    """Return whether all numbers of an object are finite and on Earth, [N]."""
     return np.asarray(((objects.states >= _LOWEST) & (objects.states <= _HIGHEST)).all(axis=1))
 
 
 def check(objects: Objects, fields: Sequence[str]) -> None:
-    """Refuses the first object that is not ``possible``.
+    """Refuse the first object that is not ``possible``.
 
     Args:
         objects: N of them.

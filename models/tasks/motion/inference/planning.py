@@ -50,7 +50,7 @@ class Planning:
         return tuple(np.moveaxis(getattr(found, name), 0, -1) for name in self._names)
 
     def read(self, arrays: Arrays) -> Trajectories:
-        """The statistics that the arrays of a pass hold."""
+        """Return the statistics that the arrays of a pass hold."""
         return Trajectories(**{name: np.moveaxis(one, -1, 0) for name, one in zip(self._names, arrays, strict=True)})
 
     def seconds(self, rows: int) -> float:
@@ -65,7 +65,7 @@ class Planning:
             self.quantum_rows = 1
 
     def _independent(self, rows: Float32) -> bool:
-        """Whether passes of several requests, up to the quantum, say of each what a pass of its own says."""
+        """Return whether passes of several requests, up to the quantum, say of each what a pass of its own says."""
         alone = [self(row[None]) for row in rows]
         sizes = {size for size in (3, *(1 << power for power in range(1, 8))) if size <= self.quantum_rows}
         return all(_same(self(np.resize(rows, (size, rows.shape[1]))), alone) for size in sizes)

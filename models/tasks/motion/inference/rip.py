@@ -15,7 +15,7 @@ Float32 = NDArray[np.float32]
 
 
 def predictive(plans: Float32, scores: Float32, recipe: Recipe) -> Trajectories:
-    """The statistics of N requests, float32.
+    """Return the statistics of N requests, float32.
 
     A request with a plan or score that is not finite has a confidence of NaN, and so is deferred, and plans of NaN.
 

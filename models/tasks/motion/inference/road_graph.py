@@ -56,7 +56,7 @@ class RoadGraph:
 
 
 def road_graph(graph: PathGraph, sections: Sequence[TrafficLightSection]) -> RoadGraph:
-    """The arrays of a map under the lights of now.
+    """Return the arrays of a map under the lights of now.
 
     Raises:
         BadScene: too many parts, or a coordinate or speed limit that is impossible.

@@ -34,7 +34,7 @@ _SCENE: _Containers = {
 
 
 def decoded(content: bytes) -> Scene:
-    """The scene of a file of the data set, or of its protobuf JSON where the first byte but blanks is ``{``.
+    """Return the scene of a file of the data set, or of its protobuf JSON where the first byte but blanks is ``{``.
 
     Raises:
         BadScene: too large, too many parts, cut off, or no scene.
@@ -143,7 +143,7 @@ def _nested(content: bytes) -> Iterator[object]:
 
 
 def _number(content: memoryview, at: int) -> tuple[int, int]:
-    """A number in base 128, least digits first, and the place behind it."""
+    """Return a number in base 128, least digits first, and the place behind it."""
     if at < len(content) and content[at] < 128:
         return content[at], at + 1
     value = 0

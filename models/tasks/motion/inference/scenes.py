@@ -71,7 +71,7 @@ class Scene:
         return found
 
     def track(self, step: int, place: int) -> VehicleTrack:
-        """A vehicle of the past."""
+        """Return a vehicle of the past."""
         return self.message.past_vehicle_tracks[step].tracks[place]
 
 
@@ -109,7 +109,7 @@ class Agent:
 
 
 def parse(content: bytes) -> Scene:
-    """A scene from protobuf, or from protobuf JSON where the first byte but blanks is ``{``.
+    """Return a scene from protobuf, or from protobuf JSON where the first byte but blanks is ``{``.
 
     Raises:
         BadScene: ``not_a_scene``, ``not_json``, ``too_large``, ``too_many``, ``no_id``, ``long_id``, ``no_past``,
@@ -157,7 +157,7 @@ def requested(scene: Scene) -> list[int]:
 
 
 def agent(scene: Scene, track_id: int) -> Agent:
-    """A vehicle of the scene as it is now.
+    """Return a vehicle of the scene as it is now.
 
     One that is missing now is moved on from where it was last seen at the velocity that it had: the released code
     interpolates towards its first future state, which nobody has when it is asked.

@@ -89,5 +89,5 @@ def own_motion(maps: Tensor) -> Tensor:
 
 
 def encoder(sizes: Sizes) -> ReleasedEncoder | SmallEncoder:
-    """A new encoder."""
+    """Return a new encoder."""
     return SmallEncoder(sizes) if sizes.encoder == "small" else ReleasedEncoder(sizes)

@@ -58,7 +58,7 @@ class Network(nn.Module):  # type: ignore[misc]  # torch is not followed
         return Decoder(self._flow._decoder, self._flow._locscale, self.sizes.unit)
 
     def see(self, maps: Tensor) -> Seen:
-        """The encoder's part that does not depend on dropout."""
+        """Return the encoder's part that does not depend on dropout."""
         return Seen(*self._encoder.pooled(maps))
 
     def start(self, seen: Seen, mask: Mask | None = None) -> Start:
@@ -80,7 +80,7 @@ class Network(nn.Module):  # type: ignore[misc]  # torch is not followed
         return self.decoder.log_prob_on_samples(start, y, noise)
 
     def _drawn(self, count: int) -> Mask | None:
-        """A mask for each of N maps; the same unit is dropped in all steps of a plan, as frozen masks do."""
+        """Return a mask for each of N maps; the same unit is dropped in all steps of a plan, as frozen masks do."""
         if not (self.training and self.sizes.dropout):
             return None
         like = next(self.parameters())

@@ -46,7 +46,7 @@ class Schedule:
         return self.length * scale, self.warmup * scale
 
     def at(self, step: int, steps: int, warmup: int) -> float:
-        """The rate of a step, given what ``lengths`` says."""
+        """Return the rate of a step, given what ``lengths`` says."""
         if step < warmup:
             return self.rate * (step + 1) / warmup
         return self.rate * 0.5 * (1 + math.cos(math.pi * (step - warmup) / (steps - warmup)))
@@ -112,7 +112,7 @@ passes over the training requests with the released networks (Shifts 1.0, E.4)."
 
 
 def preset(name: str, family: str) -> Settings:
-    """The settings of a preset for a family.
+    """Return the settings of a preset for a family.
 
     Raises:
         ValueError: an unknown family or preset.

@@ -16,7 +16,7 @@ EVERY = 4
 
 
 def training(train: Examples) -> Examples:
-    """The in-domain requests of the training split."""
+    """Return the in-domain requests of the training split."""
     return train.take(~train.shifted)
 
 

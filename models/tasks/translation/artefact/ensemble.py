@@ -53,7 +53,7 @@ class Ensemble:
         )
 
     def graphs(self, precision: Precision) -> dict[str, bytes]:
-        """The two graphs by file name."""
+        """Return the two graphs by file name."""
         special = SPECIAL if self.recipe.marks else UNKNOWN + 1
         return {
             READING: reading_graph(self.members, self.sizes, precision),
@@ -67,7 +67,7 @@ def executor(precision: Precision) -> Executor:
 
 
 def opened(ensemble: Ensemble, precision: Precision, *, device: Device = CPU) -> Translator:
-    """An ensemble as it will serve.
+    """Return an ensemble as it will serve.
 
     Raises:
         ArtefactError: tokeniser and weights that do not fit each other.

@@ -34,7 +34,7 @@ def import_released(
     precision: Precision = "int8",
     device: Device = CPU,
 ) -> Artefact:
-    """Makes an artefact of released checkpoints; held-out pairs of ``data`` (``pairs_folder``), if given, calibrate it.
+    """Make an artefact of released checkpoints; held-out pairs of ``data`` (``pairs_folder``), if given, calibrate it.
 
     Raises:
         ArtefactError: a folder that is not in order (``released_folder.read``), or a precision that ranks sentences

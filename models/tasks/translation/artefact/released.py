@@ -38,7 +38,7 @@ class Member:
 
 
 def read(path: Path) -> Member:
-    """The member in a checkpoint.
+    """Return the member in a checkpoint.
 
     Raises:
         ArtefactError: no checkpoint of fairseq, weights that are missing, of a shape that does not fit or not finite,
@@ -81,7 +81,7 @@ def _weights(state: Mapping[str, Any], path: Path) -> dict[str, NDArray[np.float
 
 
 def _renamed(name: str, array: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-    """A weight under its present names: fairseq 0.7 joined query, key and value, 0.6 counted norms."""
+    """Return a weight under its present names: fairseq 0.7 joined query, key and value, 0.6 counted norms."""
     if found := re.fullmatch(r"(.*)\.in_proj_(weight|bias)", name):
         if not array.ndim or len(array) % 3:
             return {name: array}

@@ -35,7 +35,7 @@ class Released:
 
 
 def read(folder: Path) -> Released:
-    """The members and the tokenisation in a folder; small files are looked at before large ones are read.
+    """Return the members and the tokenisation in a folder; small files are looked at before large ones are read.
 
     Raises:
         ArtefactError: a file that is missing, twice there or not in order, members of different sizes, or dictionaries
@@ -62,7 +62,7 @@ def read(folder: Path) -> Released:
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """The files ``model1.pt`` ... in their order.
+    """Return the files ``model1.pt`` ... in their order.
 
     Raises:
         ArtefactError: no folder, no checkpoint, or a number that is left out.
@@ -80,7 +80,7 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def merges_file(folder: Path) -> Path:
-    """The file of merges.
+    """Return the file of merges.
 
     Raises:
         ArtefactError: none, or several.

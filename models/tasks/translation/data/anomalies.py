@@ -171,7 +171,7 @@ def _flag(place: str, name: str, value: object) -> bool:
 
 
 def _plain(name: str) -> str:
-    """A name as it is called here: "Punctuation anomalies" and "capitalisation" are known, too."""
+    """Return a name as it is called here: "Punctuation anomalies" and "capitalisation" are known, too."""
     plain = name.strip().strip('"').lower().replace("_", " ").replace("-", " ")
     plain = plain.removesuffix(" anomalies").removesuffix(" anomaly").replace("capitalisation", "capitalization")
     return {"emojis": "emoji", "tag": "tags"}.get(plain, plain)

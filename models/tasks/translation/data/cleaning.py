@@ -67,7 +67,7 @@ def cleaned(pairs: Iterable[Pair], lines: Callable[[Pair], Lines]) -> Iterator[P
 
 
 def for_validation(number: int) -> bool:
-    """Whether the pair of this number, counted from 1 among those kept, is for validation: every hundredth."""
+    """Return whether the pair of this number, counted from 1 among those kept, is for validation: every hundredth."""
     return number % EVERY == 0
 
 

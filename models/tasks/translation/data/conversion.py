@@ -44,7 +44,7 @@ def convert(
     held: Path | None = None,
     tell: Callable[[int], None] = lambda read: None,
 ) -> Converted:
-    """Writes the pairs of official files as ``corpus.read`` takes them.
+    """Write the pairs of official files as ``corpus.read`` takes them.
 
     Args:
         files: each one of ``official.COLUMNS`` by its name, or two by two English and Russian: SGML where both end so
@@ -84,7 +84,7 @@ def convert(
 
 
 def _parts(files: Sequence[Path]) -> list[tuple[Path, ...]]:
-    """The files one by one or in twos."""
+    """Return the files one by one or in twos."""
     parts: list[tuple[Path, ...]] = []
     waiting = list(files)
     while waiting:

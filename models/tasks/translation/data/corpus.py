@@ -46,15 +46,15 @@ class Corpus:
         return len(self.pairs)
 
     def only(self, keep: Callable[[Pair], bool]) -> Corpus:
-        """The pairs that ``keep`` is true of."""
+        """Return the pairs that ``keep`` is true of."""
         return Corpus(tuple(pair for pair in self.pairs if keep(pair)))
 
     def of_domains(self, domains: Collection[str]) -> Corpus:
-        """The pairs of some domains."""
+        """Return the pairs of some domains."""
         return self.only(lambda pair: pair.domain in domains)
 
     def without(self, keys: Collection[str]) -> Corpus:
-        """The pairs that do not come from some sources."""
+        """Return the pairs that do not come from some sources."""
         return self.only(lambda pair: pair.key not in keys)
 
     @property
@@ -67,7 +67,7 @@ class Corpus:
 
 
 def read(paths: Sequence[Path]) -> Corpus:
-    """The pairs of some files, one after the other.
+    """Return the pairs of some files, one after the other.
 
     A file is UTF-8 text of tab-separated lines without quoting; the first line names the columns ``domain``,
     ``source``, ``en`` and ``ru`` in any order, others are skipped.
@@ -81,7 +81,7 @@ def read(paths: Sequence[Path]) -> Corpus:
 
 @contextmanager
 def writing(path: Path) -> Iterator[Callable[[Pair], None]]:
-    """Gives what takes pairs for a file as ``read`` reads it, packed if its name ends in ``.gz``.
+    """Give what takes pairs for a file as ``read`` reads it, packed if its name ends in ``.gz``.
 
     The file is there when all went well, and only then; its folder is made. Tabs and line ends within a text
     become spaces.

@@ -53,7 +53,7 @@ class Examples:
         return pad([self.source[row] for row in rows]), pad([self.target[row] for row in rows])
 
     def save(self, path: Path) -> None:
-        """Keeps them in a file of NumPy's."""
+        """Keep them in a file of NumPy's."""
         flat = [np.array([token for row in side for token in row], np.int32) for side in (self.source, self.target)]
         content = io.BytesIO()
         np.savez(content, source=flat[0], target=flat[1], lengths=self.lengths, domains=np.array(self.domains))

@@ -78,7 +78,7 @@ def _line(text: str) -> str:
 
 
 def is_generated(path: Path) -> bool:
-    """Whether a file has a line of such a hypothesis among its first thousand, which are log."""
+    """Return whether a file has a line of such a hypothesis among its first thousand, which are log."""
     for number, line in enumerate(text_lines(path)):
         if _LINE.match(_printed(line)) is not None:
             return True
@@ -92,7 +92,7 @@ _BASE_TWO = math.log(2)
 
 
 def read(path: Path) -> list[Generated]:
-    """The sentences of a file in their order, each with the hypotheses that stand there.
+    """Return the sentences of a file in their order, each with the hypotheses that stand there.
 
     fairseq from 0.9 on prints logarithms of base 2, which its ``D`` lines tell; they become natural ones.
 
@@ -132,7 +132,7 @@ def read(path: Path) -> list[Generated]:
 
 
 def _printed(line: str) -> str:
-    """A line without what a progress bar drew over before it."""
+    """Return a line without what a progress bar drew over before it."""
     return line.rpartition("\r")[2]
 
 

@@ -69,7 +69,7 @@ def records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def field(place: str, record: dict[str, Any], name: str) -> Any:
-    """The value of a field.
+    """Return the value of a field.
 
     Raises:
         BadFile: there is none.
@@ -80,7 +80,7 @@ def field(place: str, record: dict[str, Any], name: str) -> Any:
 
 
 def identifier(place: str, record: dict[str, Any]) -> int:
-    """The field ``id``.
+    """Return the field ``id``.
 
     Raises:
         BadFile: it is missing, or no whole number from 0.
@@ -92,7 +92,7 @@ def identifier(place: str, record: dict[str, Any]) -> int:
 
 
 def number(place: str, record: dict[str, Any], name: str) -> float:
-    """A number, which may be infinite.
+    """Return a number, which may be infinite.
 
     Raises:
         BadFile: it is missing, no number, or NaN.
@@ -110,7 +110,7 @@ def number(place: str, record: dict[str, Any], name: str) -> float:
 
 
 def text(place: str, record: dict[str, Any], name: str) -> str:
-    """A text.
+    """Return a text.
 
     Raises:
         BadFile: it is missing or no text.

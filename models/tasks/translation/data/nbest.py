@@ -29,7 +29,7 @@ class NBest:
 
 
 def read(path: Path) -> NBest:
-    """The lists of a file.
+    """Return the lists of a file.
 
     Raises:
         BadFile: a line that is no such record, an id given twice, lists of different length or of more than 10

@@ -42,7 +42,7 @@ class Segment:
 
 
 def has_columns(path: Path) -> bool:
-    """Whether a file is one of columns, by its name."""
+    """Return whether a file is one of columns, by its name."""
     return _columns_key(path) is not None
 
 
@@ -117,7 +117,7 @@ _ANY = re.compile(r"<(?:doc|/doc|seg)\b", re.IGNORECASE)
 
 
 def segments(path: Path, *, decode: bool = True) -> list[Segment]:
-    """The segments of an SGML file, each in a line of its own as the recipe asks for it.
+    """Return the segments of an SGML file, each in a line of its own as the recipe asks for it.
 
     Raises:
         BadFile: a file that cannot be read or is not UTF-8, without a segment, a segment outside a document, without a

@@ -45,7 +45,7 @@ class Folder:
 
 
 def read(directory: Path) -> Folder:
-    """The pairs of a folder.
+    """Return the pairs of a folder.
 
     Raises:
         BadFile: no folder, no file for training or validation, or one that cannot be read (see ``corpus.read``).
@@ -71,7 +71,7 @@ def select(
     without: Collection[str] = (),
     provenance: Provenance = UNSTATED,
 ) -> list[Path]:
-    """Writes a folder of some domains of larger files.
+    """Write a folder of some domains of larger files.
 
     Args:
         domains: to train on, and to keep the pairs of ``valid`` of.
@@ -108,7 +108,7 @@ def select(
 
 
 def _domains(pairs: Corpus) -> list[str]:
-    """The most frequent first."""
+    """Return the most frequent first."""
     return [name for name, _ in Counter(pair.domain for pair in pairs.pairs).most_common()]
 
 

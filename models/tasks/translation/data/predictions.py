@@ -23,7 +23,7 @@ OWN_UNITS = {"egleu": GLEU_UNIT, "maxgleu": GLEU_UNIT, "bleu": "BLEU points, 0 t
 
 
 def read(path: Path, asked: ErrorOptions) -> UnitErrors:
-    """The official submission (JSON lines), what fairseq printed, or a folder of that for both development sets.
+    """Return the official submission (JSON lines), what fairseq printed, or a folder of that for both development sets.
 
     Companions: ``references``, which what fairseq printed holds itself; optional ``domains``, and ``flags`` of
     anomalies to break figures down by. Texts are compared as they come, tokens being what whitespace separates. BLEU

@@ -31,7 +31,7 @@ def read(path: Path) -> dict[int, str]:
 
 
 def in_order(path: Path, ids: NDArray[np.int64], source: Path) -> list[str]:
-    """The reference of each id [N]; both files are about the same ids.
+    """Return the reference of each id [N]; both files are about the same ids.
 
     Raises:
         BadFile: as ``read``; an id of ``source`` without a reference, or a reference without a prediction.
@@ -50,7 +50,7 @@ def in_order(path: Path, ids: NDArray[np.int64], source: Path) -> list[str]:
 
 
 def domains(path: Path, ids: NDArray[np.int64], source: Path) -> tuple[NDArray[np.int64], int]:
-    """The label of each id [N], other than 0 where it is shifted, and the number of labels in the file.
+    """Return the label of each id [N], other than 0 where it is shifted, and the number of labels in the file.
 
     Raises:
         BadFile: a line that is no whole number, or an id beyond the file.

@@ -22,7 +22,7 @@ FEATURES: Mapping[str, Feature] = {
 
 
 def measured(text: str, sentence: Sentence) -> dict[str, float]:
-    """The numbers of a sentence, by the names of ``FEATURES``."""
+    """Return the numbers of a sentence, by the names of ``FEATURES``."""
     letters = [one for one in text if one.isalpha()]
     words = max(len(text.split()), 1)
     copied = sum(map(len, sentence.literals))

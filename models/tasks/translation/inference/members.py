@@ -33,7 +33,7 @@ _GOLDEN_LENGTHS = (3, 6, 9, 14, 20)
 
 
 def translator(artefact: Artefact, *, device: Device = CPU) -> Translator:
-    """The ensemble of a verified artefact.
+    """Return the ensemble of a verified artefact.
 
     Raises:
         ArtefactError: graphs or tokeniser that are damaged or not of this task, or other members than the manifest
@@ -86,7 +86,7 @@ def _needed(recipe: Recipe) -> tuple[str, ...]:
 
 
 def tokeniser(recipe: Recipe, files: Mapping[str, bytes]) -> Tokeniser:
-    """The tokeniser that a recipe and its files describe.
+    """Return the tokeniser that a recipe and its files describe.
 
     Raises:
         ArtefactError: files that are none of a tokeniser.

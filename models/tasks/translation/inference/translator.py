@@ -33,7 +33,7 @@ class Tokeniser(Protocol):
     """Texts to tokens and back."""
 
     def sentence(self, text: str) -> Sentence:
-        """A sentence of the source language."""
+        """Return a sentence of the source language."""
         ...
 
     def surface(self, tokens: Sequence[int] | NDArray[np.int64], literals: Sequence[str]) -> list[str]:
@@ -97,11 +97,11 @@ class Translator:
 
     @property
     def single(self) -> bool:
-        """Whether there is one member only: no knowledge uncertainty, and none of the released scores."""
+        """Return whether there is one member only: no knowledge uncertainty, and none of the released scores."""
         return self.decoder.members == 1
 
     def fits(self, text: str) -> bool:
-        """Whether a sentence is short enough to be translated whole."""
+        """Return whether a sentence is short enough to be translated whole."""
         most = self.recipe.longest_sentence
         if len(text) > _MOST_CHARACTERS * most:
             return False
@@ -109,7 +109,7 @@ class Translator:
         return len(sentence.tokens) <= most and not sentence.left
 
     def asked(self, text: str) -> Asked:
-        """A sentence that fits, looked at."""
+        """Return a sentence that fits, looked at."""
         sentence = self._tokeniser.sentence(text)
         return Asked(text, sentence, appearance.remarks(text, sentence, self.recipe.typical))
 
@@ -130,7 +130,7 @@ class Translator:
         )
 
     def as_it_came(self, asked: Asked) -> Translation:
-        """The answer about a sentence that is not English: itself, with scores that are no numbers."""
+        """Return the answer about a sentence that is not English: itself, with scores that are no numbers."""
         nan = np.full(1, np.nan, np.float32)
         return Translation((asked.text,), nan, None if self.single else dict.fromkeys(SCORES, nan), ())
 
@@ -178,6 +178,6 @@ def predictive(translations: Sequence[Translation]) -> Sequences:
 
 
 def none(translator: Translator) -> Sequences:
-    """The statistics of no sentence."""
+    """Return the statistics of no sentence."""
     empty = np.empty((0, translator.recipe.beam), np.float32)
     return Sequences(empty, None if translator.single else dict.fromkeys(SCORES, empty), ())

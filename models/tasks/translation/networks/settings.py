@@ -116,7 +116,7 @@ recipe, for GPUs."""
 
 
 def preset(name: str) -> Settings:
-    """The settings of a preset.
+    """Return the settings of a preset.
 
     Raises:
         ValueError: an unknown preset.
@@ -127,5 +127,5 @@ def preset(name: str) -> Settings:
 
 
 def with_vocabulary(settings: Settings, tokens: int) -> Settings:
-    """The settings for a joint vocabulary of so many tokens."""
+    """Return the settings for a joint vocabulary of so many tokens."""
     return replace(settings, sizes=replace(settings.sizes, source=tokens, target=tokens))

@@ -60,7 +60,7 @@ class Dictionary:
 
 
 def parse(content: bytes, name: str) -> Dictionary:
-    """The dictionary in a file.
+    """Return the dictionary in a file.
 
     Args:
         name: of the file, for messages.

@@ -33,18 +33,18 @@ class Document:
 
     @property
     def whole(self) -> bool:
-        """Whether it is one sentence and nothing else."""
+        """Return whether it is one sentence and nothing else."""
         return len(self.parts) == 1 and self.parts[0].translated
 
     def joined(self, said: Sequence[str]) -> tuple[str, tuple[Span, ...]]:
-        """The text with a translation for each sentence, and where each stands in it."""
+        """Return the text with a translation for each sentence, and where each stands in it."""
         translations = iter(said)
         texts = [next(translations) if part.translated else part.text for part in self.parts]
         return "".join(texts), _places(self.parts, texts)
 
 
 def cut_at(text: str, places: Sequence[Span]) -> Document:
-    """A text whose sentences stand in these places, ascending."""
+    """Return a text whose sentences stand in these places, ascending."""
     parts = []
     end = 0
     for start, stop in places:
@@ -58,7 +58,7 @@ def cut_at(text: str, places: Sequence[Span]) -> Document:
 
 
 def document(text: str, fits: Callable[[str], bool]) -> Document:
-    """A text, cut; ``fits`` says whether a sentence is short enough."""
+    """Return a text, cut; ``fits`` says whether a sentence is short enough."""
     return Document(tuple(segments(text, fits)))
 
 

@@ -44,7 +44,7 @@ class Merges:
         return found
 
     def makes(self, symbol: str) -> bool:
-        """Whether a piece can come of these merges, as far as pairs tell; single letters always do."""
+        """Return whether a piece can come of these merges, as far as pairs tell; single letters always do."""
         text = symbol.removesuffix(CONTINUED)
         if len(text) < 2:
             return True
@@ -69,7 +69,7 @@ class Merges:
 
 
 def parse(content: bytes, name: str) -> Merges:
-    """The merges in a file.
+    """Return the merges in a file.
 
     Args:
         name: of the file, for messages.

@@ -35,7 +35,7 @@ _NUMERIC = " #NUMERIC_ONLY#"
 
 
 def library(module: str) -> Any:
-    """Imports what only released models need.
+    """Import what only released models need.
 
     Raises:
         ArtefactError: it is not installed; the message says how to install it.
@@ -44,14 +44,14 @@ def library(module: str) -> Any:
 
 
 def prepared(text: str, language: str = ENGLISH) -> str:
-    """A sentence with Moses' punctuation and without what cannot be printed (``normalize-punctuation.perl`` and
+    """Return a sentence with Moses' punctuation and without what cannot be printed (``normalize-punctuation.perl`` and
     ``remove-non-printing-char.perl``): what comes before ``tokenised``, except for newstest."""
     # the script sees the end of the line, too, and one of its rules counts it as a character
     return _visible(str(_normaliser(language).normalize(f"{text}\n")))
 
 
 def newstest(text: str) -> str:
-    """A sentence of newstest: the recipe does no more to it than to straighten the right single quote."""
+    """Return a sentence of newstest: the recipe does no more to it than to straighten the right single quote."""
     return text.replace("\u2019", "'")
 
 
@@ -61,7 +61,7 @@ def tokenised(text: str, language: str = ENGLISH) -> str:
 
 
 def readable(text: str, language: str = RUSSIAN) -> tuple[str, list[int]]:
-    """The text that tokens stand for, and where each of its characters comes from.
+    """Return the text that tokens stand for, and where each of its characters comes from.
 
     Args:
         text: tokens between single spaces.
@@ -146,7 +146,7 @@ _NUMBER = re.compile("[0-9]").match
 
 
 def _full_stops(text: str, *, prefixes: frozenset[str], numeric: frozenset[str]) -> str:
-    """Splits full stops off words that are no abbreviations. The last word is never one (sacremoses has another rule
+    """Split full stops off words that are no abbreviations. The last word is never one (sacremoses has another rule
     there, and looks through all letters of Unicode for each word)."""
     words = text.split()
     found = []

@@ -95,7 +95,7 @@ class Pieces:
         )
 
     def knows(self, one: str) -> bool:
-        """Whether the simple, plain form of a character is made of known ones."""
+        """Return whether the simple, plain form of a character is made of known ones."""
         if one not in self._known:
             self._known[one] = all(part == " " or part in self.alphabet for part in self.simple(plain(one)))
         return self._known[one]
@@ -109,7 +109,7 @@ class Pieces:
         return {}
 
     def marked(self, sentence: str) -> Marked:
-        """The sentence in plain text, with marks for what is not translated."""
+        """Return the sentence in plain text, with marks for what is not translated."""
         found = mark(sentence, self.knows)
         return replace(found, text=self.simple(plain(found.text)))
 
@@ -118,7 +118,7 @@ class Pieces:
         return [*self._processor.encode(text), END]
 
     def text(self, token: int) -> str:
-        """A piece as it is stored, SPACE for a space."""
+        """Return a piece as it is stored, SPACE for a space."""
         return str(self._processor.id_to_piece(token))
 
     def surface(self, tokens: Sequence[int]) -> list[str]:

@@ -37,11 +37,11 @@ class ReleasedTokens:
     target: Dictionary
 
     def sentence(self, text: str) -> Sentence:
-        """A sentence of English, as the recipe prepares all but newstest."""
+        """Return a sentence of English, as the recipe prepares all but newstest."""
         return self.encoded(moses.tokenised(moses.prepared(text)))
 
     def encoded(self, tokenised: str) -> Sentence:
-        """A sentence that is Moses' tokens already, escaped and between spaces."""
+        """Return a sentence that is Moses' tokens already, escaped and between spaces."""
         pieces = self.merges.pieces(tokenised.split())
         return Sentence((*map(self.source.number, pieces), END), ())
 
@@ -64,7 +64,7 @@ class ReleasedTokens:
         return parts
 
     def _joined(self, tokens: Sequence[int] | NDArray[np.integer[Any]]) -> tuple[str, list[int]]:
-        """The official form, and of each of its characters the place of the token that says it."""
+        """Return the official form, and of each of its characters the place of the token that says it."""
         text: list[str] = []
         owners: list[int] = []
         for place, token in enumerate(tokens):
@@ -79,7 +79,7 @@ class ReleasedTokens:
 
 
 def of_texts(texts: Mapping[str, bytes], sizes: Sizes | None = None) -> ReleasedTokens:
-    """The tokenisation of models of some sizes.
+    """Return the tokenisation of models of some sizes.
 
     Args:
         texts: contents of ``FILES`` by these names.

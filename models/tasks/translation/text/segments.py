@@ -35,7 +35,7 @@ class Segment:
 
 
 def segments(text: str, fits: Callable[[str], bool]) -> list[Segment]:
-    """The parts of a text in their order; their texts joined are the text.
+    """Return the parts of a text in their order; their texts joined are the text.
 
     Args:
         fits: whether a sentence is short enough for a model; longer ones are cut at punctuation, else at spaces, else
@@ -67,7 +67,7 @@ def _sentences(text: str, fits: Callable[[str], bool]) -> Iterator[Segment]:
 
 
 def _speaks(piece: str) -> bool:
-    """Whether there is a letter in it."""
+    """Return whether there is a letter in it."""
     return any(unicodedata.category(one)[0] == "L" for one in piece)
 
 

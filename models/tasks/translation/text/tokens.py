@@ -44,7 +44,7 @@ class Tokens:
     target: tuple[int, ...]
 
     def sentence(self, text: str) -> Sentence:
-        """A sentence of the source language; what no piece says is a literal."""
+        """Return a sentence of the source language; what no piece says is a literal."""
         found = mark(text, self._known)
         tokens: list[int] = []
         for piece in self.pieces.encode(simple(plain(found.text), self._has))[:-1]:
@@ -114,5 +114,5 @@ def trimmed(pieces: Pieces, source: Iterable[Sequence[int]], target: Iterable[Se
 
 
 def _foreign(text: str) -> bool:
-    """Whether it has letters that are not Latin."""
+    """Return whether it has letters that are not Latin."""
     return any(one != SPACE and one.isalpha() and "LATIN" not in unicodedata.name(one, "") for one in text)

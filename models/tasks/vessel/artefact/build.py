@@ -117,7 +117,7 @@ def calibrate(predictive: Gaussian, power: NDArray[Any]) -> Calibration:
 
 
 def labelled(table: Table) -> Labelled:
-    """A table as rows with labels."""
+    """Return a table as rows with labels."""
     return Labelled(table.features, {POWER.name: table.power}, table.time_id)
 
 

@@ -40,7 +40,7 @@ class Scaling:
 
     @classmethod
     def fit(cls, names: tuple[str, ...], features: NDArray[Any], power: NDArray[Any]) -> Scaling:
-        """The released scaling of features [N, F] and power [N]: standard deviations with ddof 1.
+        """Return the released scaling of features [N, F] and power [N]: standard deviations with ddof 1.
 
         Raises:
             ValueError: fewer than two rows, or a column that does not vary.

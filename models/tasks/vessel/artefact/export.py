@@ -28,7 +28,7 @@ Layers = dict[str, NDArray[np.float64]]
 
 
 def export(ensemble: TrainedEnsemble, kind: type[Graph] = Graph) -> bytes:
-    """The graph; the same weights give the same bytes. ``kind`` may write some operations differently."""
+    """Return the graph; the same weights give the same bytes. ``kind`` may write some operations differently."""
     graph = kind(f"vessel_{ensemble.family}")
     rows = graph.input("rows", ("N", len(NAMES)))
     layers = _scaled_rows(_stacked(ensemble), ensemble.scaling)

@@ -40,7 +40,7 @@ def import_released(
     sample_seed: int = 0,
     device: Device = CPU,
 ) -> Artefact:
-    """Makes an artefact of released weights; ``data["dev_in"]``, where given, calibrates it.
+    """Make an artefact of released weights; ``data["dev_in"]``, where given, calibrates it.
 
     Raises:
         ArtefactError: a file is missing or is not of the released form; says which and why.
@@ -54,7 +54,7 @@ def import_released(
 
 
 def load_released(directory: Path, *, sample_seed: int = 0) -> TrainedEnsemble:
-    """The released members, with ten frozen dropout masks each instead of ten random passes.
+    """Return the released members, with ten frozen dropout masks each instead of ten random passes.
 
     Raises:
         ArtefactError: as ``import_released``.
@@ -79,7 +79,7 @@ def load_released(directory: Path, *, sample_seed: int = 0) -> TrainedEnsemble:
 
 
 def scaling(stats: Path) -> Scaling:
-    """The released scaler from means.json and stds.json.
+    """Return the released scaler from means.json and stds.json.
 
     Raises:
         ArtefactError: a file is missing, or a column in it.

@@ -26,7 +26,7 @@ _ROWS = "rows"
 
 
 def encode(known: NDArray[Any], shifted: NDArray[Any], units: int = UNITS) -> bytes:
-    """A file of inputs: rows [N, F] of in-domain and of shifted data, drawn and shuffled from a fixed seed."""
+    """Return a file of inputs: rows [N, F] of in-domain and of shifted data, drawn and shuffled from a fixed seed."""
     inside, outside = replay.chosen(len(known), len(shifted), units)
     rows = np.concatenate([known[inside], shifted[outside]]).astype(np.float32)
     return npz.encode({_ROWS: rows[replay.shuffled(len(rows))]})

@@ -41,7 +41,7 @@ class Dense(nn.Module):  # type: ignore[misc]
             self.register_parameter(f"b{layer}", nn.Parameter(torch.zeros(len(seeds), 1, outside)))
 
     def raw(self, rows: Tensor) -> Tensor:
-        """The two linear outputs [M, B, 2] of scaled rows [M, B, F]."""
+        """Return the two linear outputs [M, B, 2] of scaled rows [M, B, F]."""
         hidden = self._hide(torch.baddbmm(self.b1, rows, self.w1))
         hidden = self._hide(torch.baddbmm(self.b2, hidden, self.w2))
         return torch.baddbmm(self.b3, hidden, self.w3)
@@ -123,7 +123,7 @@ class Symbolic(Dense):
         return ((mean - self._scaling.power_mean) / scale)[..., 0], (std / scale)[..., 0]
 
     def penalty(self, rows_total: int) -> Tensor:
-        """A small price on the correction, so that physics explains what it can, [M]."""
+        """Return a small price on the correction, so that physics explains what it can, [M]."""
         return 0.01 * self._correction
 
 
@@ -143,7 +143,7 @@ class TorchOperators:
 
 
 def build(family: Family, seeds: tuple[int, ...], scaling: Scaling, names: tuple[str, ...]) -> Dense:
-    """An untrained stack of ``len(seeds)`` networks."""
+    """Return an untrained stack of ``len(seeds)`` networks."""
     if family == "symbolic":
         return Symbolic(seeds, scaling, names)
     if family == "variational":
@@ -157,12 +157,12 @@ def gaussian(raw: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def export(network: nn.Module) -> Weights:
-    """The weights as float32 arrays [M, ...]."""
+    """Return the weights as float32 arrays [M, ...]."""
     return {name: value.detach().numpy().copy() for name, value in network.named_parameters()}
 
 
 def restore(network: nn.Module, weights: Weights) -> None:
-    """Puts exported weights back."""
+    """Put exported weights back."""
     state: dict[str, Any] = {name: torch.from_numpy(value.copy()) for name, value in weights.items()}
     network.load_state_dict(state, strict=False)
 

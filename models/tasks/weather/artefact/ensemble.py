@@ -32,7 +32,7 @@ class Ensemble:
 
     @property
     def several(self) -> bool:
-        """Whether knowledge uncertainty exists."""
+        """Return whether knowledge uncertainty exists."""
         return self.members * self.samples > 1
 
 

@@ -38,7 +38,7 @@ def import_released(
     schema: Schema = SCHEMA,
     device: Device = CPU,
 ) -> Artefact:
-    """Makes an artefact of released models; ``data["dev_in"]``, where given, calibrates it.
+    """Make an artefact of released models; ``data["dev_in"]``, where given, calibrates it.
 
     Raises:
         ArtefactError: no numbered model files, a damaged one, one of neither kind, or heads with unequal members.
@@ -49,7 +49,7 @@ def import_released(
 
 
 def load_released(directory: Path, schema: Schema = SCHEMA) -> Ensemble:
-    """The members in the order of their numbers.
+    """Return the members in the order of their numbers.
 
     Raises:
         ArtefactError: as ``import_released``.
@@ -83,7 +83,7 @@ def load_released(directory: Path, schema: Schema = SCHEMA) -> Ensemble:
 
 
 def _head(path: Path, schema: Schema) -> Head:
-    """The head that a model answers, by its loss.
+    """Return the head that a model answers, by its loss.
 
     Raises:
         ArtefactError: none, or as ``open_model``.

@@ -23,7 +23,7 @@ _ROWS = "rows"
 
 
 def encode(known: NDArray[Any], shifted: NDArray[Any], units: int = UNITS) -> bytes:
-    """A file of inputs: rows [N, F] of in-domain and of shifted data, drawn and shuffled from a fixed seed.
+    """Return a file of inputs: rows [N, F] of in-domain and of shifted data, drawn and shuffled from a fixed seed.
 
     Bytes of like weight lie together, column by column, which halves the file.
     """
@@ -35,7 +35,7 @@ def encode(known: NDArray[Any], shifted: NDArray[Any], units: int = UNITS) -> by
 
 
 def decoded(arrays: Arrays) -> NDArray[np.float32]:
-    """The rows [N, F] of a file of inputs.
+    """Return the rows [N, F] of a file of inputs.
 
     Raises:
         BadArrays: see ``models.replay.array``.

@@ -161,7 +161,7 @@ class Writer:
 
 
 def write(path: Path, tables: Iterable[Table], layout: str = "full") -> None:
-    """Writes rows to one file, CSV or (by its name) Parquet; ``tables`` may be made as they are written."""
+    """Write rows to one file, CSV or (by its name) Parquet; ``tables`` may be made as they are written."""
     with Writer(path, layout) as writer:
         for table in tables:
             writer.write(table)
@@ -235,7 +235,7 @@ def _classes(path: Path, codes: NDArray[np.float64] | None, count: int, start: i
 
 
 def _check(path: Path, table: Table, start: int, present: list[int], training: bool) -> None:
-    """Refuses impossible values; of average rows of training files only flags and soil temperature may be such."""
+    """Refuse impossible values; of average rows of training files only flags and soil temperature may be such."""
     rows = table.features
     fine = ((rows >= _SCHEMA.lower) & (rows <= _SCHEMA.upper)) | (np.isnan(rows) & _SCHEMA.nullable)
     for index, sentinel in _SCHEMA.sentinels:

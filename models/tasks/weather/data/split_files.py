@@ -32,7 +32,7 @@ def partition_files(
     extended: bool = False,
     no_meta: bool = False,
 ) -> list[Path]:
-    """Divides official files with time and climate by ``rules`` into new ones; two passes, bounded memory.
+    """Divide official files with time and climate by ``rules`` into new ones; two passes, bounded memory.
 
     Average rows that the files hold are left out, and those of the new training split are added.
 
@@ -97,7 +97,7 @@ class Split:
             writer.write(table)
 
     def refuse(self, files: Iterable[Path]) -> None:
-        """Raises ValueError where a file that is read would be overwritten."""
+        """Raise ValueError where a file that is read would be overwritten."""
         same = {path.resolve() for path in files} & {path.resolve() for path in self.paths}
         if same:
             raise ValueError(f"{min(same)} is read and would be overwritten; give another directory as --out")

@@ -23,7 +23,7 @@ ROWS_PER_PASS: dict[Provider, int] = {"cpu": 8, "cuda": 1024}
 
 
 def heads(artefact: Artefact) -> tuple[Head, ...]:
-    """The task's heads that this artefact has.
+    """Return the task's heads that this artefact has.
 
     Raises:
         ArtefactError: it has none.

@@ -75,9 +75,9 @@ class TrainedEnsemble:
         return replace(self, weights=weights, seeds=self.seeds[members])
 
     def sampled(self, samples: int = SAMPLES, sample_seed: int = 0) -> TrainedEnsemble:
-        """The same networks as a Monte-Carlo dropout ensemble (Gal and Ghahramani 2016)."""
+        """Return the same networks as a Monte-Carlo dropout ensemble (Gal and Ghahramani 2016)."""
         return replace(self, family="ft_mcdp", samples=samples, sample_seed=sample_seed)
 
     def plain(self) -> TrainedEnsemble:
-        """The same networks without sampling."""
+        """Return the same networks without sampling."""
         return replace(self, family="ft_transformer", samples=1, sample_seed=0)

@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 
 def export(ensemble: TrainedEnsemble) -> bytes:
-    """The graph; the same weights give the same bytes."""
+    """Return the graph; the same weights give the same bytes."""
     graph = Graph(f"weather_{ensemble.family}")
     rows = graph.input("rows", ("N", len(ensemble.scaling)))
     values, missing = _prepared(graph, rows, ensemble.scaling)
@@ -202,7 +202,7 @@ class _Member:
         return kernel * scale, bias * scale
 
     def _joined(self, name: str) -> tuple[Array, Array]:
-        """The layer behind attention, with the values' bias passed through it."""
+        """Return the layer behind attention, with the values' bias passed through it."""
         kernel, bias = self._linear(f"{name}.join")
         return kernel, bias + self._projection(name)[1][2 * self.sizes.width :] @ kernel
 
@@ -225,7 +225,7 @@ def _by_head(kernel: Array, heads: int) -> Array:
 
 
 def _in_celsius(kernel: Array, bias: Array, scaling: Scaling) -> tuple[Array, Array]:
-    """The temperature's last layer with the mean in °C; the second output stays what the softplus takes."""
+    """Return the temperature's last layer with the mean in °C; the second output stays what the softplus takes."""
     kernel, bias = kernel.copy(), bias.copy()
     kernel[:, 0] *= scaling.temperature_std
     bias[0] = bias[0] * scaling.temperature_std + scaling.temperature_mean

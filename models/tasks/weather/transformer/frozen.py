@@ -30,7 +30,7 @@ def places(sizes: Sizes, features: int) -> dict[str, tuple[float, tuple[int, int
 
 
 def masks(ensemble: TrainedEnsemble) -> Masks:
-    """The masks of all members and samples, bool [M, S, T, width]; none for an ensemble that is not sampled."""
+    """Return the masks of all members and samples, bool [M, S, T, width]; none for an ensemble that is not sampled."""
     if ensemble.samples == 1:
         return {}
     drawn: Masks = {}

@@ -126,12 +126,12 @@ def gaussian(raw: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def export(network: nn.Module) -> Weights:
-    """The weights as float32 arrays."""
+    """Return the weights as float32 arrays."""
     return {name: value.detach().cpu().float().numpy().copy() for name, value in network.named_parameters()}
 
 
 def restore(network: nn.Module, weights: Mapping[str, object]) -> None:
-    """Puts exported weights of one member back."""
+    """Put exported weights of one member back."""
     network.load_state_dict({name: torch.as_tensor(value) for name, value in weights.items()})
 
 

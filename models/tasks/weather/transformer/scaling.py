@@ -44,7 +44,7 @@ class Scaling:
         temperature: NDArray[Any] | None = None,
         sentinels: Sequence[tuple[int, float]] = (),
     ) -> Scaling:
-        """The scaling of training rows [N, F] and temperatures [N], °C.
+        """Return the scaling of training rows [N, F] and temperatures [N], °C.
 
         Args:
             sentinels: column and value of each (``Schema.sentinels``).

@@ -28,7 +28,7 @@ class Source:
 
 
 def sources(paths: Iterable[Path]) -> list[Source]:
-    """The logs and scenarios in folders and below, sorted by path.
+    """Return the logs and scenarios in folders and below, sorted by path.
 
     Raises:
         BadFile: a folder without any.
@@ -54,7 +54,7 @@ def convert(
     speed_limit: float = SPEED_LIMIT,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Writes the scenes of all recordings below the folders as one split; returns their files.
+    """Write the scenes of all recordings below the folders as one split; returns their files.
 
     The city of a scene is no value of the released enumeration: its ``track`` stays unknown, and its line of the tags
     has the keys ``city`` and ``source`` beside the released ones.

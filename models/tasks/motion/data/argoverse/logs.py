@@ -21,7 +21,7 @@ _CITY = re.compile(rf"(?:^|_)({'|'.join(CITIES)})(?:_|$)")
 
 
 def read(folder: Path, speed_limit: float) -> Recording:
-    """The recording of a log.
+    """Return the recording of a log.
 
     Raises:
         BadFile: a file that is missing or cannot be read, an annotation without a pose of its time, or an actor with
@@ -94,7 +94,7 @@ def _poses_at(path: Path, poses: dict[str, NDArray[np.generic]], stamps: NDArray
 
 
 def _map(folder: Path) -> Path:
-    """The vector map of a log: in it, or in its folder ``map``."""
+    """Return the vector map of a log: in it, or in its folder ``map``."""
     for pattern in ("map/log_map_archive_*.json", "log_map_archive_*.json", "map.json", "map/map.json"):
         if found := sorted(folder.glob(pattern)):
             return found[0]

@@ -40,7 +40,7 @@ class Recording:
     roads: PathGraph
 
     def every_second(self) -> Recording:
-        """The frames 0, 2, 4 …: 10 Hz becomes 5 Hz."""
+        """Return the frames 0, 2, 4 …: 10 Hz becomes 5 Hz."""
         return replace(
             self,
             time=self.time[::2],
@@ -54,7 +54,7 @@ def _every_second(actor: Actor) -> Actor:
 
 
 def columns(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[np.generic]]:
-    """The named columns of a Feather or Parquet file.
+    """Return the named columns of a Feather or Parquet file.
 
     Raises:
         BadFile: no such file, no table of such columns, empty or with missing values, or pyarrow is not installed.

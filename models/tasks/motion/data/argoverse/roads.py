@@ -27,7 +27,7 @@ _BICYCLES = "BIKE"
 
 
 def path_graph(path: Path, speed_limit: float = SPEED_LIMIT) -> PathGraph:
-    """The roads of a map file, m in the frame of the city.
+    """Return the roads of a map file, m in the frame of the city.
 
     Raises:
         BadFile: no such file, or no map of Argoverse 2.
@@ -54,7 +54,7 @@ def centre_line(left: Points, right: Points) -> Points:
 
 
 def ring(one: Points, other: Points) -> Points:
-    """The outline between two edges, whichever way the second one runs."""
+    """Return the outline between two edges, whichever way the second one runs."""
     straight = np.linalg.norm(one[-1] - other[0]) + np.linalg.norm(one[0] - other[-1])
     crossed = np.linalg.norm(one[-1] - other[-1]) + np.linalg.norm(one[0] - other[0])
     return np.concatenate([one, other if straight <= crossed else other[::-1]])

@@ -21,7 +21,7 @@ _CITIES = {name.lower(): name for name in CITIES.values()} | {
 
 
 def read(path: Path, speed_limit: float) -> Recording:
-    """The recording of a scenario, from its Parquet file and the map beside it.
+    """Return the recording of a scenario, from its Parquet file and the map beside it.
 
     Raises:
         BadFile: a file that is missing or cannot be read, frames out of 0 to 10,000, or a track with two states at

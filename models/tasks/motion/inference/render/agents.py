@@ -47,7 +47,7 @@ def _turned(vectors: np.ndarray[tuple[int, ...], np.dtype[np.float64]], frame: F
 
 
 def _paint(out: Float32, corners: Cells, values: Float32) -> None:
-    """Writes the values [N, channels] of objects into the cells that each covers: once drawn, for all channels."""
+    """Write the values [N, channels] of objects into the cells that each covers: once drawn, for all channels."""
     size = out.shape[-1]
     near = touching(corners, np.arange(0, len(corners) + 1, CORNERS), size)
     if not near:

@@ -22,7 +22,7 @@ _ABOVE = 1 << 13
 
 
 def fill(image: NDArray[Any], outlines: Sequence[Cells], value: float) -> None:
-    """Fills areas in one go: what lies in two of them is outside, as released.
+    """Fill areas in one go: what lies in two of them is outside, as released.
 
     Raises:
         BadScene: ``too_complex``.
@@ -41,7 +41,7 @@ def fill(image: NDArray[Any], outlines: Sequence[Cells], value: float) -> None:
 
 
 def _cut(outline: Cells) -> Cells:
-    """The part of an outline that is not too far above the map, closed along the cut."""
+    """Return the part of an outline that is not too far above the map, closed along the cut."""
     inside = outline[:, 1] >= -_ABOVE
     if inside.all():
         return outline

@@ -44,6 +44,6 @@ def cells(points: Float32, transform: Float32) -> Cells:
 
 
 def trace(image: NDArray[Any], lines: Sequence[Cells], value: float) -> None:
-    """Draws open lines, one cell wide."""
+    """Draw open lines, one cell wide."""
     if lines:
         cv2.polylines(image, lines, False, value)

@@ -55,7 +55,7 @@ class Renderer:
         self._vehicles, self._ego, self._pedestrians = boxes
 
     def draw(self, agent: Agent) -> Float32:
-        """The map around an agent of the scene, [17, y, x] by ``CHANNEL_NAMES``.
+        """Return the map around an agent of the scene, [17, y, x] by ``CHANNEL_NAMES``.
 
         An agent that is missing now is drawn where it was moved on to; the released code does not draw it.
 

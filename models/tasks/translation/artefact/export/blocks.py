@@ -69,11 +69,11 @@ class Blocks:
         return self.graph.op("LayerNormalization", x, self._number(scale), self._number(bias), epsilon=EPSILON)
 
     def inner(self, x: Value, layer: str) -> Value:
-        """The feed-forward block."""
+        """Return the feed-forward block."""
         return self.linear(self.graph.relu(self.linear(x, f"{layer}.fc1")), f"{layer}.fc2")
 
     def block(self, x: Value, norm: str, inside: Callable[[Value], Value]) -> Value:
-        """A block with its normalisation and the way around it."""
+        """Return a block with its normalisation and the way around it."""
         if self.sizes.norm_first:
             return x + inside(self.norm(x, norm))
         return self.norm(x + inside(x), norm)
@@ -94,7 +94,7 @@ class Blocks:
         return found
 
     def number(self, x: Value) -> Value:
-        """A float32 value in the precision of activations."""
+        """Return a float32 value in the precision of activations."""
         return self.graph.op("Cast", x, to=10) if self.precision == "fp16" else x
 
     def float32(self, x: Value) -> Value:

@@ -81,7 +81,7 @@ def _kept(looked_at: Booleans) -> Integers:
 
 
 def _seen(past: Booleans, columns: Integers, count: int) -> Booleans:
-    """A mask of columns as one of those that are kept, [R, count]."""
+    """Return a mask of columns as one of those that are kept, [R, count]."""
     rows = np.repeat(columns, len(past) // max(len(columns), 1), axis=0)
     kept = np.take_along_axis(past, rows, axis=1)
     return np.pad(kept, ((0, 0), (0, count - kept.shape[1])))
