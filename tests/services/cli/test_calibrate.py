@@ -176,7 +176,7 @@ def test_files_of_a_task_are_calibrated_by_its_own_error(capsys: pytest.CaptureF
         main(["calibrate", "--task", "vessel", "--predictions", str(path), "--risk", "0.1", "--uncertainty", "ll_fu"])
         == 2
     )
-    assert "no measure to defer by" in capsys.readouterr().err
+    assert "cannot be used to defer" in capsys.readouterr().err
 
 
 def test_people_get_sentences(capsys: pytest.CaptureFixture[str], file: Path) -> None:

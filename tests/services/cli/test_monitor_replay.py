@@ -210,7 +210,7 @@ def test_labels_that_cannot_be_read_are_named(tmp_path: Path, capsys: pytest.Cap
 
 @pytest.mark.parametrize(
     ("option", "message"),
-    [(["--at", "nan"], "--at is nan"), (["--acceptable", "inf"], "--acceptable is inf"), (["--by", "site"], "site")],
+    [(["--at", "nan"], "--at = nan"), (["--acceptable", "inf"], "--acceptable = inf"), (["--by", "site"], "site")],
 )
 def test_options_that_mean_nothing_are_refused(
     option: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -130,4 +130,4 @@ def test_without_cuda_nothing_is_qualified(home: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize("option", [["--provider", "cpu"], ["--data", "data"], ["--precision", "fp32"]])
 def test_an_artefact_is_imported_as_it_is(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     said = refusal(["models", "import", "vessel", str(REFERENCE), *option], capsys)
-    assert f"{option[0]}: {REFERENCE} holds an artefact, which stays as it is" in said
+    assert f"{option[0]}: {REFERENCE} is an artefact, imported unchanged" in said
