@@ -119,6 +119,8 @@ ORIGIN = (
     AnswerField("purpose", dtype="purpose", message=False, tensor=""),
 )
 """First fields of every answer."""
+ORIGIN_OF_ALL = (*ORIGIN[:2], RECORDED, *ORIGIN[2:])
+"""First fields of an answer whose units are recorded together."""
 INPUT_WARNING = (
     text("code", "Stable word."),
     text("message", "For people."),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.tasks.lesion.spec import LESIONS
-from services.transport.answer import DEFERRAL, ORIGIN, RECORDED, AnswerField, input_warnings, records, text
+from services.transport.answer import DEFERRAL, ORIGIN_OF_ALL, AnswerField, input_warnings, records, text
 
 HEAD = LESIONS.name
 MM3_PER_ML = 1000.0
@@ -97,7 +97,7 @@ SCAN = (
     input_warnings("looks_raw, thick_slices, bias_field, noisy"),
 )
 """Fields of ``LesionAnswer``. Where the policy withholds the prediction, only decision and warnings have values."""
-ORIGINS = (*ORIGIN, RECORDED, text("name", "The caller's own, echoed."))
+ORIGINS = (*ORIGIN_OF_ALL, text("name", "The caller's own, echoed."))
 ANSWER = (
     *ORIGINS,
     AnswerField("answer", dtype="record", fields=SCAN, flat=True, tensor=""),

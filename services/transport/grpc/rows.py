@@ -13,7 +13,7 @@ from services.request.contract import Description, Priority
 from services.request.pipeline import Pipeline
 from services.request.row_task import RowsRequest
 from services.transport import head_answer
-from services.transport.answer import ORIGIN, RECORDED
+from services.transport.answer import ORIGIN_OF_ALL
 from services.transport.binding import GrpcBinding, Options, message_of
 from services.transport.grpc import codec
 from services.transport.grpc.answer_message import filler
@@ -45,7 +45,7 @@ def row_binding(
     assert schema is not None
     names = tuple(head.name for head in description.heads)
     fill = filler(
-        (*ORIGIN, RECORDED, *head_answer.answered(description.heads), head_answer.SHIFTED_INPUTS), messages.response
+        (*ORIGIN_OF_ALL, *head_answer.answered(description.heads), head_answer.SHIFTED_INPUTS), messages.response
     )
 
     def read(message: Any) -> tuple[RowsRequest, Options]:

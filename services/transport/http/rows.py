@@ -17,7 +17,7 @@ from services.request.row_task import Named, RowsRequest
 from services.request.validate import Column
 from services.runtime.errors import InvalidInput, shortened
 from services.transport import head_answer
-from services.transport.answer import ORIGIN, RECORDED
+from services.transport.answer import ORIGIN_OF_ALL
 from services.transport.binding import HttpBinding, Options, stricter
 from services.transport.http import decoding, doubled_names, number_parsing, row_hints
 from services.transport.http.answer_json import schema as answer_schema
@@ -48,7 +48,7 @@ def row_binding(description: Description, intervals: Mapping[str, IntervalTable 
     assert description.schema is not None
     names = tuple(head.name for head in description.heads)
     schema = description.schema
-    fields = (*ORIGIN, RECORDED, *head_answer.answered(description.heads), head_answer.SHIFTED_INPUTS)
+    fields = (*ORIGIN_OF_ALL, *head_answer.answered(description.heads), head_answer.SHIFTED_INPUTS)
     write = writer(fields)
 
     def answer(answers: list[Portion]) -> dict[str, Any]:
