@@ -43,3 +43,26 @@ class Head:
     def own_measure(self, ensemble: bool) -> str:
         """Return the deferral measure unless a policy names another."""
         return self.ensemble_measure if ensemble else self.single_measure
+
+
+def classes(name: str, label: str, class_names: tuple[str, ...]) -> Head:
+    """Return a categorical head that is judged by its error rate and deferred by its entropy.
+
+    Args:
+        label: what a label is, in words.
+        class_names: what each class is, in words.
+    """
+    return Head(
+        name=name,
+        kind="categorical",
+        unit="1",
+        label=label,
+        error="error_rate",
+        error_unit="1",
+        acceptable=None,
+        ensemble_measure="entropy",
+        single_measure="entropy",
+        knowledge_measure="mi",
+        classes=len(class_names),
+        class_names=class_names,
+    )

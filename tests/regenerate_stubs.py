@@ -1,4 +1,4 @@
-"""Generates the Python stubs from ``proto/``; with ``--check`` only says whether they are up to date."""
+"""Generates the Python stubs from the .proto files; with ``--check`` only says whether they are up to date."""
 
 from __future__ import annotations
 
@@ -16,8 +16,12 @@ STUBS = {
     "demur/v1": PROJECT / "clients" / "python" / "demur" / "v1",
     "inference": PROJECT / "services" / "transport" / "oip" / "protocol",
     "shifts": PROJECT / "models" / "tasks" / "motion" / "protocol",
+    "digits": PROJECT / "examples" / "digits",
 }
-"""Folder below ``proto/`` to the folder of its stubs. Files beside ``demur`` import no others: they are moved."""
+"""Folder below one of ``ROOTS`` to the folder of its stubs. Those of ``MOVED`` import no others."""
+ROOTS = (PROJECT / "proto", PROJECT / "examples")
+"""Folders that the imports of .proto files start from."""
+MOVED = ("inference", "shifts")
 
 
 def generate(target: Path) -> dict[Path, Path]:
@@ -25,14 +29,14 @@ def generate(target: Path) -> dict[Path, Path]:
 
     Messages without services get no ``_grpc`` module, nor do files that are moved: it would not find them.
     """
-    sources = sorted((PROJECT / "proto").rglob("*.proto"))
+    sources = [(root, path) for root in ROOTS for path in sorted(root.rglob("*.proto"))]
     outputs = [f"--{kind}_out={target}" for kind in ("python", "pyi", "grpc_python")]
-    code = protoc.main(["protoc", f"-I{PROJECT / 'proto'}", *outputs, *map(str, sources)])
+    code = protoc.main(["protoc", *(f"-I{root}" for root in ROOTS), *outputs, *(str(path) for _, path in sources)])
     if code:
         raise SystemExit(f"protoc failed with exit code {code}")
-    for source in sources:
-        folder = source.parent.relative_to(PROJECT / "proto")
-        if "\nservice " not in source.read_text() or folder.parts[0] != "demur":
+    for root, source in sources:
+        folder = source.parent.relative_to(root)
+        if "\nservice " not in source.read_text() or folder.parts[0] in MOVED:
             (target / folder / f"{source.stem}_pb2_grpc.py").unlink()
     return {path: STUBS[folder] / path.name for folder in STUBS for path in sorted((target / folder).iterdir())}
 
@@ -52,7 +56,7 @@ def main() -> int:
         if check:
             if stale or extra:
                 names = ", ".join(str(path.relative_to(PROJECT)) for path in stale + extra)
-                print(f"stubs differ from proto/: {names}; run `make protos`", file=sys.stderr)
+                print(f"stubs differ from the .proto files: {names}; run `make protos`", file=sys.stderr)
             return 1 if stale or extra else 0
         for path in extra:
             path.unlink()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import secrets
 import time
@@ -53,8 +52,9 @@ from services.request.pipeline import Pipeline
 from services.request.schedule import Limits, Scheduler
 from services.runtime.logging import get_logger
 from services.runtime.offload import Offload
+from services.runtime.registry import TASKS
 from services.runtime.settings import Settings
-from services.tasks import TENANTS
+from services.runtime.task_entry import TaskEntry
 from services.transport.served_model import Parts, ServedModel
 
 _log = get_logger(__name__)
@@ -138,10 +138,17 @@ def qualify(artefact: Artefact, settings: Settings, records: Path) -> Qualificat
     )
 
 
-def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: Tables | None = None) -> Assembled:
+def assemble(
+    artefact: Artefact,
+    settings: Settings,
+    metrics: Metrics,
+    tables: Tables | None = None,
+    entry: TaskEntry | None = None,
+) -> Assembled:
     """Everything that answers requests of one task.
 
     Args:
+        entry: of the task; None: that of the registry.
         tables: calibrations under the numeric profile; None for the artefact's own, without any qualification.
 
     Raises:
@@ -235,10 +242,10 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
             charge=charge,
         )
 
-    module, _, function = TENANTS[artefact.manifest.task].partition(":")
-    build = getattr(importlib.import_module(module), function)
     tolerance = artefact.manifest.golden_tolerance if tables.origin == "artefact" else math.inf
-    tenant = build(artefact, settings, Parts(pipeline, calibrations, tolerance))
+    tenant = (entry or TASKS[artefact.manifest.task]).build()(
+        artefact, settings, Parts(pipeline, calibrations, tolerance)
+    )
     health.probe_with(lambda: scheduler.in_lane(tenant.probe))
     book = tenant.pipeline.policies
     ledger = kept[0] if kept else None

@@ -26,7 +26,7 @@ from services.cli.output import CommandError, print_json
 from services.qualification.records import Records
 from services.qualification.standing import recorded
 from services.runtime.settings import Settings
-from services.tasks import IMPORTERS, WORKBENCHES
+from services.tasks import IMPORTERS, TENANTS, WORKBENCHES
 
 models = LazyGroup(
     name="models",
@@ -81,7 +81,7 @@ def verify(options: Options) -> int:
 
 
 @command("import", example="demur models import vessel ./baselines")
-@argument("task", type=Choice(sorted(IMPORTERS)))
+@argument("task", type=Choice(sorted(TENANTS)))
 @argument("directory", type=Path)
 @option("--data", type=Path, help="Labelled files (dev_in …) to calibrate a released checkpoint with.")
 @provider_option
@@ -114,9 +114,11 @@ def _convert(options: Options, folder: Path) -> None:
     """Convert a released checkpoint folder to an artefact.
 
     Raises:
-        CommandError: a file is missing or cannot be converted.
+        CommandError: a file is missing or cannot be converted, or the task has no importer.
         ProviderUnavailable: see ``device``.
     """
+    if options.task not in IMPORTERS:
+        raise CommandError(f"{options.directory}: must be an artefact; {options.task} has no released checkpoints")
     module, _, function = IMPORTERS[options.task].partition(":")
     precision = {} if options.precision is None else {"precision": options.precision}
     if precision and not hasattr(importlib.import_module(WORKBENCHES[options.task]), "PRECISIONS"):

@@ -19,7 +19,7 @@ from services.cli.processes import MONITOR, Held, Running, announced, hold, hold
 from services.cli.status import monitored, ready, unready
 from services.runtime.settings import Settings, address
 from services.runtime.system import die_with_parent
-from services.tasks import TENANTS
+from services.tasks import STARTED
 
 START_SECONDS = 120.0
 RESTART_SECONDS = 5.0
@@ -75,7 +75,7 @@ class Supervisor:
     def start(self) -> None:
         """Start a process per task, and the monitor; their output goes to log files."""
         (self._home / "logs").mkdir(parents=True, exist_ok=True)
-        self._children = [self._start(task, "serve", task) for task in TENANTS]
+        self._children = [self._start(task, "serve", task) for task in STARTED]
         if self._with_monitor:
             self._children.append(self._start(MONITOR, "monitor", "run"))
 
@@ -174,7 +174,7 @@ def _lock(home: Path) -> Iterator[None]:
 
 
 def _check_ports(settings: Settings) -> None:
-    every = {task: Settings.read(task=task) for task in TENANTS}
+    every = {task: Settings.read(task=task) for task in STARTED}
     ports = [(task, port) for task, own in every.items() for port in (*own.ports, *filter(None, [own.probe_port]))]
     if monitored(settings):
         own = Settings.read(task=MONITOR)

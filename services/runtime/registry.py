@@ -1,40 +1,22 @@
-"""Registry of the tasks that can be served: one entry each, which names its modules without importing them."""
+"""Registry of the tasks that can be served: one entry each, which names its modules without importing them.
+
+Packages that are installed beside add theirs through the entry point group ``demur.tasks``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping
+from importlib.metadata import EntryPoint, entry_points
 
+from services.runtime.task_entry import TaskEntry
+
+GROUP = "demur.tasks"
+"""Group of the entry points by which installed packages add tasks."""
 GRPC_PORT_OFFSET = 1000
 """Distance of a task's gRPC port from its HTTP port."""
 
 
-@dataclass(frozen=True)
-class TaskEntry:
-    """A task: places of its code as ``module:name``, port, and settings whose defaults differ from those of others."""
-
-    port: int
-    """TCP port of HTTP unless settings name another."""
-    served_model: str
-    """Function that assembles the served model from an artefact."""
-    default_model: str
-    """Name of the reference artefact, which is served unless settings name another."""
-    importer: str
-    """Function that turns a folder of released checkpoints into an artefact folder."""
-    workbench: str
-    """Module behind ``demur data`` and ``demur train``."""
-    predictions: str
-    """Reader of the task's prediction files for ``demur evaluate``."""
-    scorer: str = ""
-    """Scorer of the task's files for ``demur score``; empty: the task scores rows, see ``row_files``."""
-    row_files: str = ""
-    """Description of the task's files of rows: columns of labels, and the benchmark's submission."""
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Settings whose default differs from that of all tasks."""
-
-
-TASKS: Mapping[str, TaskEntry] = {
+_OWN: Mapping[str, TaskEntry] = {
     "lesion": TaskEntry(
         port=3004,
         served_model="services.tasks.lesion.served_model:served_model",
@@ -99,7 +81,34 @@ TASKS: Mapping[str, TaskEntry] = {
         row_files="models.tasks.weather.data.submission:FILES",
     ),
 }
-"""Task name to its entry, in alphabetical order."""
+
+
+def with_plugins(own: Mapping[str, TaskEntry], plugins: Iterable[EntryPoint]) -> Mapping[str, TaskEntry]:
+    """Return tasks and those of installed packages by name, in alphabetical order.
+
+    Args:
+        plugins: entry points whose name is that of the task, and whose value is the place of a ``TaskEntry``.
+
+    Raises:
+        ValueError: two tasks have the same name, an entry point cannot be loaded, or its value is no ``TaskEntry``.
+    """
+    found = dict(own)
+    for point in plugins:
+        where = f"entry point {point.name} = {point.value} of the group {GROUP}"
+        if point.name in found:
+            raise ValueError(f"{where}: must have a name of its own; there is a task {point.name!r} already")
+        try:
+            entry = point.load()
+        except (ImportError, AttributeError) as error:
+            raise ValueError(f"{where}: cannot be loaded ({error}); repair or uninstall its package") from error
+        if not isinstance(entry, TaskEntry):
+            raise ValueError(f"{where}: must be a TaskEntry; got {type(entry).__name__}")
+        found[point.name] = entry
+    return dict(sorted(found.items()))
+
+
+TASKS = with_plugins(_OWN, entry_points(group=GROUP))
+"""Task name to its entry, in alphabetical order, with those of installed packages."""
 
 DEFAULT_TASK = "vessel"
 

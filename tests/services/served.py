@@ -16,6 +16,7 @@ from services.app.assembly import Assembled, assemble
 from services.request.metrics import Metrics
 from services.runtime.lifecycle import Lifecycle
 from services.runtime.settings import TASK_DEFAULTS, Settings
+from services.runtime.task_entry import TaskEntry
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
 from services.transport.serving import Serving
@@ -25,16 +26,20 @@ UNLIMITED = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_le
 
 @asynccontextmanager
 async def artefact_served(
-    artefact: Artefact, task: str, home: Path | None = None, **settings: Any
+    artefact: Artefact, task: str, home: Path | None = None, entry: TaskEntry | None = None, **settings: Any
 ) -> AsyncIterator[tuple[Assembled, grpc.aio.Channel, httpx.AsyncClient]]:
-    """Serves an artefact of a task; decisions are recorded where a home is given."""
+    """Serves an artefact of a task; decisions are recorded where a home is given.
+
+    Args:
+        entry: of a task that is not in the registry.
+    """
     place = {"ledger": "none"} if home is None else {"home": home, "ledger_deadline_seconds": 5.0}  # busy machines
     defaults = dict(TASK_DEFAULTS.get(task, {}))
     chosen = Settings(
         **(defaults | {"task": task, "lanes": 1, "drain_seconds": 5.0, "waiting_calls": 1000} | place | settings)
     )
     metrics, lifecycle = Metrics(task, CollectorRegistry()), Lifecycle()
-    assembled = assemble(artefact, chosen, metrics)
+    assembled = assemble(artefact, chosen, metrics, entry=entry)
     try:
         assembled.tenant.warm_up()
         await assembled.start()

@@ -1,0 +1,191 @@
+"""Bindings of all protocols for a task whose answer is a table with a record for each unit of one head.
+
+A task gives the table of one unit's answer, a function that fills it, and readers of its requests; the rest follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import msgspec
+
+from demur.v1 import common_pb2
+from services.ledger.contract import Portion
+from services.request.contract import Description, ItemFailed
+from services.request.pipeline import Pipeline
+from services.transport.answer import DEFERRAL, ORIGIN, RECORDED, AnswerField, Record, index, records
+from services.transport.binding import (
+    GrpcBinding,
+    HttpBinding,
+    OipBinding,
+    Options,
+    TensorOutputs,
+    TensorSpec,
+    message_of,
+    stricter,
+)
+from services.transport.grpc import codec
+from services.transport.grpc.answer_message import filler
+from services.transport.http import decoding
+from services.transport.http.answer_json import schema, writer
+from services.transport.http.components import PURPOSE_OR_NULL
+from services.transport.http.rows import purpose
+from services.transport.http.struct_schema import documented, struct_schema
+from services.transport.oip.answer_tensors import TensorWriter, specs
+from services.transport.oip.decided import decided, parameters
+
+ANSWERS = "answers"
+"""Field of the records of all units."""
+
+
+class UnitsBody(decoding.JsonBody):
+    """Base of the JSON bodies of such a task; the task adds its inputs."""
+
+    purpose: Annotated[str | None, documented(PURPOSE_OR_NULL)] = None
+    defer_above: Annotated[
+        float | None, msgspec.Meta(description="Defer above this uncertainty even where the policy would answer.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class UnitTable:
+    """Answer of a task with one head whose units are independent of each other."""
+
+    head: str
+    unit: str
+    """Name of a unit in descriptions, such as "image"."""
+    fields: tuple[AnswerField, ...]
+    """Answer about one unit, without its index and decision."""
+    record: Callable[[Portion, int], Record]
+    """Return the values of ``fields`` of a unit of a portion, which it counts from 0; empty for a withheld prediction.
+    """
+    has: frozenset[str] = field(default_factory=frozenset)
+    """Properties of the model that ``fields`` need, such as ``ensemble``."""
+
+    @property
+    def unit_fields(self) -> tuple[AnswerField, ...]:
+        """Answer about one unit."""
+        return (index("item", f"Index of the {self.unit} in the request."), *self.fields, DEFERRAL)
+
+    @property
+    def answer(self) -> tuple[AnswerField, ...]:
+        """Answer to a request."""
+        title = f"{self.unit.title()}Answer"
+        return (*ORIGIN, RECORDED, records(ANSWERS, "In the order of the request.", self.unit_fields, title=title))
+
+    def units(self, answers: list[Portion | ItemFailed]) -> tuple[list[Portion], list[Record]]:
+        """Return the portions of a request, and a record of each unit, in the order of the request.
+
+        Raises:
+            DemurError: a unit failed.
+        """
+        portions: list[Portion] = []
+        for answer in answers:
+            if isinstance(answer, ItemFailed):
+                raise answer.error
+            portions.append(answer)
+        portions.sort(key=lambda portion: portion.first)
+        found: list[Record] = [
+            {
+                "item": portion.first + place,
+                **({} if portion.verdicts[self.head].hidden[place] else self.record(portion, place)),
+                "deferral": (portion, self.head, place),
+            }
+            for portion in portions
+            for place in range(portion.count)
+        ]
+        return portions, found
+
+    def whole(self, answers: list[Portion | ItemFailed]) -> Record:
+        """Return the record of the answer to a request."""
+        portions, found = self.units(answers)
+        first = portions[0]
+        return {
+            "model": first.model,
+            "profile": first.profile,
+            "purpose": first.purpose,
+            "recorded": all(portion.recorded for portion in portions),
+            ANSWERS: found,
+        }
+
+
+Read = Callable[[Mapping[str, Any]], Any]
+"""Function that turns inputs by name into what the task expands. Quick; raises ``DemurError``."""
+
+
+@dataclass(frozen=True)
+class UnitBindings:
+    """Bindings of all protocols; messages, JSON bodies and tensors have the same names of inputs."""
+
+    table: UnitTable
+    inputs: tuple[TensorSpec, ...]
+    read: Read
+
+    def grpc(
+        self, service: str, request: Any, response: Any, description: Description, pipeline: Pipeline[Any, Any]
+    ) -> GrpcBinding:
+        """Return prediction and description; streams are left to the task.
+
+        Args:
+            service: full name of the gRPC service.
+            request: message type with ``purpose``, ``defer_above``, ``plain`` and the inputs.
+            response: message type with the fields of ``UnitTable.answer``.
+
+        Raises:
+            KeyError: the response lacks a field of the table.
+        """
+        table, fill = self.table, filler(self.table.answer, response)
+
+        def read(message: Any) -> tuple[Any, Options]:
+            threshold = message.defer_above if message.HasField("defer_above") else None
+            wishes = Options(codec.purpose(message.purpose), stricter(threshold, (table.head,)), message.plain)
+            return self._read(message), wishes
+
+        return GrpcBinding(
+            service=service,
+            request=message_of(request),
+            response=message_of(response),
+            read=read,
+            answer=lambda answers: fill(table.whole(answers)),
+            describe=lambda: codec.describe(description, pipeline.policies.all()),
+            describe_messages=(message_of(common_pb2.DescribeRequest), message_of(common_pb2.DescribeResponse)),
+            smaller=f"send fewer {table.unit}s in each call",
+        )
+
+    def http(self, body: type[UnitsBody]) -> HttpBinding:
+        """Return the JSON bodies; ``body`` decodes requests."""
+        table, write = self.table, writer(self.table.answer)
+
+        def read(content: bytes) -> tuple[Any, Options]:
+            parsed = decoding.json_body(content, body)
+            wishes = Options(purpose(parsed.purpose), stricter(parsed.defer_above, (table.head,)))
+            return self._read(parsed), wishes
+
+        return HttpBinding(
+            read_json=read,
+            answer_json=lambda answers: write(table.whole(answers)),
+            request_schema=struct_schema(body),
+            response_schema=schema(table.answer, unit=table.unit),
+        )
+
+    def oip(self) -> OipBinding:
+        """Return the tensors, a row of each for a unit."""
+        table, write = self.table, TensorWriter(self.table.unit_fields)
+
+        def answer(answers: list[Any], wanted: frozenset[str]) -> TensorOutputs:
+            portions, found = table.units(answers)
+            return TensorOutputs(
+                write(found, wanted) | decided(portions, table.head), parameters(portions, (table.head,))
+            )
+
+        return OipBinding(
+            inputs=self.inputs,
+            outputs=tuple(specs(table.unit_fields, repeated=True, unit=table.unit, has=table.has)),
+            read=lambda tensors: self.read(tensors.tensors),
+            answer=answer,
+        )
+
+    def _read(self, source: Any) -> Any:
+        return self.read({spec.name: getattr(source, spec.name) for spec in self.inputs})
