@@ -1,4 +1,4 @@
-"""Cars and people at crossings: who waits for whom."""
+"""Rules of waiting between cars and pedestrians at crossings."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from simulators.motion.places import Places
 from simulators.motion.routes import Routes
 
 _LINE = 0.9
-"""Cars stop so far before a crossing, m."""
+"""Distance before a crossing at which cars stop, m."""
 
 
 def holds(ground: Ground, walkers: Walkers, ways: Routes, here: Places, speed: Floats, hardest: float) -> Floats:
-    """Where on its route each car waits for people, m; infinite where nowhere.
+    """Return the place on its route at which each car waits for people, m; infinite if it need not wait.
 
-    Cars wait for those on the road, and at painted crossings without lights for those at the kerb, unless it is too
+    Cars wait for people on the road, and at painted crossings without lights also for people at the kerb, unless it is
+    too
     late to brake.
     """
     count = len(ground.crossing_signal)
@@ -49,7 +50,7 @@ def may_cross(
     hardest: float,
     states: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Which walkers may step onto the road: no red light, and no car that is on the crossing or could not stop."""
+    """Return which walkers may step onto the road: no red light, and no car on the crossing or unable to stop."""
     may = np.ones(len(walkers), bool)
     asking = walkers.waiting()
     if not asking.any():
