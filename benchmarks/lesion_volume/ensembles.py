@@ -1,4 +1,4 @@
-"""The ensembles that are measured: an artefact's, or the released layout with random weights."""
+"""Measured ensembles: an artefact's, or the released layout with random weights."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from simulators.lesion.scan import draw
 from simulators.lesion.sites import SITES
 
 SHAPE = (182, 218, 182)
-"""Voxels of 1 mm: the MNI grid."""
+"""Voxels of 1 mm in the MNI grid."""
 FULL = "full size, random weights"
 MEMBERS = 5
 LESION_SHARE = 0.002
-"""Of voxels that random weights call lesion."""
+"""Share of voxels that random weights label as lesion."""
 
 
 def opened(name: str, *, as_served: bool = True, device: Device = CPU) -> tuple[Members, Recipe]:
     """Return the members and recipe of an artefact's folder, or of ``FULL``.
 
     Args:
-        as_served: else in sessions as ONNX Runtime makes them, each with an arena and a memory pattern of its own.
+        as_served: if false, open sessions with ONNX Runtime's defaults, each with its own arena and memory pattern.
     """
     if name != FULL:
         artefact = read(Path(name))

@@ -115,9 +115,7 @@ class HeadWaves:
         return np.asarray(integral)
 
     def resistance(self, speed: Floats, height: Floats, draft: Floats) -> Floats:
-        """Return R_AWL [N] in N at `speed` m/s, significant `height` m, `draft` m; trilinear, constant outside the
-        table.
-        """
+        """Return R_AWL [N] in N at `speed` m/s, significant `height` m, `draft` m; trilinear, clamped to the table."""
         axes = (self.speeds, speed), (self.heights, height), (self.drafts, draft)
         index = np.stack([(np.asarray(at) - axis[0]) / (axis[1] - axis[0]) for axis, at in axes])
         unit = ndimage.map_coordinates(self.table, index, order=1, mode="nearest", prefilter=False)

@@ -63,9 +63,7 @@ class Fields:
 
 
 def draw(rng: np.random.Generator) -> Fields:
-    """Draw waves with random directions, phases and scales around those of ``SCALES``; most of them travel
-    eastwards.
-    """
+    """Draw waves with random directions, phases and scales around those of ``SCALES``; most travel eastwards."""
     lengths, periods = np.repeat(np.array(list(SCALES.values())), WAVES, axis=0).T
     count = len(lengths)
     direction = rng.standard_normal((3, count))

@@ -1,6 +1,4 @@
-"""Reports of stations: air temperature with effects that no model resolves, and the class of clouds and
-precipitation.
-"""
+"""Reports of stations: temperature, with effects that no model resolves, and the class of clouds and precipitation."""
 
 from __future__ import annotations
 

@@ -39,9 +39,7 @@ def wet_bulb(temperature: Floats, dewpoint: Floats) -> Floats:
 
 
 def station_pressure(sea_level: Floats, temperature: Floats, height: Floats, lapse: Floats) -> Floats:
-    """Return the pressure, Pa, at a height in m above a sea level of ``temperature`` °C, at a constant lapse rate in
-    K/m.
-    """
+    """Return the pressure, Pa, at a height in m above a sea level of ``temperature`` °C; constant lapse rate in K/m."""
     base = temperature + ZERO_C
     return np.asarray(sea_level * np.exp(np.log(1.0 - lapse * height / base) * (GRAVITY / DRY_AIR) / lapse))
 

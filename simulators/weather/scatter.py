@@ -10,7 +10,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def scattered(rng: np.random.Generator, things: int, count: int) -> NDArray[np.int64]:
-    """Return the first ``count`` places [count] of a random permutation of ``things`` numbers from 0, without repetition.
+    """Return the first ``count`` places [count] of a random permutation of ``things`` numbers from 0, all different.
 
     A larger ``count`` from the same generator begins with the same places. The permutation is a Feistel network with
     cycle-walking (Black & Rogaway 2002), whose cost is that of the requested places.

@@ -64,12 +64,15 @@ class Places:
 
 
 def main_climate(annual_mean: Floats, annual_swing: Floats, rainfall: Floats) -> NDArray[np.uint8]:
-    """Return the main climate of Köppen's classification (rules of Kottek and others 2006), index into ``table.CLIMATES``.
+    """Return the main climate of Köppen's classification (rules of Kottek and others 2006), see ``table.CLIMATES``.
 
     Args:
         annual_mean: mean at the height of the place [N], °C.
         annual_swing: half the difference between the warmest and the coldest month [N], K.
         rainfall: mm a year [N]; assumed to be spread evenly over the year.
+
+    Returns:
+        Index into ``table.CLIMATES``.
     """
     warmest, coldest = annual_mean + annual_swing, annual_mean - annual_swing
     climate = np.where(coldest > -3.0, 2, 3)
