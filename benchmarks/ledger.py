@@ -32,9 +32,7 @@ PARTS = ("ingest", "answered", "deferred", "explore", "decide")
 
 
 def measure(seconds: float, postgres: str, parts: Sequence[str]) -> Iterator[Figure]:
-    """Measure one answered row, one deferred row, and streams of explored and decided rows, with each kind of
-    ledger.
-    """
+    """Measure one answered row, one deferred row, and streams of explored and decided rows, for each ledger."""
     cores = sorted(os.sched_getaffinity(0))
     ledgers = {"no ledger": "none", "SQLite": "sqlite", "PostgreSQL": postgres}
     rows_of = {"answered": {"audit_rate": "0.0001", "fixed_threshold": "1e12"}, "deferred": {"fixed_threshold": "0"}}

@@ -68,9 +68,7 @@ class Ended:
         return float(self.answered.sum() / self.ended[self.answered].max()) if self.answered.any() else 0.0
 
     def quantiles(self, *shares: float, since: float = 0.0) -> list[float]:
-        """Return quantiles of the latency of answered requests that were due after ``since``, s; NaN if there is
-        none.
-        """
+        """Return latency quantiles of answered requests that were due after ``since``, s; NaN if there is none."""
         found = self.latency[self.answered & (self.due >= since)]
         return [float(np.quantile(found, share)) if len(found) else float("nan") for share in shares]
 

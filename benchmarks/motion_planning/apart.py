@@ -58,9 +58,7 @@ class Loop:
 
 
 def _sampler(network: Network) -> Graph:
-    """Return a graph from maps [1, ..] and noise [Q, T, 2] to plans, their own densities, and the decoder's start
-    state.
-    """
+    """Return a graph from maps [1, ..] and noise [Q, T, 2] to plans, their own densities, and the start state."""
     graph = Graph("sampler")
     grid = network.sizes.grid
     maps = graph.input("maps", (1, CHANNELS, grid, grid))

@@ -124,8 +124,9 @@ def _compared(
 
 
 def _in_turn(cases: Sequence[Callable[[], list[int]]], seconds: float) -> tuple[NDArray[np.float64], list[float]]:
-    """Return the process's time for each case and round [cases, rounds], s, and mean lengths. The time is the process's,
-    since CTranslate2 computes on a thread of its own.
+    """Return the process time for each case and round [cases, rounds], s, and mean lengths.
+
+    The time is that of the process, since CTranslate2 computes on a thread of its own.
     """
     took: list[list[float]] = []
     lengths = [0.0] * len(cases)
