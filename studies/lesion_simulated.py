@@ -140,9 +140,7 @@ def draw(
     masks: Sequence[NDArray[np.int64]],
     path: Path,
 ) -> None:
-    """Draw a slice of FLAIR and T1 of each site with the lesions' outline, and plots of sizes, loads and grey
-    values.
-    """
+    """Draw a slice of FLAIR and T1 of each site with lesion outlines, and plots of sizes, loads and grey values."""
     figure = Figure(figsize=(13, 9), layout="constrained")
     above, below = figure.subfigures(2, 1, height_ratios=(1.45, 1))
     pictures, curves = above.add_gridspec(2, 6), below.add_gridspec(1, 3)

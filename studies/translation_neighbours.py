@@ -103,9 +103,7 @@ def compared(alone: Scored, together: Scored, thresholds: Sequence[float]) -> st
 
 
 def apart(first: NDArray[np.float64], second: NDArray[np.float64], thresholds: Sequence[float]) -> str:
-    """Return a line on the difference of two scores of the same sentences: relative differences, order, threshold
-    sides.
-    """
+    """Return a line on the difference of two scores of the same sentences: relative difference, order, sides."""
     distance = np.abs(second - first) / np.abs(first)
     order = rank_correlation(first, second)
     sides = [int(((first <= one) != (second <= one)).sum()) for one in thresholds]

@@ -1,4 +1,4 @@
-"""Trains and builds the eight reference artefacts of the vessel task from the simulator.
+"""Train and build the eight reference artefacts of the vessel task from the simulator.
 
     python -m studies.vessel_reference [--family dnn] [--scale 1.0] [--preset fast] [--out DIR]
 

@@ -163,9 +163,7 @@ class Member:
         return self.folder / f"member-{self.seed}.pt"
 
     def networks(self) -> list[nn.Module]:
-        """Return networks from windows [1, 1, x, y, z] to logit differences, weights rounded as artefacts store
-        them.
-        """
+        """Return networks from windows [1, 1, x, y, z] to logit differences, with weights rounded as in artefacts."""
         trained = finished(self.folder, self.seed)
         if trained is None:
             raise FileNotFoundError(

@@ -131,8 +131,8 @@ _WORD = re.compile(r"\w+(?:'\w+)?")
 
 
 def near(sentences: Sequence[str], training: Sequence[str], share: float = SHARE) -> NDArray[np.bool_]:
-    """Return whether each sentence [N] shares ``share`` of its words, without case and order, with a training
-    sentence.
+    """Return whether each sentence [N] shares ``share`` of its words with a training sentence, in any case and
+    order.
     """
     known = [_words(text) for text in training]
     places: defaultdict[str, list[int]] = defaultdict(list)
