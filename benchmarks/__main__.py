@@ -19,7 +19,7 @@ PARTS = ("ensembles", "stages", "latency", "oip", "callers", "mixed", "stream")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, print and write the figures; return 0 even if a target is missed, which the reader judges."""
+    """Measure, print and write the figures; return 0 even if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="below a minute, with wider spreads")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write all figures to this file")

@@ -133,7 +133,7 @@ def _round(
 ) -> Round:
     with watching(service) as watched:
         rate = saturation(asked, service, protocol, seconds, cores, own_cores)
-        time.sleep(1.5)  # a second without refusals: bursts are let in again
+        time.sleep(1.5)  # after a second without refusals, bursts are admitted again
         ended = generate(asked.plan(service, protocol, seconds, rate=LOAD * rate), own_cores)
     p50, p99 = ended.quantiles(0.5, 0.99)
     return Round(rate, p50, p99, 1 - float(ended.answered.mean()), watched.most("RSS"), watched.most("PSS"))

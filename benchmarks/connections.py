@@ -201,7 +201,7 @@ class _Http2(asyncio.Protocol):
     def _ended(self, stream: int, code: str, hinted: bool) -> None:
         number = self._numbers.pop(stream, None)
         if stream == self._next - 2:
-            self._unsent = memoryview(b"")  # refused before all of it was there
+            self._unsent = memoryview(b"")  # refused before the whole message was sent
         if number is not None:
             self._log.end(number, code, hinted)
             if self._waiting:

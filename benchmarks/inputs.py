@@ -29,7 +29,7 @@ def rows(source: Artefact, count: int) -> NDArray[np.float32]:
     """
     if source.manifest.task == "weather":
         with np.load(source.path(source.manifest.golden)) as golden:
-            kept = golden["rows"][1:25]  # behind the middle of the schema, before what is shifted or at the edge
+            kept = golden["rows"][1:25]  # after the middle of the schema, before shifted and edge rows
         return np.ascontiguousarray(np.resize(kept, (count, kept.shape[1])), np.float32)
     trained = source.manifest.training_range
     low = source.schema.lower if trained is None else np.array(trained.lower, np.float32)

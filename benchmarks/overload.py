@@ -34,7 +34,7 @@ _MEMORY_MIB = 16.0
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure and print the figures; return 0 even if a target is missed, which the reader judges."""
+    """Measure and print the figures; return 0 even if a target is missed."""
     parser = harness.parser("overload", __doc__)
     parser.add_argument("--task", choices=TASKS, default="vessel")
     parser.add_argument("--rows", type=int, default=1, help="of a question to a tabular task")

@@ -1,4 +1,4 @@
-"""A million rows through one gRPC stream: rows a second against the model called in process, and memory."""
+"""Throughput of a million rows through one gRPC stream against the model called in process, and memory."""
 
 from __future__ import annotations
 

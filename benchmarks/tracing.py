@@ -95,7 +95,7 @@ def _http(stack: ExitStack, service: Service) -> Callable[[], object]:
     def ask() -> object:
         try:
             connection.request("POST", "/v1/predict", body, {"content-type": "application/json"})
-        except OSError:  # it was idle while others had their turns; the next request connects anew
+        except OSError:  # the connection was idle during other turns; the next request reconnects
             connection.close()
             return ask()
         answer = connection.getresponse()

@@ -36,7 +36,7 @@ def _tag(directory: Path) -> str:
 FILE = "record.json"
 ROOT = Path(__file__).resolve().parents[2]
 _PINNED_AS = {"onnxruntime": "onnxruntime-gpu"}
-"""Pinned distribution for another one with the same CPU code, of which a machine has only one."""
+"""Distribution pinned in place of another with the same CPU code; a machine has only one of them."""
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)", re.MULTILINE)
 
 

@@ -79,7 +79,7 @@ class Work:
         ran = replace(ran, seconds=round(time.perf_counter() - start, 1))
         answered = Outcome(**json.loads(answer.read_text())) if answer.exists() else None
         answer.unlink(missing_ok=True)
-        if answered is None or (done.returncode and answered.state == "done"):  # a crash, also one at the end
+        if answered is None or (done.returncode and answered.state == "done"):  # a crash, possibly at the end
             last = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()[-1]
             (self.folder / f"{part.name}.log").write_text(done.stdout + done.stderr)
             return replace(ran, reason=last[:MOST_REASON])

@@ -30,9 +30,9 @@ from models.tasks.translation.training import train
 MEMBERS, BEAM, CANDIDATES = 3, 5, 10
 SMALL = replace(presets.preset("small").sizes, source=3307, target=5750, shared=False)
 """Sizes of the preset ``small`` after training: tables have only the rows that a side uses."""
-_ENDING = 0.05  # small: the row is also what comes in before the first token
-_LOUDNESS = 320.0  # of the columns that the end looks at; with the above, logits of the end from -12 to 12
-_TURN = 30.0  # tokens in which they go from one to the other
+_ENDING = 0.05  # small: the row is also the input before the first token
+_LOUDNESS = 320.0  # scale of the columns read by the end; with the above, logits of the end from -12 to 12
+_TURN = 30.0  # tokens over which the logits go from one limit to the other
 
 
 @dataclass(frozen=True)

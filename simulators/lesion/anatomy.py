@@ -59,7 +59,7 @@ def draw(rng: np.random.Generator, template: Template, age: float) -> Anatomy:
     fluid = np.clip(1 - grey - white, 0, 1) * np.exp(furrows)
     folds = 0.25 * fields.smooth(rng, SHAPE, 2.5) + 0.2 * fields.smooth(rng, SHAPE, 6.0)
     grey *= np.exp(folds.ravel()[inside])
-    white *= 1.45  # an average cortex is thicker than a real one
+    white *= 1.45  # the average cortex is thicker than a real cortex
     powers: list[Float] = [share**_SHARPNESS for share in (grey, white, fluid)]
     total = powers[0] + powers[1] + powers[2] + 1e-6
     grey, white = powers[0] / total, powers[1] / total

@@ -75,7 +75,7 @@ def _sizes(rng: np.random.Generator, burden: Burden) -> NDArray[np.float64]:
     logs = rng.normal(0, _SPREAD, burden.count)
     sizes = np.exp(logs)
     wanted = 1000 * burden.volume * _CROWDING
-    for _ in range(4):  # the smallest size makes the sum grow again
+    for _ in range(4):  # the smallest size increases the sum again
         sizes = np.maximum(sizes * wanted / sizes.sum(), SMALLEST)
     return -np.sort(-sizes)
 
@@ -145,7 +145,7 @@ def _focus(
     radius = (volume * 3 / (4 * math.pi)) ** (1 / 3)
     axes = np.exp(rng.normal(0, 0.22, 3))
     turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
-    if periventricular:  # fingers stand on the wall of the ventricle
+    if periventricular:  # lesions perpendicular to the wall of the ventricle
         axes[0] *= rng.uniform(1.0, 1.9)
         turn = _basis(rng, _normal(anatomy.ventricle, centre) + rng.normal(0, 0.25, 3))
     axes /= np.prod(axes) ** (1 / 3)

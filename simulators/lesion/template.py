@@ -52,7 +52,7 @@ def load() -> Template:
     images = [loader(resolution=1) for loader in loaders]
     grey, white, whole = (np.asarray(image.dataobj, np.float32) for image in images)
     affine = images[0].affine
-    load_mni152_template.cache_clear()  # nilearn would keep what it read
+    load_mni152_template.cache_clear()  # nilearn would keep the maps in memory
     grey, white = grey / grey.max(), white / white.max()
     tissue = ndimage.binary_opening(grey + white > 0.5, iterations=2)
     solid = ndimage.binary_fill_holes(ndimage.binary_closing(np.pad(tissue, 8), iterations=6))[8:-8, 8:-8, 8:-8]

@@ -64,7 +64,7 @@ def may_cross(
     width = (ground.span_to - ground.span_from)[spans]
     v = speed[:, None]
     passing = (gap < 0.5) & (here.rear[:, None] < begin + width + 0.3)
-    # where cars need not stop for those at the kerb, people look farther
+    # at crossings where cars need not stop for people at the kerb, people look farther
     caution = np.where(ground.crossing_painted, 0.35, 0.2)[ground.span_crossing[spans]]
     coming = (gap >= 0.5) & (gap < v**2 / (2 * caution * hardest) + 1 + 0.4 * v) & (v > 0.7)
     danger = ((passing | coming) & there[:, None]).any(axis=0)

@@ -36,7 +36,7 @@ class Ground:
     """Number of the crossing at each place where a crossing lies on a lane, [spans]."""
     span_lane: NDArray[np.intp]
     span_from: Floats
-    """Begin of the span along the lane, m."""
+    """Start of the span along the lane, m."""
     span_to: Floats
     crossing_signal: NDArray[np.intp]
     """Number of the light of each crossing; -1 if there is none."""

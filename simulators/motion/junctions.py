@@ -79,7 +79,7 @@ def _movement(streets: Plan, site: Site, a: int, b: int) -> int:
     first, last = site.arms[a], site.arms[b]
     if streets.roads[first.road].axis == streets.roads[last.road].axis:
         return STRAIGHT
-    turned = (sites.bearing(last) - sites.bearing(first)) % (2 * math.pi)  # counter-clockwise from whence one comes
+    turned = (sites.bearing(last) - sites.bearing(first)) % (2 * math.pi)  # counter-clockwise from the arm of entry
     return RIGHT if turned < math.pi else LEFT
 
 

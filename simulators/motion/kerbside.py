@@ -14,7 +14,7 @@ from simulators.motion.streets import PARKING
 OUT, IN = 14.0, 17.0
 """Distances along the road from the place to the lane and from the lane to the place, m."""
 _FIRST = 18.0
-"""Smallest distance of a place from the begin of a lane, m."""
+"""Smallest distance of a place from the start of a lane, m."""
 _ASIDE = 2.4
 """Smallest distance of a place from the middle of the lane, m."""
 _LAST = 30.0
@@ -48,7 +48,7 @@ def draw(rng: np.random.Generator, network: Network, lane: int, begin: float = 0
 
 
 def leaving(line: Points, along: Floats, aside: float) -> tuple[Points, Floats]:
-    """Return the line from a place at its begin to the lane, and its distance aside of the lane."""
+    """Return the line from a place at its start to the lane, and its distance aside of the lane."""
     shift = aside * (1 - _smooth((along - 1.0) / OUT))
     return parallel(line, shift), shift
 

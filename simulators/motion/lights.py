@@ -57,7 +57,7 @@ class Programme:
     def states(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the states of the programme's lights in the order of their numbers, [T, 4]."""
         vehicles = [self._vehicles(axis, times) for axis in (0, 1)]
-        # those who cross an arm go while the other axis has green, and stop early enough to get over
+        # walkers cross an arm while the other axis has green, and stop early enough to get over
         walkers = [self._walkers(1 - axis, times) for axis in (0, 1)]
         return np.stack([*vehicles, *walkers], axis=1)
 

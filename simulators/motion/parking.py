@@ -72,7 +72,7 @@ def draw(rng: np.random.Generator, city: City, network: Network, free: Points, s
     near = np.hypot(found[:, 0], found[:, 1]) < _RADIUS
     found, on_lot = found[near], on_lot[near]
     count = len(found)
-    # who backs out of a lot stands with his nose in it
+    # cars that back out of a lot are parked nose-in
     turned = np.where(rng.random(count) < np.where(on_lot, 0.3, 0.1), np.pi, 0.0)
     leaves = on_lot & (turned == 0) & (rng.random(count) < _BACKING)
     yaw = found[:, 2] + turned + rng.normal(0, 0.03, count)
@@ -158,7 +158,7 @@ def _lots(rng: np.random.Generator, city: City, network: Network) -> tuple[list[
             taken = np.flatnonzero(rng.random(bays) < min(1.0, 2 * city.parked))
             offsets = (taken + 0.5) * _BAY - size / 2
             if side == -1:
-                offsets = offsets[np.abs(offsets) > 4.5]  # where one drives in
+                offsets = offsets[np.abs(offsets) > 4.5]  # keep the entrance free
             points = centre + side * away * (depth / 2 - _DEEP / 2) + offsets[:, None] * along
             points = points + rng.normal(0, 0.12, points.shape)
             places.append(np.column_stack([points, np.full(len(points), np.arctan2(side * away[1], side * away[0]))]))

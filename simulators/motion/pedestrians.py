@@ -1,4 +1,4 @@
-"""Pedestrians on pavements and crossings, who wait for lights and cars before they cross."""
+"""Pedestrians on pavements and crossings; they wait for lights and cars before they cross."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulators.motion.lanes import NONE, Crossing
 _SPREAD = 0.8
 """Half the width over which pedestrians spread, m."""
 _CROSSING = 0.45
-"""Share of people who are on their way across a road."""
+"""Share of people on their way across a road."""
 _WAITING = 1.1
 """Distance from the start of a crossing's line to the waiting place, m: half a metre before the kerb."""
 _NEAR = 6.0

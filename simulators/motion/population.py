@@ -108,7 +108,7 @@ def _on_lanes(rng: np.random.Generator, city: City, network: Network) -> list[_S
         distance = np.hypot(*lane.points.T)
         radius = _RADIUS if network.successors[number] else _LEAVING
         density = city.density * busy * (1.0 if lane.main else 0.6)
-        position, ahead = lane.length - 10.0, (np.inf, 0.0)  # of the car ahead: where it is, how fast
+        position, ahead = lane.length - 10.0, (np.inf, 0.0)  # position and speed of the car ahead
         for _ in range(_queue(rng, network, number, density / 1000 * _FLOWING * lane.limit)):
             if position > 8:
                 spots.append(_Spot(number, position, 0.0))

@@ -71,7 +71,7 @@ def record(rng: np.random.Generator, city: City, precipitation: int) -> Recordin
 
 
 def _peopled(rng: np.random.Generator, city: City, precipitation: int, seconds: float) -> tuple[Network, Cast]:
-    """Draw quarters until one has enough moving cars to observe from."""
+    """Draw quarters until one of them has enough moving cars to observe from."""
     while True:
         quarter = network.draw(rng, city)
         cast = population.draw(rng, city, quarter, precipitation, seconds)

@@ -104,7 +104,7 @@ def _attentive(
     begin = np.where(coming.some, coming.begin, 0.0)
     rear, pace = leader
     room = (rear - begin - ground.length[coming.way] > who.length + 2) | (pace > 3)
-    # a car behind another asks when the other has passed the line, or is about to
+    # a car behind another may enter when the other has passed the line, or is about to
     first = (rear > begin) | (pace > 2)
     return np.asarray(near & (~sign | memory.stopped) & room & first)
 

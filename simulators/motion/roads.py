@@ -17,7 +17,7 @@ PAVEMENT = 1.6
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A road's lanes, from the middle outwards."""
+    """Road with its lanes, from the middle outwards."""
 
     road: Road
     centre: Points

@@ -125,7 +125,7 @@ def set_route(
     routes.lanes[car, :count], routes.lanes[car, count:] = chain, NONE
     routes.starts[car, :count], routes.starts[car, count:] = starts[:-1], np.inf
     routes.ways[car, :count], routes.ways[car, count:] = network.conflicts.number[chain], NONE
-    routes.start[car, chain[::-1]] = starts[:-1][::-1]  # where a lane comes twice, the first time counts; below, too
+    routes.start[car, chain[::-1]] = starts[:-1][::-1]  # if a lane comes twice, the first time counts; below, too
     _shadows(routes, car, network, chain, starts)
 
     size = routes.points.shape[1]

@@ -89,7 +89,7 @@ def vehicles(rng: np.random.Generator, world: World, ego: int) -> Seen:
     side = np.stack([-heading[..., 1], heading[..., 0]], axis=2)
     velocity = heading * world.speed[..., None]
     acceleration = heading * world.acceleration[..., None] + side * (world.speed * world.turning)[..., None]
-    moving = np.minimum(world.speed / 0.5, 1.0)[..., None]  # what stands is told to stand
+    moving = np.minimum(world.speed / 0.5, 1.0)[..., None]  # standing vehicles are measured as standing
     size = world.size * np.exp(0.04 * rng.standard_normal(world.size.shape))
     return Seen(
         there,

@@ -78,7 +78,7 @@ def lanes_of(arm: Arm, roads: list[Built]) -> tuple[tuple[int, ...], tuple[int, 
 
 
 def way_across(before: Points, after: Points, depth: float, other_depth: float) -> Points:
-    """Return the line from the end of a lane to the begin of another: straight past crosswalks, then a turn."""
+    """Return the line from the end of a lane to the start of another: straight past crosswalks, then a turn."""
     heading, leaving = before[-1] - before[-2], after[1] - after[0]
     heading, leaving = heading / np.hypot(*heading), leaving / np.hypot(*leaving)
     start, end = before[-1] + depth * heading, after[0] - other_depth * leaving

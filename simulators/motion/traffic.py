@@ -233,7 +233,7 @@ class Traffic:
 
     def _begin_change(self, car: int, lane: int, other: int, inside: float, length: float, here: Places) -> None:
         begun = float(self._along[car])
-        behind = float(here.middle[car]) - begun  # of the middle, the rear axle
+        behind = float(here.middle[car]) - begun  # distance of the rear axle behind the middle
         lane_changes.change(
             self._rng,
             self._routes,

@@ -157,7 +157,7 @@ def air(places: Places, fields: Floats, sun: Sun, phase: Floats, ground: Floats,
     moist += 1.4 * (low - 0.4) + 1.2 * cooling + 0.8 * np.minimum(rate, 2.0)
     humidity = np.clip(_sigmoid(moist), 0.10, 0.995)
     dewpoint = dew_point(temperature - 0.7 * daily + 0.4 * inversion, humidity)
-    sultry = np.maximum(dewpoint - 22.0, 0.0)  # warm seas hardly give air more than 31 °C of dew point
+    sultry = np.maximum(dewpoint - 22.0, 0.0)  # dew points over warm seas hardly exceed 31 °C
     dewpoint = np.minimum(dewpoint - sultry + 9.0 * np.tanh(sultry / 9.0), temperature - 0.05)
     snow_share, sleet_share = _phases(temperature, dewpoint, free, ground)
     sea_pressure = (

@@ -126,9 +126,9 @@ def _choose(
     )
     found: dict[str, list[NDArray[np.int64]]] = {name: [] for name in wanted}
     for number, (block, names) in enumerate(groups):
-        rng = np.random.default_rng([seed, 1, number])  # of its own: other groups do not change its rows
+        rng = np.random.default_rng([seed, 1, number])  # a generator per group: other groups do not change its rows
         first, stop = (int((edge - partition.BEGIN) // (STEP * HOUR)) for edge in blocks[block])
-        first += block != "early"  # slots that an edge cuts belong to the block before it
+        first += block != "early"  # a slot across an edge belongs to the block before it
         for climate in range(len(CLIMATES)):
             numbers = [int(wanted[name][climate]) if name in wanted else 0 for name in names]
             if not sum(numbers):

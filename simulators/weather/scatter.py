@@ -24,7 +24,7 @@ def scattered(rng: np.random.Generator, things: int, count: int) -> NDArray[np.i
     keys = rng.integers(0, 2**63, _ROUNDS, dtype=np.uint64)
     found = _shuffled(np.arange(count, dtype=np.uint64), half, keys)
     outside = np.flatnonzero(found >= things)
-    while len(outside):  # the network permutes a power of four; who lands beyond walks on
+    while len(outside):  # the network permutes a power of four; places beyond `things` walk on
         found[outside] = _shuffled(found[outside], half, keys)
         outside = outside[found[outside] >= things]
     return found.astype(np.int64)

@@ -15,7 +15,7 @@ _EPOCH_2000 = 946_728_000.0
 
 @dataclass(frozen=True, slots=True)
 class Sun:
-    """The sun over N places at their times."""
+    """Position of the sun over N places at their times."""
 
     elevation: Floats
     """Height above the horizon [N], degrees, without refraction."""

@@ -43,7 +43,7 @@ _ERRORS = np.array([_ERROR[name] for name in FIELDS], np.float32)[:, None]
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A weather model."""
+    """Parameters of a weather model."""
 
     name: str
     order: int

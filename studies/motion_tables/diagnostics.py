@@ -59,7 +59,7 @@ class Detection:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """All diagnostic figures, and the machine that computed them."""
+    """Diagnostic figures, and the machine that computed them."""
 
     machine: str
     plans: tuple[Plans, ...]

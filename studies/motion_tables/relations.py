@@ -55,7 +55,7 @@ GAINS: Mapping[tuple[str, Backbone, Method], bool] = {
     **{(name, "BC", _DROPOUT): False for name in ("r_auc", "f1_auc")},
     **{(name, "DIM", method): False for name in ("r_auc", "f1_auc") for method in METHODS},
 }  # fmt: skip
-"""Whether five members are better than one in the paper, or one better than five, by (figure, backbone, method).
+"""Direction of the paper by (figure, backbone, method): true if five members are better than one, false if worse.
 
 Left out: figures on which its two splits disagree, and areas of weightedADE that it does not print.
 """

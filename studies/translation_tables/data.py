@@ -43,7 +43,7 @@ TRAIN_FILES, VALID_FILES = ("train.general.tsv.gz", "train.docs.tsv.gz"), ("vali
 
 @dataclass(frozen=True)
 class Data:
-    """All evaluated data, and the training data of the members."""
+    """Evaluated data, and the training data of the members."""
 
     folder: Folder
     sets: Mapping[str, tuple[Pair, ...]]
@@ -131,7 +131,10 @@ _WORD = re.compile(r"\w+(?:'\w+)?")
 
 
 def near(sentences: Sequence[str], training: Sequence[str], share: float = SHARE) -> NDArray[np.bool_]:
-    """Return whether each sentence [N] shares ``share`` of its words with a training sentence, in any case and
+    """Return whether each sentence [N] has a near training sentence.
+
+    Two sentences are near if they share at least ``share`` of the different words of the longer one, regardless of case
+    and
     order.
     """
     known = [_words(text) for text in training]
@@ -142,7 +145,7 @@ def near(sentences: Sequence[str], training: Sequence[str], share: float = SHARE
 
     def found(sentence: str) -> bool:
         words = _words(sentence)
-        # who shares so many of the words has at least one of this many, whichever they are: of the rarest
+        # a near sentence has one of any len(words) - enough + 1 of the words: search the rarest
         enough = math.ceil(share * len(words))
         rare = sorted(words, key=lambda word: len(places.get(word, ())))[: len(words) - enough + 1]
         return any(

@@ -46,7 +46,7 @@ SPLITS = ("dev", "eval")
 
 
 def printed(split: str) -> Results:
-    """Return the paper's tables in the form of ours; NaN where the paper has no number."""
+    """Return the paper's tables in the form of ours; NaN if the paper has no number."""
     nan = dict.fromkeys(NAMES, float("nan"))
     found = {}
     for (own, row), both in _TABLE_4.items():

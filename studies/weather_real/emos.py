@@ -61,7 +61,7 @@ def fit(target: Floats, mean: Floats, variance: Floats, covariates: Floats | Non
         raise ValueError(f"{len(target)} rows cannot tell {design.shape[1] + 2} coefficients")
     if not all(np.isfinite(values).all() for values in (target, design, variance)):
         raise ValueError("EMOS needs finite observations, forecasts and covariates; leave out or fill rows without")
-    # the fit goes on in standardised columns, where one step size suits all coefficients
+    # fit in standardised columns, for which one step size suits all coefficients
     centre, scale = design[:, 1:].mean(axis=0), design[:, 1:].std(axis=0)
     scaled = np.column_stack([design[:, :1], (design[:, 1:] - centre) / np.where(scale > 0, scale, 1.0)])
     start, *_ = np.linalg.lstsq(scaled, target, rcond=None)

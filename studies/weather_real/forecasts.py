@@ -150,7 +150,7 @@ def _boosted(
             eval_set=(data.rows[split.stop], target[split.stop]),
             early_stopping_rounds=PATIENCE,
             log_cout=io.StringIO(),
-            log_cerr=io.StringIO(),  # it warns of classes that never occur, which is meant
+            log_cerr=io.StringIO(),  # drops warnings of classes that never occur, which are expected
         )
         found.append(predict(model, data.rows))
         total += int(model.tree_count_)

@@ -29,7 +29,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Section:
-    """All figures of a set."""
+    """Figures of a set."""
 
     data: RealSet
     temperature: Head
