@@ -1,4 +1,7 @@
-"""``python -m benchmarks [--quick] [--json PATH] [--only PART …]``"""
+"""Benchmarks of the service against the model itself.
+
+``python -m benchmarks [--quick] [--json PATH] [--only PART …]``
+"""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def running(
 
 
 def free_port() -> int:
-    """Return a port that nothing listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Times the fused vessel graphs against one member's graph: ratios, so that a shared machine can check them.
+"""Time of the fused vessel graphs over one member's graph: ratios, so that a shared machine can check them.
 
     python -m benchmarks.vessel_graphs [--rounds 5]
 

@@ -1,4 +1,4 @@
-"""Times the evaluator of CatBoost ensembles against the library's own, at full size and at a small one.
+"""Time of the evaluator of CatBoost ensembles against the library's own, at full size and at a small size.
 
     python -m benchmarks.weather_trees [--trees 20000 300] [--models 10] [--seconds 20] [--only-rows 1 16 256 4096]
 

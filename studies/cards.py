@@ -1,4 +1,4 @@
-"""Rewrite the paragraph on figures in artefacts' model cards after a change of a task's texts.
+"""Rewriter of the paragraph on figures in artefacts' model cards, for use after a change of a task's texts.
 
     python -m studies.cards artefacts/translation/transformer-3 [...]
 

@@ -1,4 +1,4 @@
-"""Build the reference artefacts of the lesion task from the members of ``studies.lesion_tables``.
+"""Builder of the reference artefacts of the lesion task from the members of ``studies.lesion_tables``.
 
     python -m studies.lesion_reference [--work DIR] [--out DIR] [--families unet unetr] [--threads 2]
     python -m studies.lesion_reference --judge [--work DIR] [--out DIR] [--families unet unetr]

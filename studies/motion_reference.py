@@ -1,4 +1,4 @@
-"""Build the reference artefacts of the motion task from the members of ``studies.motion_tables``.
+"""Builder of the reference artefacts of the motion task from the members of ``studies.motion_tables``.
 
     python -m studies.motion_reference [--work DIR] [--out DIR] [--families bc dim] [--threads 2]
 

@@ -1,4 +1,4 @@
-"""Add a replay set to the reference artefacts of each task: shared inputs, and the scores of each artefact.
+"""Replay sets for the reference artefacts of each task: shared inputs, and the scores of each artefact.
 
     python -m studies.replay_sets [TASK ...] [--artefacts DIR]
 

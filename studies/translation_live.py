@@ -1,13 +1,13 @@
-"""Ask a running translation service about real sentences, give each reference after the answer, and compare the
-monitor's figures with the same figures of all references.
+"""Comparison of the live monitor with all references, on real sentences.
 
     DEMUR_CENSUS=hypotheses demur serve translation
     demur monitor run
     python -m studies.translation_live --pairs data/translation [--count 400] [--steps 4] [--json PATH]
 
-The ledger should be new: the monitor's window ``last`` holds all requests to the model. The folder is one of
-``demur data translation select``; its held-out and its shifted pairs take turns. Each sentence is also sent over HTTP,
-as a replay, and must get the same answer.
+Asks a running translation service about real sentences, gives each reference after the answer, and compares the
+monitor's figures with the same figures of all references. The ledger should be new: the monitor's window ``last``
+holds all requests to the model. The folder is one of ``demur data translation select``; its held-out and its shifted
+pairs take turns. Each sentence is also sent over HTTP, as a replay, and must get the same answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Build the reference artefact of the translation task from trained members.
+"""Builder of the reference artefact of the translation task from trained members.
 
     demur data translation select --train ... --out PAIRS
     demur train translation --data PAIRS --out runs/translation-3  # hours; members lie in runs/translation-3.parts

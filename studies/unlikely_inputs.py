@@ -1,4 +1,4 @@
-"""Measure how often rows and requests are flagged as unlikely; write docs/quality/unlikely-inputs.md.
+"""Shares of rows and requests that are flagged as unlikely; writes docs/quality/unlikely-inputs.md.
 
     python -m studies.unlikely_inputs --vessel DIR --weather DIR
 

@@ -1,4 +1,4 @@
-"""Reproduce Tables 3, 19 and 20 of Shifts 2.0 (synthetic part) and the retention figure for our artefacts.
+"""Tables 3, 19 and 20 of Shifts 2.0 (synthetic part) and the retention figure, for our artefacts.
 
     python -m studies.vessel_tables [--generalisation-rows 2500000]
 

@@ -1,4 +1,4 @@
-"""Train and build the seven reference artefacts of the weather task from the simulator.
+"""Training and builder of the seven reference artefacts of the weather task, from simulated data.
 
     python -m studies.weather_reference [--scale 0.1] [--work DIR] [--out DIR]
 

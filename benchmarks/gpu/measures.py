@@ -189,7 +189,7 @@ def _over(seconds: float, work: floors.Work, setting: Setting) -> dict[str, Any]
     """Return the time and its ratio to the floor, by the rates measured on this device.
 
     Raises:
-        RuntimeError: there are no rates.
+        RuntimeError: the rates are missing.
     """
     path = setting.folder.parent / RATES
     rates: dict[str, float] = json.loads(path.read_text())["found"] if path.exists() else {}

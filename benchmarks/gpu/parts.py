@@ -80,7 +80,8 @@ class PartFailed(Exception):
     """Failure of a part that ran but whose figures are not acceptable."""
 
     def __init__(self, reason: str, found: Mapping[str, Any]) -> None:
-        """
+        """Create the exception.
+
         Args:
             found: figures, kept in the record.
         """

@@ -42,7 +42,7 @@ _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Record:
-    """One run."""
+    """Record of one run."""
 
     provider: str
     quick: bool
@@ -94,7 +94,7 @@ def pinned() -> dict[str, str]:
 
 
 def outdated(record: Record, pins: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return recorded distributions whose version is not the pinned one, with both.
+    """Return recorded distributions whose version differs from the pinned version, with both.
 
     Builds of one version count as the same: its local part, as in ``2.13.0+cpu``, is not compared.
     """

@@ -152,7 +152,8 @@ def _exact(setting: Setting) -> None:
 
 
 def _place(setting: Setting) -> torch.device:
-    """
+    """Return the torch device of a setting.
+
     Raises:
         RuntimeError: PyTorch does not see the device.
     """

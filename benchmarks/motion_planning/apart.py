@@ -29,7 +29,8 @@ class Loop:
     """Python loop in which every member samples, then every member scores every plan."""
 
     def __init__(self, networks: Sequence[Network], folder: Path, scoring: Scoring, *, reuse: bool = False) -> None:
-        """
+        """Open the sessions of all members.
+
         Args:
             scoring: by unrolled cells, or by the operator GRU over the whole sequence.
             reuse: take the scores of a member's own plans from sampling.

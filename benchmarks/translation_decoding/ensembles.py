@@ -121,7 +121,7 @@ def write(weights: Sequence[Weights], sizes: Sizes, folder: Path, precision: Pre
 
 
 def loaded(folder: Path, rules: Rules, device: Device = CPU) -> Decoder:
-    """Open the graphs that ``write`` wrote."""
+    """Open the graphs written by ``write``."""
     return Decoder(OnnxGraph(folder / READING, device=device), OnnxGraph(folder / STEPPING, device=device), rules)
 
 

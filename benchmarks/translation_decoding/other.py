@@ -47,7 +47,8 @@ class Other:
     """
 
     def __init__(self, weights: Weights, sizes: Sizes, folder: Path, compute: Compute) -> None:
-        """
+        """Write the member in CTranslate2's format and open it.
+
         Args:
             folder: empty folder for its files.
         """

@@ -21,8 +21,7 @@ def holds(ground: Ground, walkers: Walkers, ways: Routes, here: Places, speed: F
     """Return the place on its route at which each car waits for people, m; infinite if it need not wait.
 
     Cars wait for people on the road, and at painted crossings without lights also for people at the kerb, unless it is
-    too
-    late to brake.
+    too late to brake.
     """
     count = len(ground.crossing_signal)
     if not count or not len(walkers):

@@ -36,21 +36,21 @@ class Form:
     lcb: Floats | float
     """Centre of buoyancy forward of L/2, per cent of L (aft is negative)."""
     midship_coefficient: Floats | float
-    """C_M, midship section area over beam times draft."""
+    """Midship coefficient C_M: midship section area over beam times draft."""
     waterplane_coefficient: Floats | float
-    """C_WP, waterplane area over length times beam."""
+    """Waterplane coefficient C_WP: waterplane area over length times beam."""
     bulb_area: Floats | float
-    """A_BT, transverse area of the bulb where the still-water line cuts the stem, m2."""
+    """Transverse area A_BT of the bulb at the place where the still-water line cuts the stem, m2."""
     bulb_height: Floats | float
-    """h_B, centre of A_BT above the keel line, m."""
+    """Height h_B of the centre of A_BT above the keel line, m."""
     transom_area: Floats | float
-    """A_T, immersed transom area at rest, m2."""
+    """Immersed transom area A_T at rest, m2."""
     appendage_area: Floats | float
-    """S_APP, wetted surface of the appendages, m2."""
+    """Wetted surface S_APP of the appendages, m2."""
     appendage_factor: float
     """Appendage factor (1 + k2)eq."""
     stern: float
-    """C_stern: -25 barge, -10 V-shaped, 0 normal, +10 U-shaped with Hogner stern."""
+    """Stern shape C_stern: -25 barge, -10 V-shaped, 0 normal, +10 U-shaped with Hogner stern."""
 
     @property
     def block_coefficient(self) -> Floats | float:

@@ -43,9 +43,7 @@ def temperatures(air: Air, fields: Floats, latitude: Floats, levels: Sequence[fl
 def heights(air: Air, levels: Sequence[float], temperatures: Floats) -> Floats:
     """Return geopotential heights [len(levels), N], gpm, of falling pressures in hPa with their temperatures in K.
 
-    They are built up from sea level by the hypsometric equation, layer by layer with the mean of the temperatures at
-    both
-    ends.
+    They are built up from sea level by the hypsometric equation, layer by layer with the mean temperature of both ends.
     """
     found = np.empty_like(temperatures)
     found[0] = thickness(temperatures[0], air.sea_pressure * np.float32(0.01), levels[0])

@@ -1,4 +1,4 @@
-"""Check the paper's statements on the tables of the page, for use if the kept results are gone.
+"""Check of the paper's statements on the tables of the page, for use if the kept results are gone.
 
     python -m studies.lesion_tables.printed [docs/quality/lesion.md]
 

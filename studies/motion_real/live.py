@@ -1,12 +1,12 @@
-"""Ask a running motion service about real scenes in turn, give each request's true future after its answer, and
-compare the monitor's figures with the same figures of all labels.
+"""Comparison of the live monitor with all labels, on real scenes.
 
     DEMUR_CENSUS=trajectories demur serve motion
     demur monitor run
     python -m studies.motion_real.live [--steps 4] [--json PATH]
 
-The ledger should be new: the monitor's window ``last`` holds all requests to the model. Each scene is also sent over
-HTTP, as a replay, and must get the same answer.
+Asks a running motion service about real scenes in turn, gives each request's true future after its answer, and
+compares the monitor's figures with the same figures of all labels. The ledger should be new: the monitor's window
+``last`` holds all requests to the model. Each scene is also sent over HTTP, as a replay, and must get the same answer.
 """
 
 from __future__ import annotations

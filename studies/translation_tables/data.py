@@ -133,8 +133,7 @@ _WORD = re.compile(r"\w+(?:'\w+)?")
 def near(sentences: Sequence[str], training: Sequence[str], share: float = SHARE) -> NDArray[np.bool_]:
     """Return whether each sentence [N] has a near training sentence.
 
-    Two sentences are near if they share at least ``share`` of the different words of the longer one, regardless of case
-    and
+    Two sentences are near if they share at least ``share`` of the different words of the longer one, in any case and
     order.
     """
     known = [_words(text) for text in training]

@@ -1,4 +1,4 @@
-"""Build an artefact for serving from the ten boosted models of a real set.
+"""Builder of a servable artefact from the ten boosted models of a real set.
 
     python -m studies.weather_real.artefact hannover OUT
 

@@ -65,7 +65,7 @@ def multiplier(data: RealSet, said: Gaussian) -> float:
 
 
 def outside(data: RealSet) -> Mask:
-    """Return rows with an input outside its range in training, which the service marks as shifted, bool [N]."""
+    """Return the mask of rows with an input outside its training range, which services mark as shifted, bool [N]."""
     trained = data.rows[data.split.train]
     low, high = np.nanmin(trained, axis=0), np.nanmax(trained, axis=0)
     return np.asarray(((data.rows < low) | (data.rows > high)).any(axis=1))

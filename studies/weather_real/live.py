@@ -1,13 +1,14 @@
-"""Send the test rows of a real set to a running weather service in the order of time, each row's observation after its
-answer, and compare the monitor's figures with the same figures of all labels.
+"""Comparison of the live monitor with all labels, on the test rows of a real weather set.
 
     DEMUR_CENSUS=temperature demur serve weather    # with an artefact of the set's schema
     demur monitor run
     python -m studies.weather_real.live hannover [--steps 10] [--json PATH]
 
-The artefact has to be built for the schema of the set: ``build(members_by_head, schema, data)`` of the weather task,
-with ``data.schema``, ``data.part(data.split.train)`` and similar parts from ``studies.weather_real``. The ledger
-should be new: the monitor's window ``last`` holds all requests to the model.
+Sends the rows to a running weather service in the order of time, each row's observation after its answer, and
+compares the monitor's figures with the same figures of all labels. The artefact has to be built for the schema of the
+set: ``build(members_by_head, schema, data)`` of the weather task, with ``data.schema``,
+``data.part(data.split.train)`` and similar parts from ``studies.weather_real``. The ledger should be new: the
+monitor's window ``last`` holds all requests to the model.
 """
 
 from __future__ import annotations
