@@ -146,7 +146,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Correlation of a score with lesion load over the scans of a split; NaN where one of them is constant."""
+    """Correlation of a score with lesion load over the scans of a split; NaN if either is constant."""
 
     pearson: float
     spearman: float
