@@ -1,4 +1,7 @@
-"""``python -m benchmarks [--quick] [--json PATH] [--only PART …]``"""
+"""Benchmarks of the service against the model itself.
+
+``python -m benchmarks [--quick] [--json PATH] [--only PART …]``
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ PARTS = ("ensembles", "stages", "latency", "oip", "callers", "mixed", "stream")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, show, write; 0 also where a target is missed: judging is the reader's."""
+    """Measure, print and write the figures; return 0 even if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="below a minute, with wider spreads")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write all figures to this file")
@@ -38,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def measure(parts: tuple[str, ...] | list[str], *, quick: bool, task: str = "vessel") -> Iterator[Figure]:
-    """Yield all figures of some parts. The service has the first core, the load generator the last."""
+    """Yield all figures of some parts. The service runs on the first core, the load generator on the last."""
     cores = sorted(os.sched_getaffinity(0))
     service_cores, own_cores = {cores[0]}, {cores[-1]}
     scale = 0.2 if quick else 1.0

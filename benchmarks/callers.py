@@ -1,4 +1,4 @@
-"""Cost of a request in the server's processor time: sixteen callers at once, one row each."""
+"""Cost of a request in the server's processor time: sixteen concurrent callers with one row each."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ CALLERS = 16
 
 
 def measure(service: Service, cores: set[int], seconds: float, rounds: int = 3) -> Iterator[Figure]:
-    """Yield server CPU a request, requests a second and p99, for each protocol in turn.
+    """Yield server CPU per request, requests per second and p99, for each protocol in turn.
 
     Args:
-        cores: of the service, for a bare gRPC server beside it.
+        cores: cores of the service, on which a bare gRPC server runs, too.
     """
     with floor.bare(cores, 200) as bare:
         yield from _measure(service, bare, seconds, rounds)
@@ -93,7 +93,7 @@ async def _http(service: Service, request: bytes, found: list[float], seconds: f
 
 
 async def _all(found: list[float], seconds: float, asks: list[Callable[[], Awaitable[object]]]) -> None:
-    """Run callers that each ask again when answered; first calls open connections and do not count."""
+    """Run callers that each repeat a call when it is answered; first calls open connections and do not count."""
     await asyncio.gather(*(ask() for ask in asks))
     end = time.perf_counter() + seconds
 

@@ -2,10 +2,10 @@
 
     python -m benchmarks.capacity [--tasks vessel weather ...] [--cores 1 2] [--seconds 15] [--rounds 3] [--out PAGE.md]
 
-Saturation is a closed loop of callers, a few for each core, who ask when they are answered; latency is an open loop at
-70 % of it. The service has the first cores and as many lanes, the load generator the last core: where the service has
-that one, too, they share it, and the table says so. Rounds are measured turn by turn, protocols in each; medians, and
-behind ± half the range of the rounds.
+Saturation is a closed loop of a few callers per core, each of which sends its next request when the last is answered;
+latency is an open loop at 70 % of it. The service has the first cores and as many lanes, the load generator the last
+core: if the service has that core, too, they share it, and the table notes it. Rounds are measured turn by turn,
+protocols in each; figures are medians ± half the range of the rounds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.service import Service, look, pinned, running, watching
 
 LOAD = 0.7
 CALLERS = 6
-"""For each core: enough that one is always there, too few to be refused."""
+"""Callers per core: enough that a request is always waiting, too few to be refused."""
 PROTOCOLS: tuple[Protocol, ...] = ("grpc", "http")
 _HEADINGS = (
     "question", "cores", "protocol", "requests/s", "units/s", "p50 at 70 %, ms", "p99 at 70 %, ms", "refused at 70 %",
@@ -37,22 +37,22 @@ _HEADINGS = (
 
 @dataclass(frozen=True)
 class Round:
-    """One protocol's figures of one round."""
+    """Figures of one protocol in one round."""
 
     rate: float
-    """Answers a second at saturation."""
+    """Answers per second at saturation."""
     p50: float
-    """Seconds, at 70 %."""
+    """Median latency at 70 % load, s."""
     p99: float
     refused: float
-    """Share of requests at 70 %."""
+    """Share of refused requests at 70 % load."""
     rss: float
-    """MiB, the most under either load."""
+    """Largest resident memory under either load, MiB."""
     pss: float
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, show, write."""
+    """Measure, print and write the figures."""
     parser = harness.parser("capacity", __doc__)
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS)
     parser.add_argument("--rows", nargs="+", type=int, default=[1, 1000], help="of a question to a tabular task")
@@ -79,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def measure(asked: Question, count: int, protocols: Sequence[Protocol], seconds: float, rounds: int) -> list[str]:
-    """Return the lines of one question on so many cores."""
+    """Return the lines of one question on ``count`` cores."""
     cores = sorted(os.sched_getaffinity(0))
     service_cores, own_cores = set(cores[:count]), {cores[-1]}
     if count > len(cores):
@@ -116,14 +116,14 @@ def measure(asked: Question, count: int, protocols: Sequence[Protocol], seconds:
 def saturation(
     asked: Question, service: Service, protocol: Protocol, seconds: float, cores: int, own_cores: set[int]
 ) -> float:
-    """Answers a second to callers who never cease."""
+    """Return the answers per second to callers that send requests without a pause."""
     callers = CALLERS * cores
     plan = asked.plan(service, protocol, seconds, callers=callers, connections=callers)
     return generate(plan, own_cores).rate
 
 
 def _single(asked: Question, service: Service, protocol: Protocol, own_cores: set[int]) -> float:
-    """Return seconds of one call alone; the first ones are not counted."""
+    """Return the latency of a single caller, s; the first calls are not counted."""
     plan = asked.plan(service, protocol, 2.0, callers=1, connections=1)
     return generate(plan, own_cores).quantiles(0.5)[0]
 
@@ -133,7 +133,7 @@ def _round(
 ) -> Round:
     with watching(service) as watched:
         rate = saturation(asked, service, protocol, seconds, cores, own_cores)
-        time.sleep(1.5)  # a second without refusals: bursts are let in again
+        time.sleep(1.5)  # after a second without refusals, bursts are admitted again
         ended = generate(asked.plan(service, protocol, seconds, rate=LOAD * rate), own_cores)
     p50, p99 = ended.quantiles(0.5, 0.99)
     return Round(rate, p50, p99, 1 - float(ended.answered.mean()), watched.most("RSS"), watched.most("PSS"))

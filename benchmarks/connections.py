@@ -1,7 +1,7 @@
-"""The wire side of the load generator: connections that send bytes made once and read how each request ended.
+"""Connections of the load generator: they send prepared bytes and read how each request ended.
 
-HTTP/2 is just enough of it to ask one gRPC method over and over: no header table on either side, so that headers are
-the same bytes each time and a status can be read where it stands.
+The HTTP/2 client supports only repeated calls of one gRPC method: it uses no header table on either side, so that
+headers are the same bytes each time and a status can be read in place.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from benchmarks.service import HOST
 
 Protocol = Literal["grpc", "http"]
 UNANSWERED = "unanswered"
-"""What is noted of a request that was not answered within the patience of the generator."""
+"""Code of a request that was not answered within the patience of the generator."""
 BROKEN = "connection lost"
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _RESET, _SETTINGS, _PING, _WINDOW = 0, 1, 3, 4, 6, 8
@@ -43,25 +43,25 @@ class Plan:
     port: int
     path: str
     body: bytes
-    """A gRPC message, or the body of a POST."""
+    """Body of the request: a gRPC message, or the body of a POST."""
     seconds: float
     rate: float = 0.0
     """Requests a second, on average."""
     callers: int = 0
-    """Instead of a rate: so many callers, each of whom asks when it is answered."""
+    """Number of callers, used instead of a rate; each sends its next request when the last is answered."""
     content_type: str = "application/protobuf"
-    """Of HTTP."""
+    """Content type of HTTP requests."""
     connections: int = 64
-    """Kept open, asked in turn; over HTTP/1.1 each has one request at a time."""
+    """Number of open connections, used in turn; over HTTP/1.1 each has one request at a time."""
     most_connections: int = 512
-    """Over HTTP/1.1: opened as long as all others wait for answers."""
+    """Largest number of HTTP/1.1 connections, opened while all others wait for answers."""
     deadline_seconds: float = 0.0
-    """Sent with each request; 0: none."""
+    """Deadline sent with each request; 0 for none."""
     seed: int = 1
 
 
 class Log:
-    """Log of when requests were sent and how they ended, by their number."""
+    """Log of the times and results of requests, by their number."""
 
     def __init__(self, count: int) -> None:
         self.sent = [float("nan")] * count
@@ -71,17 +71,17 @@ class Log:
         self.left = count
         self.start = 0.0
         self.over = asyncio.Event()
-        """Nothing is left; for the time being, where requests are added."""
+        """Event that is set while no request is left; requests may be added afterwards."""
         self.heard: Callable[[], None] = lambda: None
-        """Called after each end."""
+        """Callback after each end of a request."""
 
     @property
     def now(self) -> float:
-        """Seconds since the start."""
+        """Time since the start, s."""
         return time.perf_counter() - self.start
 
     def add(self) -> int:
-        """Return the number of one more request."""
+        """Add a request and return its number."""
         for values, value in ((self.sent, float("nan")), (self.ended, float("nan"))):
             values.append(value)
         self.code.append(UNANSWERED)
@@ -103,7 +103,7 @@ class Log:
 
 
 class _Http2(asyncio.Protocol):
-    """Just enough of HTTP/2 to ask one gRPC method over and over. A message leaves when the one before has left."""
+    """Minimal HTTP/2 client for one gRPC method. A message is sent after the previous one has been sent."""
 
     def __init__(self, plan: Plan, log: Log) -> None:
         self._log = log
@@ -117,9 +117,9 @@ class _Http2(asyncio.Protocol):
         self._room = _FIRST_WINDOW
         self._stream_window = _FIRST_WINDOW
         self._stream_room = 0
-        """Of the stream that was begun last."""
+        """Flow-control window left for the stream that began last."""
         self._unsent = memoryview(b"")
-        """Of its message."""
+        """Unsent rest of that stream's message."""
         self._streams = _LARGEST_WINDOW
         self._waiting: deque[int] = deque()
         self._transport: Any = None
@@ -201,7 +201,7 @@ class _Http2(asyncio.Protocol):
     def _ended(self, stream: int, code: str, hinted: bool) -> None:
         number = self._numbers.pop(stream, None)
         if stream == self._next - 2:
-            self._unsent = memoryview(b"")  # refused before all of it was there
+            self._unsent = memoryview(b"")  # refused before the whole message was sent
         if number is not None:
             self._log.end(number, code, hinted)
             if self._waiting:
@@ -218,7 +218,7 @@ class _Http2(asyncio.Protocol):
 
 
 class _Http1(asyncio.Protocol):
-    """A kept connection with one request at a time."""
+    """Persistent HTTP/1.1 connection with one request at a time."""
 
     def __init__(self, request: bytes, log: Log, idle: Callable[[_Http1], None]) -> None:
         self._request = request
@@ -270,7 +270,7 @@ class _Http1(asyncio.Protocol):
 
 
 class Http1Pool:
-    """Connections of HTTP/1.1: an idle one is asked, else another is opened, else requests wait here."""
+    """Pool of HTTP/1.1 connections: a request uses an idle connection, else opens another, else waits here."""
 
     def __init__(self, plan: Plan, log: Log) -> None:
         head = (
@@ -322,7 +322,7 @@ class Http1Pool:
 
 
 class Http2Pool:
-    """Connections of HTTP/2, asked in turn."""
+    """Pool of HTTP/2 connections, used in turn."""
 
     def __init__(self, plan: Plan, log: Log) -> None:
         self._plan = plan
@@ -369,7 +369,7 @@ def _frame(kind: int, flags: int, stream: int, content: bytes | memoryview) -> b
 
 
 def _grpc_status(block: bytes) -> tuple[str, bool]:
-    """Return the status in trailers that were written without a table, and whether they say when to come back."""
+    """Return the status in trailers written without a table, and whether they contain a retry delay."""
     place = block.find(b"grpc-status")
     if place < 0:
         return "no grpc-status", False

@@ -58,7 +58,7 @@ def _graph(name: str, directory: Path) -> tuple[OnnxGraph, str]:
 
 
 def random_ensemble(members: int) -> TrainedEnsemble:
-    """Networks of the released size that nobody trained."""
+    """Return networks of the released size with random weights."""
     draw = np.random.default_rng(members)
     widths = (len(NAMES), 50, 20, 2)
     weights: dict[str, NDArray[np.float32]] = {}

@@ -1,9 +1,9 @@
-"""First request after a service is ready, against the median of later ones: whether warm-up covers what serves.
+"""First request after a service is ready, against the median of later ones: a check of the warm-up.
 
     python -m benchmarks.first_request [--tasks vessel weather ...] [--repeats 15] [--starts 3]
 
-Each kind of request is asked of processes of its own, through the pipeline, as the first that it sees after warm-up.
-Times are processor seconds of the whole process, which do not depend on what else the machine does.
+Each kind of request is sent to processes of its own, through the pipeline, as the first one after warm-up.
+Times are processor seconds of the whole process, which do not depend on other load of the machine.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ KINDS = {
     "motion": ("1", "4", "16"),
     "lesion": ("1",),
 }
-"""Task to sizes of requests: rows, sentences, maps or scans."""
+"""Sizes of requests by task: rows, sentences, maps or scans."""
 _PAUSE = 0.05
-"""Seconds between requests: back to back they find what they need in the processor's caches, as callers do not."""
+"""Pause between requests, s; without it, data stays in the processor's caches, unlike between requests of callers."""
 _TEXTS = (
     "The old bridge was closed for repairs last winter.",
     "Nobody knows where the letters went, and nobody asks.",
@@ -55,7 +55,7 @@ _TEXTS = (
 
 
 def requests(task: str, source: artefact.Artefact, size: int) -> Any:
-    """Return a request of so many units."""
+    """Return a request of ``size`` units."""
     if task in ("vessel", "weather"):
         from services.request.row_task import Packed, RowsRequest
 

@@ -1,4 +1,4 @@
-"""Cost of the transport alone: a bare asyncio gRPC server that answers canned bytes."""
+"""Cost of the transport alone: a bare asyncio gRPC server that returns fixed bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from benchmarks.wire import predict as path_of
 
 @contextmanager
 def bare(cores: set[int], answer_bytes: int, task: str = "vessel") -> Iterator[Service]:
-    """Run a bare server in a process of its own; it has no HTTP."""
+    """Run a bare server in a process of its own, without HTTP."""
     port = free_port()
     child = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.floor", str(port), str(answer_bytes), task],

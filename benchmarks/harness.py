@@ -54,7 +54,7 @@ def plain(figures: Iterable[Figure]) -> list[dict[str, Any]]:
 
 
 def table(figures: Iterable[Figure]) -> str:
-    """One line a figure, parts under their headings."""
+    """Format figures as a table with one line each, parts under their headings."""
     lines: list[str] = []
     part = ""
     for figure in figures:
@@ -77,12 +77,12 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Timed:
-    """Durations of one thing."""
+    """Durations of one repeated call."""
 
     seconds: NDArray[np.float64]
-    """Duration of each call by the clock that was asked for, [n]."""
+    """Duration of each call by the chosen clock, [n]."""
     cpu_seconds: float
-    """What this process computed meanwhile, all calls together."""
+    """CPU time of this process over all calls."""
 
     @property
     def p50(self) -> float:
@@ -94,11 +94,11 @@ class Timed:
 
     @property
     def cpu_share(self) -> float:
-        """Share of the wall clock that this process (the load generator) computed."""
+        """Share of the wall clock during which this process (the load generator) computed."""
         return self.cpu_seconds / float(self.seconds.sum())
 
     def spread(self, parts: int = 8) -> float:
-        """Half the range of the medians of consecutive parts, relative to the median of all."""
+        """Return half the range of the medians of consecutive parts, relative to the median of all."""
         medians = [np.median(part) for part in np.array_split(self.seconds, parts) if len(part)]
         return float((max(medians) - min(medians)) / 2 / self.p50)
 
@@ -109,11 +109,11 @@ def interleaved(
     warm_up: int = 5,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Timed]:
-    """Run all cases in turn, in an order drawn anew each round, for about so many seconds.
+    """Run all cases in turn, in an order drawn anew each round, for about ``seconds`` seconds.
 
     Args:
-        clock: of the durations. ``time.thread_time`` where all is computed on the calling thread: on a busy machine
-            long calls are interrupted more than short ones.
+        clock: clock of the durations; ``time.thread_time`` if everything is computed on the calling thread, since on a
+            busy machine long calls are interrupted more than short ones.
     """
     for case in cases.values():
         for _ in range(warm_up):
@@ -148,13 +148,13 @@ def parser(benchmark: str, description: str | None) -> argparse.ArgumentParser:
 
 
 def announce() -> None:
-    """Print the machine that is measured on."""
+    """Print the machine that is measured."""
     sys.stdout.write(f"{machine.line()}\n")
     sys.stdout.flush()
 
 
 def report(figures: Iterable[Figure], *, load: bool = True) -> None:
-    """Measure, and print figures as a table and the machine's load at the end."""
+    """Measure, and print figures as a table, with the machine's load at the end."""
     sys.stdout.write(f"{table(figures)}\n")
     if load:
         sys.stdout.write(f"load {os.getloadavg()[0]:.1f}\n")

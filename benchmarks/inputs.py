@@ -1,4 +1,4 @@
-"""Possible rows of a task, and the artefact that is asked."""
+"""Valid input rows of a task, and the artefact that answers them."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from models.tasks.weather.inference import serving
 
 ARTEFACTS = Path(__file__).resolve().parents[1] / "artefacts"
 SERVED = {"vessel": "dnn-10", "weather": "catboost-10"}
-"""Task to the reference artefact that its service has by default."""
+"""Default reference artefact of each task's service."""
 
 
 def artefact(task: str = "vessel", name: str = "") -> Artefact:
-    """Return a verified reference artefact: by default the one that is served."""
+    """Return a verified reference artefact, by default the served one."""
     return read(ARTEFACTS / task / (name or SERVED[task]))
 
 
 def rows(source: Artefact, count: int) -> NDArray[np.float32]:
-    """Return rows [count, F]: those of the development set that the artefact keeps, or, without, possible ones
-    around the middle of what the model was trained on."""
+    """Return rows [count, F]: rows of the development set kept in the artefact, or else possible rows around the
+    middle of the training range.
+    """
     if source.manifest.task == "weather":
         with np.load(source.path(source.manifest.golden)) as golden:
-            kept = golden["rows"][1:25]  # behind the middle of the schema, before what is shifted or at the edge
+            kept = golden["rows"][1:25]  # after the middle of the schema, before shifted and edge rows
         return np.ascontiguousarray(np.resize(kept, (count, kept.shape[1])), np.float32)
     trained = source.manifest.training_range
     low = source.schema.lower if trained is None else np.array(trained.lower, np.float32)
@@ -45,7 +46,7 @@ Call = Callable[[NDArray[np.float32]], list[NDArray[np.float32]]]
 
 
 def direct(source: Artefact) -> Call:
-    """Return statistics of rows [n, F]: one call, one intra-op thread."""
+    """Return a function from rows [n, F] to statistics: one call, one intra-op thread."""
     if source.manifest.task == "weather":
         return _weather(source)
     graph = OnnxGraph(source.path(source.manifest.executor.file))

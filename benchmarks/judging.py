@@ -2,8 +2,8 @@
 
     python -m benchmarks.judging [--rows 10000000]
 
-Writes Parquet and CSV files of simulated errors to a temporary folder (0.6 GB), judges each in a process of its own,
-and prints a table. Takes a minute.
+The benchmark writes Parquet and CSV files of simulated errors to a temporary folder (0.6 GB), evaluates each in a
+process of its own, and prints a table. It takes a minute.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One caller at a time: the model called in process against gRPC and HTTP, turn by turn."""
+"""Latency of a single caller: the model called in process against gRPC and HTTP, turn by turn."""
 
 from __future__ import annotations
 

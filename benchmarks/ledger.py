@@ -1,6 +1,6 @@
-"""Cost of a ledger: the same questions to services with and without one, turn by turn.
+"""Cost of a ledger: the same requests to services with and without a ledger, turn by turn.
 
-``python -m benchmarks.ledger [--seconds S] [--only PART …]``; a PostgreSQL server of its own is started.
+``python -m benchmarks.ledger [--seconds S] [--only PART …]``; the command starts a PostgreSQL server of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PARTS = ("ingest", "answered", "deferred", "explore", "decide")
 
 
 def measure(seconds: float, postgres: str, parts: Sequence[str]) -> Iterator[Figure]:
-    """One answered row, one deferred row, and streams of explored and decided rows, with each kind of ledger."""
+    """Measure one answered row, one deferred row, and streams of explored and decided rows, for each ledger."""
     cores = sorted(os.sched_getaffinity(0))
     ledgers = {"no ledger": "none", "SQLite": "sqlite", "PostgreSQL": postgres}
     rows_of = {"answered": {"audit_rate": "0.0001", "fixed_threshold": "1e12"}, "deferred": {"fixed_threshold": "0"}}
@@ -51,7 +51,7 @@ def measure(seconds: float, postgres: str, parts: Sequence[str]) -> Iterator[Fig
 
 
 def _threshold(retention: float) -> float:
-    """Answers this share of the rows that are streamed."""
+    """Return the threshold that answers this share of the streamed rows."""
     source = artefact()
     _, data, knowledge = direct(source)(rows(source, 16 * CHUNK_ROWS))
     return float(np.quantile(data + knowledge, retention))
@@ -84,7 +84,7 @@ def _compared(part: str, timed: dict[str, Timed], at_most: float | None) -> Iter
 
 
 def _stream(purpose: str, services: dict[str, Service], seconds: float) -> Iterator[Figure]:
-    """Five rows in a hundred are deferred, one in a hundred is audited."""
+    """Measure streams in which five rows in a hundred are deferred and one in a hundred is audited."""
     source = artefact()
     batches = rows(source, 16 * CHUNK_ROWS).reshape(16, CHUNK_ROWS, -1)
     with ExitStack() as stack:
@@ -111,7 +111,7 @@ def _streaming(client: demur.Client, batches: np.ndarray, purpose: str) -> Calla
 
 
 def ingest(url: str, units: int) -> Figure:
-    """Units written by the ledger alone, without a service."""
+    """Measure units written by the ledger alone, without a service."""
     from tests.services.ledger.recording import recording
 
     async def run(directory: Path) -> float:

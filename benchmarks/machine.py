@@ -1,4 +1,4 @@
-"""Description of the machine that figures were measured on, in one line."""
+"""Description in one line of the machine on which figures were measured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 
 def describe() -> dict[str, str]:
-    """Processor, cores, load, kernel, governor and versions."""
+    """Return processor, cores, load, kernel, governor and versions."""
     return {
         "cpu": _processor(),
         "cores": str(os.cpu_count()),
@@ -25,12 +25,12 @@ def describe() -> dict[str, str]:
 
 
 def line() -> str:
-    """Return the same for people."""
+    """Return the same description as one line of text."""
     return ", ".join(f"{name} {value}" for name, value in describe().items())
 
 
 def kernel(release: str) -> str:
-    """Return the version number that a kernel's release begins with: what follows names a build or a host."""
+    """Return the version number at the start of a kernel's release; the rest names a build or a host."""
     return re.match(r"[\d.]*\d|", release).group() or release  # type: ignore[union-attr]
 
 

@@ -22,7 +22,7 @@ PACE_SECONDS = 0.005
 
 
 def measure(service: Service, seconds: float, rounds: int = 4) -> Iterator[Figure]:
-    """Idle and busy phases in turn."""
+    """Measure idle and busy phases in turn."""
     idle: list[float] = []
     busy: list[float] = []
     with demur.connect(service.grpc) as client:

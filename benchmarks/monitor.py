@@ -1,4 +1,4 @@
-"""The live monitor: what a unit costs on its way from the ledger, what a scrape costs, and memory at a million units.
+"""Live monitor: cost of a unit from the ledger, cost of a scrape, and memory at a million units.
 
 python -m benchmarks.monitor [--units 1000000] [--ledger URL]
 """
@@ -28,7 +28,7 @@ from tests.ports import free_port
 from tests.services.monitor.simulated import Book, simulate
 
 FLUSH = 1000
-"""Units of a flush."""
+"""Number of units per flush."""
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def measure(url: str, units: int) -> Iterator[Figure]:
-    """A history of so many units: reading, evaluation, scrape."""
+    """Measure reading, evaluation and scrape of a history of ``units`` units."""
     asked = fill(url, units)
     part = f"Live monitor, {units:,} units in a week, {asked:,} labels"
     before = _resident()
@@ -94,7 +94,7 @@ def served(routes: Routes) -> Iterator[str]:
 
 
 def fill(url: str, units: int) -> int:
-    """Return a week of traffic with 10 % deferred, 1 % audits and all labels asked for; how many."""
+    """Write a week of traffic with 10 % deferred, 1 % audits and all labels requested; return the number of labels."""
     now = time.time()
     book = Book(url, now=now - 7 * 86400)
     book.deploy(now - 7 * 86400)

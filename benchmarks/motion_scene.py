@@ -1,10 +1,10 @@
-"""Scenes of traffic: what drawing costs a request, and a scene of 60 requests from end to end.
+"""Scenes of traffic: cost of drawing per request, and a scene of 60 requests from end to end.
 
     python -m benchmarks.motion_scene [--seconds 20] [--only drawing service]
 
 *drawing*: reading and drawing of a simulated scene on one core, processor time of the thread. *service*: the real
-``demur serve motion`` on all cores, asked over gRPC and HTTP about one request and about a scene of 60; beside it the
-passes of the same maps through the same members on one core, without a service.
+``demur serve motion`` on all cores, with calls over gRPC and HTTP for one request and for a scene of 60; for comparison
+the passes of the same maps through the same members on one core, without a service.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from simulators.motion.drivers import NONE
 
 ROOT = Path(__file__).resolve().parents[1]
 MANY = 60
-"""Requests of the large scene."""
+"""Number of requests of the large scene."""
 ONE = 1
 COPIES = 1_000_000
-"""Added to the numbers of tracks."""
+"""Offset of the track numbers of copies."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -50,9 +50,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def crowded() -> bytes:
-    """Return a simulated scene of a dense city with so many requests: each vehicle drives beside a copy of itself.
+    """Return a simulated scene of a dense city with ``MANY`` requests: each vehicle drives beside a copy of itself.
 
-    The simulator asks about some twenty vehicles, of which those near the measuring car are seen.
+    The simulator requests some twenty vehicles, those near the measuring car that are seen.
     """
     for seed in range(100):
         rng = np.random.default_rng(seed)
@@ -92,7 +92,7 @@ def drawing(seconds: float) -> Iterator[Figure]:
 
 
 def served(seconds: float) -> Iterator[Figure]:
-    """One request, and the large scene, over both protocols."""
+    """Measure one request and the large scene over both protocols."""
     content = crowded()
     scene = scenes.parse(content)
     tracks = scenes.requested(scene)

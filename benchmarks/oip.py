@@ -1,7 +1,7 @@
-"""One caller at a time: the Open Inference Protocol against the service's own, form by form, turn by turn.
+"""Latency of the Open Inference Protocol against the service's own protocol, for a single caller, form by form.
 
-Own requests ask for what own clients ask for, those of the protocol for all outputs that it answers by default: the
-same figures, and ids as texts.
+Own requests ask for the same outputs as own clients; requests of the protocol ask for all outputs that it returns by
+default: the same figures, and ids as strings.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from services.transport.oip.protocol import oip_pb2
 
 INFER = "/inference.GRPCInferenceService/ModelInfer"
 PAIRS = {"gRPC": "gRPC, own", "HTTP, bytes": "HTTP, own protobuf", "HTTP, JSON": "HTTP, own JSON"}
-"""A form of the protocol, and what it is compared with."""
+"""Form of the own protocol to which each form of the protocol is compared."""
 
 
 def measure(service: Service, seconds: float) -> Iterator[Figure]:
@@ -39,14 +39,14 @@ def measure(service: Service, seconds: float) -> Iterator[Figure]:
 
 
 def grpc_body(task: str, given: NDArray[np.float32]) -> bytes:
-    """Packed rows [n, F] as a request message."""
+    """Return packed rows [n, F] as a request message."""
     request = oip_pb2.ModelInferRequest(model_name=task, raw_input_contents=[given.tobytes()])
     request.inputs.add(name="rows", datatype="FP32", shape=given.shape)
     return request.SerializeToString()
 
 
 def http_requests(task: str, given: NDArray[np.float32], host: str) -> dict[str, bytes]:
-    """Return the same rows over HTTP, answered as they came: as bytes, or as JSON."""
+    """Return HTTP requests with the same rows whose answer has the form of the request: bytes, or JSON."""
     tensor = {"name": "rows", "datatype": "FP32", "shape": list(given.shape)}
     sized = tensor | {"parameters": {"binary_data_size": given.nbytes}}
     head = msgspec.json.encode({"inputs": [sized], "parameters": {"binary_data_output": True}})

@@ -1,9 +1,10 @@
-"""A load generator that asks when a question is due, whatever became of those before; or, with callers, in turn.
+"""Load generator with an open loop: requests leave when they are due, whatever became of earlier ones.
 
-A closed loop asks the next question when the last is answered, so a slow server is asked less and looks better than it
-is. In an open loop the moments are drawn beforehand (at random, all alike), and latency counts from when a request
-was due, however late it left. One process with one event loop; requests are bytes made once, and of answers only what
-says how they ended is read, so that a core makes several times the load that a core can answer.
+With callers it runs a closed loop instead. A closed loop sends the next request when the last is answered, so a slow
+server gets fewer requests and looks better than it is. In an open loop the times are drawn beforehand (uniformly at
+random), and latency counts from when a request was due, however late it left. One process with one event loop; requests
+are prepared bytes, and only the outcome is read from answers, so that a core generates several times the load that a
+core can answer.
 
 ``python -m benchmarks.open_loop`` reads a ``Plan`` as JSON on stdin and writes ``Ended`` to the file that it names.
 """
@@ -29,9 +30,9 @@ from numpy.typing import NDArray
 from benchmarks.connections import Http1Pool, Http2Pool, Log, Plan
 
 _PATIENCE_SECONDS = 15.0
-"""After the last request was sent, for the answers."""
+"""Time to wait for answers after the last request was sent."""
 _TURN = 64
-"""Requests that leave before answers have their turn."""
+"""Number of requests that are sent before answers are read."""
 
 
 @dataclass(frozen=True)
@@ -39,26 +40,26 @@ class Ended:
     """Outcomes of the requests of a plan, in the order in which they were due."""
 
     due: NDArray[np.float64]
-    """Seconds since the start, [n]."""
+    """Due time since the start, s, [n]."""
     sent: NDArray[np.float64]
-    """When they left."""
+    """Time at which the request was sent, s."""
     ended: NDArray[np.float64]
-    """When they were answered, refused or given up."""
+    """Time at which the request was answered, refused or given up, s."""
     code: NDArray[np.str_]
-    """``OK``, a gRPC status, an HTTP status, or what happened to the connection."""
+    """Outcome: ``OK``, a gRPC status, an HTTP status, or the failure of the connection."""
     hinted: NDArray[np.bool_]
-    """Whether the answer says when to come back."""
+    """True if the answer contains a retry delay."""
     cpu_share: float
-    """Of a core, what the generator computed."""
+    """Share of a core that the generator used."""
 
     @property
     def latency(self) -> NDArray[np.float64]:
-        """Seconds from due to ended."""
+        """Time from due to ended, s."""
         return self.ended - self.due
 
     @property
     def answered(self) -> NDArray[np.bool_]:
-        """True where the request was answered."""
+        """True for requests that were answered."""
         return self.code == "OK"
 
     @property
@@ -67,13 +68,13 @@ class Ended:
         return float(self.answered.sum() / self.ended[self.answered].max()) if self.answered.any() else 0.0
 
     def quantiles(self, *shares: float, since: float = 0.0) -> list[float]:
-        """Latency of those answered, seconds, of requests that were due after so many seconds; NaN where none was."""
+        """Return latency quantiles of answered requests that were due after ``since``, s; NaN if there is none."""
         found = self.latency[self.answered & (self.due >= since)]
         return [float(np.quantile(found, share)) if len(found) else float("nan") for share in shares]
 
     @property
     def late(self) -> float:
-        """p99 of how late requests left, seconds: the generator's own slowness, or no free connection."""
+        """p99 of the delay between due and sent, s: a slow generator, or no free connection."""
         return float(np.nanquantile(self.sent - self.due, 0.99))
 
 
@@ -125,7 +126,7 @@ async def _open(plan: Plan, pool_of: type[Http1Pool | Http2Pool]) -> Ended:
 
 
 async def _closed(plan: Plan, pool_of: type[Http1Pool | Http2Pool]) -> Ended:
-    """So many callers, each of whom asks when it is answered. Requests count that were asked within the time."""
+    """Run ``callers`` callers, each of which repeats its request when answered; requests sent within the time count."""
     log = Log(0)
     pool = pool_of(plan, log)
     await pool.open()

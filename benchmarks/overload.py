@@ -3,9 +3,9 @@
     python -m benchmarks.overload [--task vessel] [--protocols grpc http] [--times 5] [--seconds 60] [--cores 1]
     python -m benchmarks.overload --soak [--seconds 600]
 
-Capacity is measured first (callers who never cease), then nominal latency (an open loop at 70 % of it), then the flood:
-an open loop of so many times the capacity from 64 connections, in a process of its own on another core. Afterwards
-single calls, until five in a row take no longer than nominal. ``--soak`` is 70 % for ten minutes: what grows.
+Capacity is measured first (callers that send without a pause), then nominal latency (an open loop at 70 % of it), then
+the flood: an open loop at ``--times`` the capacity over 64 connections, in a separate process on another core. Single
+calls follow, until five in a row take no longer than nominal. ``--soak`` runs 70 % for ten minutes and reports growth.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from benchmarks.questions import TASKS, Question, question
 from benchmarks.service import Service, Watched, pinned, running, watching
 
 IN_WORDS = {"grpc": {"RESOURCE_EXHAUSTED"}, "http": {"429"}}
-"""Refusals that say when to come back."""
+"""Refusals that contain a retry delay."""
 SETTLED_SECONDS = 1.0
-"""At the beginning of a flood, which may be a burst: told apart."""
+"""Beginning of a flood, which may be a burst and is reported separately, s."""
 _CAPACITY_SECONDS = 6.0
 _RECOVERY_SECONDS = 15.0
 _MEMORY_MIB = 16.0
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure and shows; 0 also where a target is missed: judging is the reader's."""
+    """Measure and print the figures; return 0 even if a target is missed."""
     parser = harness.parser("overload", __doc__)
     parser.add_argument("--task", choices=TASKS, default="vessel")
     parser.add_argument("--rows", type=int, default=1, help="of a question to a tabular task")
@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 class Load:
-    """Open loops of one question."""
+    """Open loops of one request."""
 
     def __init__(
         self, asked: Question, service: Service, protocol: Protocol, cores: set[int], deadline: float = 0.0
@@ -83,13 +83,13 @@ class Load:
 
     @property
     def expected(self) -> set[str]:
-        """Codes with which calls may end that are not answered."""
+        """Codes with which unanswered calls may end."""
         late = {"DEADLINE_EXCEEDED", "504"} if self._deadline else set()
         return IN_WORDS[self.protocol] | late
 
 
 def flooded(load: Load, capacity: float, times: float, seconds: float) -> Iterator[Figure]:
-    """Nominal, flood, recovery."""
+    """Measure nominal load, flood and recovery."""
     part = f"{load.asked.name}, {load.protocol}: {times:g} x {capacity:,.0f} requests/s"
     nominal = load.run(LOAD * capacity, max(2.0, seconds / 6))
     p50, p99 = nominal.quantiles(0.5, 0.99)
@@ -145,7 +145,7 @@ def _memory(part: str, watched: Watched) -> Figure:
 
 
 def _recovery(load: Load, limit: float) -> float:
-    """Return seconds from the end of a flood until single calls are as quick as before."""
+    """Return the time from the end of a flood until single calls are as fast as before, s."""
     over = time.monotonic()
     while time.monotonic() - over < _RECOVERY_SECONDS:
         began = time.monotonic() - over
@@ -159,7 +159,7 @@ def _recovery(load: Load, limit: float) -> float:
 
 
 def soaked(load: Load, capacity: float, seconds: float) -> Iterator[Figure]:
-    """Yield what grows at 70 % of the capacity."""
+    """Yield the growth of memory and other resources at 70 % of the capacity."""
     part = f"{load.asked.name}, {load.protocol}: {LOAD:.0%} of {capacity:,.0f} requests/s for {seconds:,.0f} s"
     with watching(load.service, max(0.5, seconds / 120), series=True) as watched:
         ended = load.run(LOAD * capacity, seconds)

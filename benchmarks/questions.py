@@ -1,4 +1,4 @@
-"""One question to each task's service, as bytes that both protocols take."""
+"""Request to each task's service, as bytes that both protocols take."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ SENTENCE = (
 
 @dataclass(frozen=True)
 class Question:
-    """The message of a task, and what it asks about."""
+    """Request message of a task, with its number of units."""
 
     task: str
     message: bytes
     units: int
-    """What is decided in the answer."""
+    """Number of units decided in the answer."""
     name: str
-    """In tables."""
+    """Name in tables."""
 
     def plan(self, service: Service, protocol: Protocol, seconds: float, **wishes: float) -> Plan:
-        """Return a load of it; see ``Plan`` for wishes."""
+        """Return a load of this request; see ``Plan`` for wishes."""
         grpc = protocol == "grpc"
         port, path = (service.grpc_port, wire.predict(self.task)) if grpc else (service.http_port, "/v1/predict")
         return Plan(protocol, port, path, self.message, seconds, **wishes)  # type: ignore[arg-type]
 
 
 def question(task: str, count: int = 1) -> Question:
-    """About one row (or ``count``), one vehicle of a simulated scene, one sentence, one simulated scan."""
+    """Return a request about one row (or ``count``), one vehicle of a simulated scene, one sentence, or one scan."""
     if task in SERVED:
         source = artefact(task)
         heads = len(source.manifest.heads)

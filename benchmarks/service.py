@@ -1,4 +1,4 @@
-"""The real service as a child process on chosen cores: start, CPU time, memory, stop."""
+"""Real service as a child process on chosen cores: start, CPU time, memory, stop."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ PROJECT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Service:
-    """A running ``demur serve``."""
+    """Running ``demur serve`` process."""
 
     process: psutil.Process
     http_port: int
     grpc_port: int
     task: str
     start_seconds: float = 0.0
-    """From the command to the first answer that it is ready."""
+    """Time from the command to the first positive readiness answer, s."""
 
     @property
     def grpc(self) -> str:
         return f"{HOST}:{self.grpc_port}"
 
     def cpu_seconds(self) -> float:
-        """Computed so far by all its processes."""
+        """Return the CPU time so far of all processes of the service, s."""
         return sum(sum(one.cpu_times()[:2]) for one in self.tree())
 
     def resident_bytes(self) -> int:
-        """Memory of the process that holds the model."""
+        """Return the memory of the process that holds the model."""
         return int(max(one.memory_info().rss for one in self.tree()))
 
     def tree(self) -> list[psutil.Process]:
-        """Return all its processes."""
+        """Return all processes of the service."""
         return [self.process, *self.process.children(recursive=True)]
 
 
@@ -66,7 +66,7 @@ def running(
 
     Args:
         project: the checkout that is served.
-        environment: variables beside the settings.
+        environment: variables in addition to the settings.
         settings: names as in ``services.runtime.settings``; ports are free ones unless given.
     """
     with tempfile.TemporaryDirectory(prefix="demur-bench-") as home:
@@ -97,7 +97,7 @@ def running(
 
 
 def free_port() -> int:
-    """Return a port that nothing listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
@@ -105,7 +105,7 @@ def free_port() -> int:
 
 @contextmanager
 def pinned(cores: set[int]) -> Iterator[None]:
-    """This process on some cores for the length of the block."""
+    """Pin this process to some cores for the length of the block."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)
     try:
@@ -115,7 +115,7 @@ def pinned(cores: set[int]) -> Iterator[None]:
 
 
 class PeakMemory:
-    """Samples the service's memory until closed."""
+    """Sampler of the service's memory, active until closed."""
 
     def __init__(self, service: Service, every_seconds: float = 0.1) -> None:
         self.bytes = 0
@@ -154,7 +154,7 @@ MIB = 1 << 20
 
 @dataclass
 class Watched:
-    """Samples by name; seconds since the watch began, and what was found."""
+    """Samples by name, with the seconds since the watch began."""
 
     seconds: list[float] = field(default_factory=list)
     values: dict[str, list[float]] = field(default_factory=dict)
@@ -166,7 +166,7 @@ class Watched:
         return max(self.values[name])
 
     def growth(self, name: str, settled: float = 0.1) -> float:
-        """Return the growth from the end of the first tenth to the last look but one, by a straight line."""
+        """Return the growth from the end of the first tenth to the last sample but one, by a straight line."""
         count = len(self.seconds) - 1
         first = min(math.ceil(settled * count), count - 2)
         moments, found = np.array(self.seconds[first:count]), np.array(self.values[name][first:count])
@@ -175,7 +175,7 @@ class Watched:
 
 
 def look(service: Service, *, series: bool = False) -> dict[str, float]:
-    """MiB, open files, threads of the process that holds the model; ``series`` asks it for its metrics, too."""
+    """Return MiB, open files and threads of the process that holds the model; ``series`` also reads its metrics."""
     process = max(service.tree(), key=lambda one: one.memory_info().rss)
     with process.oneshot():
         memory = process.memory_full_info()
@@ -193,7 +193,7 @@ def look(service: Service, *, series: bool = False) -> dict[str, float]:
 
 @contextmanager
 def watching(service: Service, every_seconds: float = 0.5, *, series: bool = False) -> Iterator[Watched]:
-    """Looks at a service from time to time until the end of the block."""
+    """Sample a service from time to time until the end of the block."""
     watched, ended, start = Watched(), threading.Event(), time.monotonic()
 
     def note() -> None:

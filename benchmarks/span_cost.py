@@ -27,12 +27,12 @@ from services.tracing.tracer import Recorder, Sampler
 STEPS = ("decode", "expand", "queue", "infer", "uncertainty", "policy", "ledger", "encode")
 METHOD, ATTRIBUTES = "demur.v1.VesselService/Predict", {"demur.task": "vessel", "demur.model": "vessel-dnn-10"}
 QUEUE = Limits(spans=1 << 20)
-"""Nothing is dropped: the export is part of the cost."""
+"""Queue that drops nothing, since the export is part of the cost."""
 ROUNDS = 9
 
 
 class Nowhere(SpanExporter):
-    """Exporter that throws spans away."""
+    """Exporter that discards spans."""
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         return SpanExportResult.SUCCESS
@@ -47,7 +47,7 @@ class Converting(otlp.Exporter):
 
 
 def own(ratio: float) -> tuple[Callable[[], None], Callable[[], object]]:
-    """Return a call of this project's recorder, and what ends its queue."""
+    """Return a call of this project's recorder, and a function that stops its queue."""
     exporter = Converting()
     queue = SpanQueue(exporter, exporter.close, QUEUE)
     recorder = Recorder(Backend(queue, time.monotonic, time.time_ns), Sampler(ratio, True), ATTRIBUTES)
@@ -63,7 +63,7 @@ def own(ratio: float) -> tuple[Callable[[], None], Callable[[], object]]:
 
 
 def sdk(ratio: float) -> tuple[Callable[[], None], Callable[[], object]]:
-    """Return the same call of the SDK, and what ends its processor."""
+    """Return the same call of the SDK, and a function that stops its processor."""
     provider = TracerProvider(sampler=ParentBasedTraceIdRatio(ratio), resource=Resource.get_empty())
     provider.add_span_processor(BatchSpanProcessor(Nowhere(), max_queue_size=QUEUE.spans))
     tracer, context = provider.get_tracer("demur"), TraceContextTextMapPropagator()
@@ -80,7 +80,7 @@ def sdk(ratio: float) -> tuple[Callable[[], None], Callable[[], object]]:
 
 
 def measure(calls: int) -> dict[tuple[str, float], tuple[float, float]]:
-    """Return CPU seconds a call, of the calling thread and of the process: the least of ``ROUNDS``."""
+    """Return CPU seconds per call of the calling thread and of the process, the least of ``ROUNDS``."""
     best: dict[tuple[str, float], tuple[float, float]] = {}
     for _ in range(ROUNDS):
         for ratio in (1.0, 0.0):

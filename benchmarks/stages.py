@@ -20,7 +20,7 @@ from services.transport.http.body import json_response
 
 
 def measure(seconds: float) -> Iterator[Figure]:
-    """p50 of each stage for one row, 1000 and 4096."""
+    """Measure p50 of each stage for 1, 1000 and 4096 rows."""
     for count in (1, 1000, 4096):
         yield from _stages(count, seconds / 3)
 

@@ -1,4 +1,4 @@
-"""A million rows through one gRPC stream: rows a second against the model called in process, and memory."""
+"""Throughput of a million rows through one gRPC stream against the model called in process, and memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.inputs import Call, artefact, direct, rows
 from benchmarks.service import PeakMemory, Service
 
 CHUNK_ROWS = 4096
-"""Rows of one batch: of the stream, and of one call of the model in process."""
+"""Rows of one batch, of the stream and of one call of the model in process."""
 _MARKS = (0.1, 0.5, 1.0)
 
 
@@ -31,7 +31,7 @@ class Run:
 
 
 def measure(service: Service, title: str, total: int, rounds: int, at_least: float | None = 0.85) -> Iterator[Figure]:
-    """Short streams in turn with the model in process for the ratio, then the long one for memory."""
+    """Measure short streams in turn with the model in process for the ratio, then the long stream for memory."""
     part = f"Stream of {total:,} rows, {title}"
     source = artefact(service.task)
     batches = rows(source, 16 * CHUNK_ROWS).reshape(16, CHUNK_ROWS, -1)

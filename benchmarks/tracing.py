@@ -1,6 +1,6 @@
-"""Cost of traces for a call of one row: services that trace no, some and all calls, in turn.
+"""Cost of traces for a call of one row: services that trace none, some and all calls, in turn.
 
-``python -m benchmarks.tracing [--seconds S] [--before DIRECTORY]``; spans go to a collector that throws them away.
+``python -m benchmarks.tracing [--seconds S] [--before DIRECTORY]``; spans go to a collector that discards them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ server.serve_forever()
 
 
 def measure(seconds: float, before: Path | None) -> Iterator[Figure]:
-    """One row over gRPC and over HTTP: p50, what it is more than without tracing, and the service's CPU time."""
+    """Measure one row over gRPC and HTTP: p50, its excess over no tracing, and the service's CPU time."""
     cores = sorted(os.sched_getaffinity(0))
     with ExitStack() as stack:
         endpoint = stack.enter_context(collector({cores[-1]}))
@@ -95,7 +95,7 @@ def _http(stack: ExitStack, service: Service) -> Callable[[], object]:
     def ask() -> object:
         try:
             connection.request("POST", "/v1/predict", body, {"content-type": "application/json"})
-        except OSError:  # it was idle while others had their turns; the next request connects anew
+        except OSError:  # the connection was idle during other turns; the next request reconnects
             connection.close()
             return ask()
         answer = connection.getresponse()
@@ -108,7 +108,7 @@ def _http(stack: ExitStack, service: Service) -> Callable[[], object]:
 
 @contextmanager
 def collector(cores: set[int]) -> Iterator[str]:
-    """Run a collector in a process of its own that reads spans and throws them away; yield its URL."""
+    """Run a collector in a process of its own that reads and discards spans; yield its URL."""
     child = subprocess.Popen(
         [sys.executable, "-c", _COLLECTOR],
         stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Times the fused vessel graphs against one member's graph: ratios, so that a shared machine can check them.
+"""Time of the fused vessel graphs over one member's graph: ratios, so that a shared machine can check them.
 
     python -m benchmarks.vessel_graphs [--rounds 5]
 
@@ -35,7 +35,7 @@ FUSED: dict[str, tuple[Family, int, int]] = {
 
 
 class Naive(Graph):
-    """Writes softplus as the operator of that name."""
+    """Graph that writes softplus as the operator of that name."""
 
     def softplus(self, x: Value) -> Value:
         return self.op("Softplus", x)
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def untrained(family: Family, members: int, samples: int) -> TrainedEnsemble:
-    """Return an ensemble with first weights."""
+    """Return an ensemble with initial weights."""
     middle = np.array([(feature.lower + feature.upper) / 2 for feature in FEATURES])
     scaling = Scaling(middle, np.abs(middle) + 1, 18_000.0, 8_000.0)
     seeds = tuple(range(members))
@@ -79,7 +79,7 @@ def opened(ensemble: TrainedEnsemble, folder: Path, kind: type[Graph] = Graph) -
 
 
 def measure(graphs: dict[str, Any], batch: int, rounds: int) -> dict[str, float]:
-    """Return median seconds of processor time a run; one intra-op thread runs on the calling one."""
+    """Return the median processor time of a run, s; the one intra-op thread is the calling one."""
     schema = np.array([[feature.lower, feature.upper] for feature in FEATURES], np.float32)
     rows = np.random.default_rng(0).uniform(schema[:, 0], schema[:, 1], (batch, len(FEATURES))).astype(np.float32)
     taken: dict[str, list[float]] = {name: [] for name in graphs}

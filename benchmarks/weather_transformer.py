@@ -3,9 +3,9 @@
     python -m benchmarks.weather_transformer [--seconds 4]
 
 A case is rows passed through ``GraphMembers`` as they are served; "loop" is one graph a member, run in turn. Rates
-count the multiplications and additions of the matrix products that the graph computes, and nothing else that it does.
-The reference is the faster of ONNX Runtime and torch at 1024 x 1024 x 1024, measured turn by turn with the cases.
-Times are the thread's processor time. Weights are untrained (time does not depend on them).
+count only the multiplications and additions of the matrix products that the graph computes. The reference is the
+faster of ONNX Runtime and torch at 1024 x 1024 x 1024, measured turn by turn with the cases. Times are the thread's
+processor time. Weights are untrained (time does not depend on them).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FEATURES = 123
 BATCHES = (1, 16, 64, 256)
 CASES = {"paper size, 2 members": (PAPER, 2), "small, 10 members": (SMALL, 10)}
 SIDE = 1024
-"""Of the square matrices whose product is the reference."""
+"""Side of the square matrices whose product is the reference."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def measure(folder: Path, seconds: float) -> Iterator[Figure]:
-    """Yield share of the reference rate, and what fusing saves, for each size and number of rows."""
+    """Yield the share of the reference rate, and the gain from fusing, for each size and number of rows."""
     products = reference(folder)
     for name, (sizes, members) in CASES.items():
         ensemble = untrained(sizes, members)
@@ -88,7 +88,7 @@ def measure(folder: Path, seconds: float) -> Iterator[Figure]:
 
 
 def operations(sizes: Sizes, features: int = FEATURES) -> int:
-    """Multiplications and additions in the matrix products of one row and member, as exported."""
+    """Return the number of multiplications and additions in the matrix products of one row and member, as exported."""
     width, hidden, tokens = sizes.width, sizes.hidden, features + 1
     block = tokens * (4 * width**2 + 2 * tokens * width + 3 * width * hidden)
     pooled = 2 * sizes.heads * width**2 + 2 * tokens * sizes.heads * width + 3 * width * hidden
@@ -96,7 +96,7 @@ def operations(sizes: Sizes, features: int = FEATURES) -> int:
 
 
 def reference(folder: Path) -> dict[str, Callable[[], object]]:
-    """Products of square matrices by two libraries, one thread each."""
+    """Return products of square matrices by two libraries, one thread each."""
     left, right = np.random.default_rng(0).normal(size=(2, SIDE, SIDE)).astype(np.float32)
     graph = Graph("product")
     graph.output("product", graph.input("rows", ("N", SIDE)) @ right, ("N", SIDE))
@@ -110,7 +110,7 @@ def reference(folder: Path) -> dict[str, Callable[[], object]]:
 
 
 def untrained(sizes: Sizes, members: int) -> TrainedEnsemble:
-    """Return an ensemble with first weights, for the default schema's number of features."""
+    """Return an ensemble with initial weights, for the default schema's number of features."""
     scaling = Scaling(
         np.zeros(FEATURES, np.float32), np.ones(FEATURES, np.float32), np.empty((0, FEATURES), np.float32)
     )

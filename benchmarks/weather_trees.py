@@ -1,10 +1,10 @@
-"""Times the evaluator of CatBoost ensembles against the library's own, at full size and at a small one.
+"""Time of the evaluator of CatBoost ensembles against the library's own, at full size and at a small size.
 
     python -m benchmarks.weather_trees [--trees 20000 300] [--models 10] [--seconds 20] [--only-rows 1 16 256 4096]
 
 Ten RMSEWithUncertainty models of depth 8 on 123 features. Twenty thousand trees are sums of one model of 150, each
-copy with a weight of its own: what is timed does not depend on the leaves' values. One thread on both sides, turn by
-turn in one process. "ten predicts" is what released code does; "one Pool" makes the library's input once.
+copy with a weight of its own: times do not depend on the leaves' values. One thread on both sides, turn by turn in one
+process. "ten predicts" is the method of the released code; "one Pool" makes the library's input once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DEPTH = 8
 BASE_TREES = 150
 ROWS = (1, 16, 256, 4096)
 LEAST = {(20_000, 1): 5.0}
-"""Wanted speed over ten native predicts by trees and rows; 0.95 elsewhere: never slower, within noise."""
+"""Required speed-up over ten native predicts by trees and rows; 0.95 elsewhere: no slower, within noise."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -64,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def apart(task: Callable[..., Result], *given: object) -> Result:
-    """Run in a fresh process, so that memory is what this alone needs."""
+    """Run in a fresh process, so that memory is that of the task alone."""
     with ProcessPoolExecutor(1, get_context("spawn")) as process:
         return process.submit(task, *given).result()
 
@@ -74,7 +74,7 @@ def schema() -> Schema:
 
 
 def inputs(count: int, seed: int) -> NDArray[np.float32]:
-    """Gaussian rows [n, 123] of which a twentieth of the values is missing."""
+    """Return Gaussian rows [n, 123] with a twentieth of the values missing."""
     draw = np.random.default_rng(seed)
     rows = draw.normal(size=(count, FEATURES)).astype(np.float32)
     rows[draw.random(rows.shape) < 0.05] = np.nan
@@ -82,7 +82,7 @@ def inputs(count: int, seed: int) -> NDArray[np.float32]:
 
 
 def synthesise(folder: Path, models: int, trees: int) -> list[Path]:
-    """Model files of so many trees each (within one base model)."""
+    """Write and return model files of ``trees`` trees each (up to one base model)."""
     from catboost import CatBoost, Pool, sum_models
 
     rows = inputs(1000, 0)
@@ -100,7 +100,7 @@ def synthesise(folder: Path, models: int, trees: int) -> list[Path]:
 
 
 def measure(paths: list[Path], trees: int, counts: list[int], seconds: float) -> list[Figure]:
-    """Load, memory, and ratios at each number of rows."""
+    """Measure load, memory, and ratios at each number of rows."""
     return list(_measured(paths, trees, counts, seconds))
 
 
@@ -150,12 +150,12 @@ def shown(timed: Timed) -> str:
 
 
 def memory() -> float:
-    """Resident, MB."""
+    """Return resident memory, MB."""
     return psutil.Process().memory_info().rss / 1e6
 
 
 def peak() -> float:
-    """Return the most that was resident, MB."""
+    """Return peak resident memory, MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 

@@ -1,4 +1,4 @@
-"""Requests as bytes, and the leanest clients that still speak the protocols: what is measured is the service."""
+"""Requests as bytes, and minimal clients of the protocols, so that figures measure the service."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ PROTOBUF = "application/protobuf"
 
 
 def predict(task: str) -> str:
-    """Path of a task's unary method."""
+    """Return the path of a task's unary method."""
     return f"/demur.v1.{task.capitalize()}Service/Predict"
 
 
 def protobuf_body(task: str, schema: Schema, rows: NDArray[np.float32]) -> bytes:
-    """Packed rows [n, F] as a request message."""
+    """Return packed rows [n, F] as a request message."""
     request = getattr(importlib.import_module(f"demur.v1.{task}_pb2"), f"{task.capitalize()}PredictRequest")
     packed = PackedRows(row_count=len(rows), values=rows.tobytes(), schema_hash=schema.hash)
     message: bytes = request(rows=Rows(packed=packed)).SerializeToString()
@@ -45,7 +45,7 @@ def post(host: str, path: str, kind: str, body: bytes, **headers: object) -> byt
 
 
 class Reply:
-    """Collects one HTTP response; raises for any status but 200."""
+    """Collector of one HTTP response; raises for any status but 200."""
 
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
@@ -67,14 +67,14 @@ class Reply:
 
 
 class HttpConnection:
-    """One kept connection, blocking."""
+    """Persistent blocking HTTP/1.1 connection."""
 
     def __init__(self, host: str, port: int) -> None:
         self._socket = socket.create_connection((host, port))
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(self, request: bytes) -> int:
-        """Send a request; the size of the response's body."""
+        """Send a request and return the size of the response's body."""
         self._socket.sendall(request)
         reply = Reply()
         while not reply.complete:
@@ -89,13 +89,13 @@ class HttpConnection:
 
 
 def stub(channel: Any, task: str) -> Callable[[bytes], bytes]:
-    """Predict over a channel, bytes in and bytes out."""
+    """Return the predict method of a channel, bytes in and bytes out."""
     call: Callable[[bytes], bytes] = channel.unary_unary(predict(task))
     return call
 
 
 def requests(task: str, schema: Schema, rows: NDArray[np.float32], host: str) -> Mapping[str, bytes]:
-    """HTTP requests by form of the body."""
+    """Return HTTP requests by form of the body."""
     return {
         "json": post(host, "/v1/predict", JSON, json_body(schema, rows)),
         "protobuf": post(host, "/v1/predict", PROTOBUF, protobuf_body(task, schema, rows)),

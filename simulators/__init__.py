@@ -1,1 +1,1 @@
-"""Worlds that make labelled data in the official formats; nothing that serves imports them."""
+"""Simulators that write labelled data in the official formats; the serving code does not import them."""

@@ -1,4 +1,4 @@
-"""List all studies, the files they write, what they read and how long they take: ``python -m studies``."""
+"""List of all studies, with the files they write, their inputs and their duration: ``python -m studies``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Study:
     writes: str
     reads: str
     takes: str
-    """On two cores."""
+    """Duration on two cores."""
 
 
 SIMULATED, REAL = "simulated data", "real data (DEMUR_TEST_DATA)"

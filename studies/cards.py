@@ -1,4 +1,4 @@
-"""Write the paragraph on figures of artefacts' model cards anew, after a task's words have changed.
+"""Rewriter of the paragraph on figures in artefacts' model cards, for use after a change of a task's texts.
 
     python -m studies.cards artefacts/translation/transformer-3 [...]
 
@@ -30,9 +30,9 @@ def main() -> None:
 
 
 def rewritten(one: artefacts.Artefact) -> artefacts.Artefact:
-    """Return the artefact with today's paragraph on figures in its card; the same one where that is there already.
+    """Return the artefact with today's paragraph on figures in its card, or the same artefact if the card has it.
 
-    It is the last paragraph before the section on the replay set.
+    The paragraph is the last one before the section on the replay set.
     """
     words: Words = importlib.import_module(f"models.tasks.{one.manifest.task}.spec").CARD
     before = one.path(CARD).read_text()

@@ -1,4 +1,4 @@
-"""Jobs side by side, each in a process of one thread, with lines on their progress and a log file each."""
+"""Runner of parallel jobs, each in a process of one thread, with progress lines and a log file each."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike
 
 Tell = Callable[[object], None]
 EVERY = 10.0
-"""Seconds between two lines of one job."""
+"""Time between two progress lines of one job, s."""
 _ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
 
 class Job(Protocol):
-    """A piece of work whose result is a file; it can be pickled."""
+    """Picklable piece of work whose result is a file."""
 
     @property
     def name(self) -> str: ...
@@ -44,7 +44,7 @@ class Piece:
 
     @property
     def done(self) -> bool:
-        """True where the file is there."""
+        """True if the file exists."""
         return self.target.exists()
 
     def __call__(self, tell: Tell) -> None:
@@ -53,7 +53,7 @@ class Piece:
 
 
 def save_arrays(path: Path, *, compressed: bool = True, **arrays: ArrayLike) -> None:
-    """Write arrays to a file that is there completely or not at all."""
+    """Write arrays to a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.part.npz")
     (np.savez_compressed if compressed else np.savez)(part, allow_pickle=False, **arrays)
@@ -61,10 +61,10 @@ def save_arrays(path: Path, *, compressed: bool = True, **arrays: ArrayLike) -> 
 
 
 def run(jobs: Sequence[Job], workers: int, logs: Path) -> None:
-    """Run all jobs that are not done, in their order; with one worker in this process.
+    """Run all unfinished jobs in their order; with one worker in this process.
 
     Raises:
-        Exception: what the first failing job raised; others that run are finished, the rest is not begun.
+        Exception: the exception of the first failing job; jobs that run are finished, the others are not started.
     """
     left = [job for job in jobs if not job.done]
     if not left:
@@ -115,7 +115,7 @@ def _one(job: Job, logs: Path) -> None:
 
 
 def _start(parent: int) -> None:
-    """Use one thread, and end with the process that started this one."""
+    """Use one thread, and end with the parent process."""
     import torch
 
     torch.set_num_threads(1)

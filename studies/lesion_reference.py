@@ -1,12 +1,12 @@
-"""Builds the reference artefacts of the lesion task out of the members of ``studies.lesion_tables``.
+"""Builder of the reference artefacts of the lesion task from the members of ``studies.lesion_tables``.
 
     python -m studies.lesion_reference [--work DIR] [--out DIR] [--families unet unetr] [--threads 2]
     python -m studies.lesion_reference --judge [--work DIR] [--out DIR] [--families unet unetr]
 
-Thresholds are tuned on dev_in, everything else is calibrated on in-domain scans that nothing has seen before; the model
-card judges the scans of the other splits that the work folder has, which are those of docs/quality/lesion.md. Takes
-minutes (U-Net) to an hour (UNETR) on two cores. ``--judge`` judges artefacts that are there and writes figures and
-cards anew; graphs, recipe, golden window and calibration stay as they are.
+Thresholds are tuned on dev_in, everything else is calibrated on unused in-domain scans; the model card evaluates the
+scans of the other splits in the work folder, which are those of docs/quality/lesion.md. The command takes minutes
+(U-Net) to an hour (UNETR) on two cores. ``--judge`` evaluates existing artefacts and rewrites their figures and cards;
+graphs, recipe, golden window and calibration stay as they are.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ def rejudge(
     work: Path,
     threads: int,
 ) -> None:
-    """Judge an artefact on these scans, and writes its figures and model card anew.
+    """Evaluate an artefact on these scans, and rewrite its figures and model card.
 
-    Scans that were judged before are found again in the work folder.
+    Results of scans that were evaluated before are read from the work folder.
 
     Raises:
         SystemExit: the scans in the work folder are not those that the artefact was made with.

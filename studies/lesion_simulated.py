@@ -34,9 +34,9 @@ COLOURS = {
     "real": "black",
 }
 GRID = np.linspace(-3.5, 3.5, 71)
-"""Edges of z-scored FLAIR."""
+"""Bin edges of z-scored FLAIR."""
 PICTURED = 8.0
-"""Wanted volume of lesions in the pictured scans, ml."""
+"""Target volume of lesions in the pictured scans, ml."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Measured:
     """Sums of one scan."""
 
     sizes: NDArray[np.int64]
-    """Voxels of each lesion (faces touch)."""
+    """Number of voxels of each lesion (faces touch)."""
     histogram: NDArray[np.float64]
     """Share of brain voxels in the bins of ``GRID``."""
     lesion: float
@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def measure(flair: NDArray[Any], truth: NDArray[np.bool_]) -> Measured:
-    """Sums of a scan: FLAIR [x, y, z], 0 outside the brain."""
+    """Return the sums of a scan: FLAIR [x, y, z], 0 outside the brain."""
     brain = flair != 0
     z = np.where(brain, (flair - flair[brain].mean()) / flair[brain].std(), 0)
     near = ndimage.binary_dilation(truth)
@@ -108,7 +108,7 @@ def sizes(truth: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def told(several: Sequence[Measured]) -> str:
-    """Return means over scans."""
+    """Return means over scans as text."""
     loads = np.array([one.sizes.sum() for one in several]) / 1000
     return (
         f"{len(several)} scans, {loads.mean():.1f} ± {loads.std():.1f} ml, "
@@ -121,7 +121,7 @@ def told(several: Sequence[Measured]) -> str:
 
 
 def law(several: Sequence[NDArray[np.int64]]) -> str:
-    """Return quantiles of sizes and the law of counts over scans."""
+    """Return quantiles of sizes and the law of counts over scans as text."""
     every = np.concatenate(several)
     loads = np.log([one.sum() / 1000 for one in several])
     counts = np.log([len(one) for one in several])
@@ -140,7 +140,7 @@ def draw(
     masks: Sequence[NDArray[np.int64]],
     path: Path,
 ) -> None:
-    """Draw a slice of FLAIR and T1 of each site with the truth's outline; sizes, loads and grey values."""
+    """Draw a slice of FLAIR and T1 of each site with lesion outlines, and plots of sizes, loads and grey values."""
     figure = Figure(figsize=(13, 9), layout="constrained")
     above, below = figure.subfigures(2, 1, height_ratios=(1.45, 1))
     pictures, curves = above.add_gridspec(2, 6), below.add_gridspec(1, 3)

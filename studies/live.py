@@ -1,4 +1,4 @@
-"""Figures of a live monitor beside the same figures of all units, whose labels all came."""
+"""Figures of a live monitor beside the same figures computed from the labels of all units."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Windows = Sequence[Mapping[str, Any]]
 def parser(
     study: str, description: str | None, port: int, *, steps: int = 4, http: bool = True
 ) -> argparse.ArgumentParser:
-    """Return the parser of a study that asks a service and compares what the monitor says.
+    """Return the parser of a study that calls a service and compares the monitor's figures.
 
     Args:
-        port: of the service's HTTP; that of gRPC is a thousand above.
-        http: whether the service is asked over both protocols.
+        port: HTTP port of the service; the gRPC port is a thousand above.
+        http: whether the study calls the service over both protocols.
     """
     options = pages.parser(study, description)
     options.add_argument("--target", default=f"127.0.0.1:{port + 1000}", help="host:port of the gRPC service")
@@ -50,7 +50,7 @@ def post(url: str, body: Mapping[str, Any], timeout: float) -> Any:
 
 
 def windows(monitor: str) -> Windows:
-    """Return the windows of the monitor at a URL, as they are now."""
+    """Return the present windows of the monitor at a URL."""
     with urllib.request.urlopen(f"{monitor}/v1/live", timeout=10) as answer:
         found: Windows = json.load(answer)["windows"]
     return found
@@ -58,11 +58,11 @@ def windows(monitor: str) -> Windows:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of one head: what the monitor estimated, and what all labels give."""
+    """One figure of one head: the monitor's estimate, and the value from all labels."""
 
     live: float
     low: float
-    """Of the monitor's 95 % interval."""
+    """Lower end of the monitor's 95 % interval."""
     high: float
     offline: float
 
@@ -104,10 +104,10 @@ class Sent:
 def window(
     look: Callable[[], Windows], head: str, model: str, units: int, pause: Callable[[float], None] = time.sleep
 ) -> Mapping[str, Any]:
-    """Return the monitor's window by count, once it has judged so many units by their census labels.
+    """Return the monitor's window by count, once it has evaluated ``units`` units by their census labels.
 
     Raises:
-        TimeoutError: it does not see what was sent.
+        TimeoutError: the monitor does not show the sent units.
     """
     waited = 0.0
     while True:
@@ -130,19 +130,19 @@ def window(
 
 @dataclass(frozen=True)
 class Seen:
-    """The monitor's window after some units, beside the same figures of all labels."""
+    """Monitor's window after some units, beside the same figures of all labels."""
 
     units: int
     figures: dict[str, Figure]
     reasons: tuple[str, ...]
-    """Why the window is not valid; it may still have figures."""
+    """Reasons that the window is not valid; it may still have figures."""
 
 
 def seen(look: Callable[[], Windows], model: str, sent: Sent, pause: Callable[[float], None] = time.sleep) -> Seen:
-    """Compare the monitor's window with all units sent, once it has judged them.
+    """Compare the monitor's window with all units sent, once it has evaluated them.
 
     Raises:
-        TimeoutError: as ``window``.
+        TimeoutError: as in ``window``.
     """
     current = window(look, sent.head.name, model, sent.units, pause)
     reasons = tuple(reason["reason"] for reason in current["reasons"])
@@ -150,13 +150,13 @@ def seen(look: Callable[[], Windows], model: str, sent: Sent, pause: Callable[[f
 
 
 def steps_of(calls: Sequence[Call], steps: int) -> Iterator[tuple[Call, bool]]:
-    """Yield calls, each with whether the monitor is to be looked at after it: ``steps`` times, evenly spaced."""
+    """Yield calls, each with whether to read the monitor after it: ``steps`` times, evenly spaced."""
     stops = {round(stop) for stop in np.linspace(0, len(calls), steps + 1)[1:]}
     yield from ((call, number in stops) for number, call in enumerate(calls, start=1))
 
 
 def compared(window: Mapping[str, Any], offline: Mapping[str, float]) -> dict[str, Figure]:
-    """Return the figures that both have."""
+    """Return the figures that the window and the offline figures share."""
     return {
         name: Figure(window[name]["estimate"], window[name]["low"], window[name]["high"], value)
         for name, value in offline.items()
@@ -168,8 +168,8 @@ def report(moments: Iterable[Any], words: Callable[[Any], str], path: Path | Non
     """Print moments as they come, and write all of them to a file if one is named.
 
     Args:
-        moments: dataclasses with ``figures`` and ``reasons``, why the window is not valid.
-        words: of a moment, in a line, without whether it is valid and its figures.
+        moments: dataclasses with ``figures`` and ``reasons``, the reasons that the window is not valid.
+        words: function that describes a moment in a line, without its validity and figures.
     """
     kept = []
     for moment in moments:

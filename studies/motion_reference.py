@@ -1,8 +1,9 @@
-"""Builds the reference artefacts of the motion task out of the members of ``studies.motion_tables``.
+"""Builder of the reference artefacts of the motion task from the members of ``studies.motion_tables``.
 
     python -m studies.motion_reference [--work DIR] [--out DIR] [--families bc dim] [--threads 2]
 
-Calibrated on in-domain development scenes that chose no weights; the other requests are judged for the model card.
+The artefacts are calibrated on in-domain development scenes that chose no weights; the other requests are evaluated for
+the model card.
 """
 
 from __future__ import annotations

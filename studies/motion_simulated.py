@@ -54,9 +54,9 @@ class CityCounts:
     valid: int = 0
     tags: Counter[str] = field(default_factory=Counter)
     speed: list[float] = field(default_factory=list)
-    """Of vehicles that move, now, m/s; and so are the following."""
+    """Present speed of moving vehicles, m/s; the following fields are of moving vehicles, too."""
     ade: list[float] = field(default_factory=list)
-    """Of constant velocity, m."""
+    """ADE of constant velocity, m."""
     fde: list[float] = field(default_factory=list)
     gain: list[float] = field(default_factory=list)
     """Change of speed from the first to the last second, over the time between, m/s²."""
@@ -123,7 +123,7 @@ def _count_moving(found: CityCounts, track: motion_pb2.VehicleTrack, truth: NDAr
 
 
 def told(one: CityCounts) -> str:
-    """Return the numbers of a city in a line."""
+    """Return the numbers of a city as a line of text."""
     share = {name: round(count / one.valid, 3) for name, count in sorted(one.tags.items())}
     gain = np.percentile(one.gain, [5, 95])
     fde = np.percentile(one.fde, [50, 90])
@@ -138,7 +138,7 @@ def told(one: CityCounts) -> str:
 
 
 def figure(found: dict[str, CityCounts], pictured: dict[str, motion_pb2.Scene]) -> Figure:
-    """One scene a city from above, and distributions."""
+    """Draw one scene per city from above, and distributions."""
     drawn = Figure(figsize=(18, 16.4), layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1))
     grid = drawn.add_gridspec(3, 12, height_ratios=[1, 1, 0.55])
     for place, city in enumerate(city for city in COLOURS if city in pictured):
@@ -205,7 +205,7 @@ def _box(axes: Axes, track: motion_pb2.VehicleTrack, colour: str) -> None:
 
 
 def _lines(past: Sequence[Any], future: Sequence[Any]) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yield each track's positions in all steps, NaN where it is not seen, [steps, 2]."""
+    """Yield each track's positions in all steps, NaN if it is not seen, [steps, 2]."""
     found: dict[int, NDArray[np.float64]] = {}
     steps = [*past, *future]
     for number, step in enumerate(steps):

@@ -1,7 +1,7 @@
-"""Page harness: what the pages of all studies share, and how a page is started, laid out and written.
+"""Page harness: commands, layout and output shared by the pages of all studies.
 
 A page is a sequence of Markdown blocks (headings, paragraphs, lists, tables, pictures) with a blank line between two.
-A study writes it down to a mark; the discussion below the mark is written by hand and kept.
+A study writes the page down to a mark; the discussion below the mark is written by hand and kept.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def parser(study: str, description: str | None, *, out: Path | None = None, work
 
     Args:
         study: module below ``studies``.
-        out: default of ``--out``, the folder that pages and pictures are written to; no such option where None.
-        work: default folder of ``--work`` below ``.demur``, where finished pieces are kept; no such option where empty.
+        out: default of ``--out``, the folder that pages and pictures are written to; None for no such option.
+        work: default folder of ``--work`` below ``.demur``, where finished pieces are kept; empty for no such option.
     """
     options = argparse.ArgumentParser(
         prog=f"python -m studies.{study}",
@@ -56,11 +56,11 @@ def real_data(task: str, needed: str = ".", root: Path | None = None) -> Path:
     """Return the folder of a task's real data.
 
     Args:
-        needed: file or folder in it that a study cannot do without.
+        needed: file or folder in it that the study requires.
         root: folder of the folders of all tasks; default: DEMUR_TEST_DATA, or ../shared/data beside the repository.
 
     Raises:
-        LookupError: the data are not there.
+        LookupError: the data are missing.
     """
     root = root or Path(os.environ.get("DEMUR_TEST_DATA", ROOT.parent / "shared" / "data"))
     if not (root / task / needed).exists():
@@ -74,7 +74,7 @@ def reference_artefacts(task: str) -> list[Path]:
 
 
 def written_by(command: str) -> str:
-    """Return the sentence that a page begins with."""
+    """Return the first sentence of a page."""
     return f"Written by `python -m studies.{command}` down to the discussion."
 
 
@@ -109,20 +109,20 @@ def number(value: float, form: str) -> str:
 
 
 def spread(values: NDArray[np.float64], scale: float = 1.0, form: str = ".2f") -> str:
-    """Return mean ± standard deviation (ddof 0) of ``scale * values``; the value alone where there is one."""
+    """Return mean ± standard deviation (ddof 0) of ``scale * values``; a single value alone."""
     mean = f"{scale * values.mean():{form}}"
     return mean if len(values) == 1 else f"{mean} ± {scale * values.std():{form}}"
 
 
 def write(page: Path, *blocks: str) -> None:
-    """Write the blocks of a page before what was written by hand below the mark; a new page ends with the mark."""
+    """Write the blocks of a page above the hand-written part below the mark; a new page ends with the mark."""
     page.parent.mkdir(parents=True, exist_ok=True)
     below = page.read_text().partition(MARKER)[2] if page.exists() else ""
     page.write_text(f"{document(*blocks)}\n\n{MARKER}{below or chr(10)}")
 
 
 def save(figure: Figure, path: Path, dpi: int = 90) -> None:
-    """Write a picture whose bytes do not depend on the version of the library that draws it."""
+    """Write a picture whose bytes do not depend on the version of the drawing library."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=dpi, metadata={"Software": None})
 
@@ -134,7 +134,7 @@ def thinned(curve: NDArray[Any], points: int = 400, skip: int = 0) -> tuple[NDAr
 
 
 def listed(words: Sequence[str]) -> str:
-    """Join words as a sentence does: ``a, b and c``."""
+    """Join words as in a sentence: ``a, b and c``."""
     return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
@@ -152,7 +152,7 @@ def named(artefact: Artefact) -> str:
 def digest(manifest: Manifest) -> str:
     """Return the sha256 of the lines that ``sha256sum`` prints of the model files, sorted by name.
 
-    It depends on nothing but what predicts: not on card, calibration, golden rows or further files of the manifest.
+    It depends only on the model files: not on card, calibration, golden rows or further files of the manifest.
     """
     names = sorted({name for executor in manifest.executors for name in executor.files})
     lines = "".join(f"{manifest.files[name]}  {name}\n" for name in names)

@@ -35,7 +35,7 @@ CALIBRATION = ("ence", "cv", "lence", "r3", "ence_tvar")
 MEASURES = ("mvar", "tvar", "varm", "epkl", "ll_fu")
 FRACTIONS = calibration.FRACTIONS
 GROUPS = 10
-"""Number of groups of shifted rows, by error, whose smallest value of each measure is told."""
+"""Number of groups of shifted rows, by error, whose smallest value of each measure is reported."""
 COLOURS = {"ensemble": "#0072b2", "single": "#d55e00"}
 
 
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def results(found: dict[str, dict[str, Evaluation]]) -> Results:
-    """Return what the note's statements are checked on."""
+    """Return the results on which the note's statements are checked."""
     curves: dict[str, dict[str, list[float]]] = {"r3": {}, "mwse": {}}
     for kind, readings in found.items():
         judged = readings["paper"].judged
@@ -107,7 +107,7 @@ def _at_fractions(curve: Any) -> list[float]:
 
 
 def document(found: dict[str, dict[str, Evaluation]], model: str, shifted: Any) -> str:
-    """Return the page down to the part that is written by hand."""
+    """Return the page above the hand-written part."""
     checked = results(found)
     readings = [(kind, convention, one.full.measures) for kind, by in found.items() for convention, one in by.items()]
     own = {kind: by["official"].full.own for kind, by in found.items()}
@@ -196,7 +196,7 @@ def _retention(figures: Figures | None, figure: str) -> str:
 
 
 def draw(found: dict[str, dict[str, Evaluation]], path: Path) -> None:
-    """Figure 1 (R3 and MWSE retention) and figure 2 (LL-FU against error, F1 and MSE retention) of the note."""
+    """Draw figure 1 (R3 and MWSE retention) and figure 2 (LL-FU against error, F1 and MSE retention) of the note."""
     figure = Figure(figsize=(13, 7.4), layout="constrained")
     axes = figure.subplots(2, 3)
     for kind, readings in found.items():

@@ -10,10 +10,10 @@ from studies.statements import LISTED, Pair, Statement, check, plain, plain_lowe
 
 KINDS = ("ensemble", "single")
 DIAGNOSTIC = "ll_fu"
-"""Contains the label: it judges a model and cannot defer."""
+"""Measure that contains the label: it diagnoses a model and cannot be used to defer."""
 LABELS = {"f1_auc": "F1-AUC", "f1_at_95": "F1@95", "r_auc": "R-AUC"}
 UNITS = {"r_auc": 1e5}
-"""Of the tables: R-AUC in 10^5 kW²; the rest has none."""
+"""Units of the tables: R-AUC in 10^5 kW²; the other figures have none."""
 
 
 @dataclass(frozen=True)
@@ -21,21 +21,21 @@ class Results:
     """Figures of an ensemble and of a single model, in the units of the tables."""
 
     lence: Mapping[str, float]
-    """By kind."""
+    """LENCE by kind."""
     retention: Mapping[tuple[str, str, str, str], float]
-    """By kind, convention, measure and figure."""
+    """Figures by kind, convention, measure and figure."""
     fractions: Sequence[float] = ()
     """Retained fractions of the curves."""
     r3: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """RMSE / RMV at the fractions, by kind."""
     mwse: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """MWSE of the retained, over all rows, at the fractions, by kind."""
+    """MWSE of the retained rows, over all rows, at the fractions, by kind."""
     least: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """Smallest value of each measure of the ensemble among shifted rows, in groups by error, the smallest first."""
 
     @property
     def conventions(self) -> tuple[str, ...]:
-        """Names of conventions, in the order given."""
+        """Names of conventions, in the given order."""
         return tuple(dict.fromkeys(convention for _, convention, _, _ in self.retention))
 
     def others(self, kind: str, convention: str) -> list[str]:
@@ -55,7 +55,7 @@ def printed(results: Results) -> list[Statement]:
 
 
 def drawn(results: Results) -> list[Statement]:
-    """Return statements about figures of which the note prints no numbers."""
+    """Return statements about figures for which the note prints no numbers."""
     return list(_drawn(results))
 
 

@@ -1,4 +1,4 @@
-"""English sentences of the translation task's replay set: plain ones composed from parts, and others from novels.
+"""English sentences of the translation task's replay set: plain sentences composed from parts, and sentences of novels.
 
 The composed sentences were written for this repository (CC0-1.0). The novels are in the public domain everywhere: Jane
 Austen, Lewis Carroll, Charles Dickens, Arthur Conan Doyle, Herman Melville, Mary Shelley, Mark Twain, H. G. Wells.
@@ -146,12 +146,12 @@ _NOVELS = (
 
 
 def plain(count: int = 280, seed: int = 0) -> list[str]:
-    """Short sentences of everyday English, each once."""
+    """Return short sentences of everyday English without repetition."""
     return _composed(_PLAIN, count, seed)
 
 
 def shifted(count: int = 90, seed: int = 1) -> list[str]:
-    """Return sentences of novels, and composed ones in the manner of news, chats and manuals, each once."""
+    """Return sentences of novels, and composed ones in the style of news, chats and manuals, without repetition."""
     return [*_NOVELS, *_composed(_SHIFTED, count, seed)]
 
 
@@ -167,5 +167,5 @@ def _composed(templates: tuple[str, ...], count: int, seed: int) -> list[str]:
 
 
 def _inside(text: str) -> str:
-    """Return the beginning of a sentence as it stands within one."""
+    """Return the beginning of a sentence in lower case, for use within a sentence."""
     return text[0].lower() + text[1:]

@@ -1,10 +1,10 @@
-"""Adds a replay set to the reference artefacts of each task: inputs that they share, and the scores of each.
+"""Replay sets for the reference artefacts of each task: shared inputs, and the scores of each artefact.
 
     python -m studies.replay_sets [TASK ...] [--artefacts DIR]
 
-Inputs are simulated, or for translation composed, from fixed seeds; scores are computed on this CPU by what serves.
-Sets that are there are replaced; graphs, calibration, golden rows and figures stay as they are. Says how long a set
-takes at each batch size.
+Inputs are simulated, or for translation composed, from fixed seeds; scores are computed on this CPU by the serving
+code. Existing sets are replaced; graphs, calibration, golden rows and figures stay as they are. The command prints the
+time of a set at each batch size.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from studies import pages, replay_sentences
 SEED = 0
 VESSEL_SCALE, WEATHER_SCALE = 0.2, 0.04
 MOTION_SCENES = {("dev", "Moscow"): 100, ("dev", "Skolkovo"): 16, ("dev", "Innopolis"): 16, ("dev", "Modiin"): 16}
-"""Simulated scenes by split and city; ``MOTION_REQUESTS`` of each."""
+"""Number of simulated scenes by split and city, with ``MOTION_REQUESTS`` requests each."""
 MOTION_REQUESTS = 4
 LESION_SCANS = {("site_a", "dev_in"): 3, ("site_b", "dev_in"): 3, ("site_c", "dev_in"): 3, ("site_d", "dev_in"): 2}
 LESION_SHIFTED = {("site_e", "dev_out"): 3, ("site_f", "eval_out"): 2}
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def add(task: str, folder: Path, *, timed: bool = False) -> list[Artefact]:
-    """Give all artefacts of a task's folder the same inputs, and remove inputs that none of them has any more."""
+    """Give all artefacts of a task's folder the same inputs, and remove inputs that none of them uses any more."""
     start = time.perf_counter()
     content, source = INPUTS[task]()
     _say(f"{task}: inputs of {len(content) / 1e6:.2f} MB in {time.perf_counter() - start:.0f} s")
@@ -70,7 +70,7 @@ def tidy(folder: Path) -> None:
 
 
 def _time(one: Artefact) -> None:
-    """Print how long each batch size takes, and how far its scores lie from the reference."""
+    """Print the time at each batch size, and the difference of its scores from the reference."""
     opened = replay.replayer(one)
     expected = replay.reference(one)
     for batch in replay.batches(opened):
@@ -180,7 +180,7 @@ INPUTS: Mapping[str, Callable[[], tuple[bytes, str]]] = {
     "lesion": _lesion,
     "translation": _translation,
 }
-"""Task to a file of inputs, and where they come from."""
+"""Function by task that returns a file of inputs and a description of their source."""
 
 
 if __name__ == "__main__":

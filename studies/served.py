@@ -12,11 +12,11 @@ from services.policy.decision import Policy, choose
 from studies.jobs import say
 
 RETENTION = 0.95
-"""In-domain units that the threshold keeps: the services' default."""
+"""Share of in-domain units that the threshold keeps: the services' default."""
 
 
 def default_policy(artefact: Artefact, head: Head, *, defer_on_shift: bool = False) -> Policy:
-    """Return the policy of a head of an artefact that a service has unless its settings say otherwise."""
+    """Return the policy of a head of an artefact in a service with default settings."""
     manifest = artefact.manifest
     profile = numeric_profile(manifest.executors)
     return choose(
@@ -31,7 +31,7 @@ def default_policy(artefact: Artefact, head: Head, *, defer_on_shift: bool = Fal
 
 
 def progress(name: str, every: float = 5.0) -> Callable[[float, str], None]:
-    """Return a function that writes the share done to standard error, every so many seconds at most."""
+    """Return a function that writes the finished share to standard error, at most once in ``every`` seconds."""
     last = [-every]
 
     def tell(done: float, state: str) -> None:
@@ -43,7 +43,7 @@ def progress(name: str, every: float = 5.0) -> Callable[[float, str], None]:
 
 
 def report(artefact: Artefact) -> None:
-    """Print tag, size and quality figures of an artefact that was built."""
+    """Print tag, size and quality figures of a built artefact."""
     size = sum(path.stat().st_size for path in artefact.directory.iterdir())
     sys.stdout.write(f"{artefact.tag} {size / 1e6:.2f} MB {artefact.manifest.quality}\n")
     sys.stdout.flush()

@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from studies.pages import table as markdown
 
 LISTED = 8
-"""Comparisons up to which all of a statement are listed where only failing ones of many are."""
+"""Number of comparisons up to which a statement lists all, not only failing ones."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement, whether it holds here, and the numbers compared; those that fail are in bold."""
+    """Statement with its result here and the compared numbers; failing ones are in bold."""
 
     text: str
     holds: bool
     found: str
     printed: bool = True
-    """Whether the paper's own printed numbers bear it out."""
+    """True if the paper's own printed numbers confirm the statement."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A number that should be above another."""
+    """Number that should be above another."""
 
     name: str
     larger: float
@@ -34,29 +34,29 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison in words, and whether it is as stated."""
+    """One comparison as text, and whether it holds."""
 
     text: str
     holds: bool
 
 
 def percent(pair: Pair) -> str:
-    """Show both shares in per cent."""
+    """Format both shares in per cent."""
     return f"{pair.name} {100 * pair.larger:.2f} against {100 * pair.smaller:.2f}"
 
 
 def percent_lower(pair: Pair) -> str:
-    """Show both shares in per cent, the smaller one first, where less is better."""
+    """Format both shares in per cent, the smaller one first, for figures for which less is better."""
     return f"{pair.name} {100 * pair.smaller:.2f} against {100 * pair.larger:.2f}"
 
 
 def plain(pair: Pair) -> str:
-    """Show both numbers with four significant digits."""
+    """Format both numbers with four significant digits."""
     return f"{pair.name} {pair.larger:.4g} against {pair.smaller:.4g}"
 
 
 def plain_lower(pair: Pair) -> str:
-    """Show both numbers with four significant digits, the smaller one first, where less is better."""
+    """Format both numbers with four significant digits, the smaller one first, if less is better."""
     return f"{pair.name} {pair.smaller:.4g} against {pair.larger:.4g}"
 
 
@@ -72,7 +72,7 @@ def check(
 
     Args:
         ties: whether equal numbers hold as well.
-        listed: as ``stated``.
+        listed: as in ``stated``.
 
     Raises:
         ValueError: nothing to compare.
@@ -98,9 +98,9 @@ def stated(
     """Return a statement that holds if every comparison does.
 
     Args:
-        listed: number of comparisons up to which all are listed; of more only their number and those that fail. None:
-            all are listed, however many.
-        before: text between their number and those that fail.
+        listed: number of comparisons up to which all are listed; of more, only their number and the failing ones.
+            None lists all.
+        before: text between their number and the failing ones.
 
     Raises:
         ValueError: nothing to compare.
@@ -117,7 +117,7 @@ def stated(
 
 
 def table(statements: Iterable[Statement], *, printed: bool = False, here: str = "holds here") -> str:
-    """Return a Markdown table; what fails is in bold.
+    """Return a Markdown table with failing numbers in bold.
 
     Args:
         printed: whether to add a column for the paper's own numbers.

@@ -1,13 +1,13 @@
-"""Asks a running translation service about real sentences, gives each its reference after its answer, and compares what
-the monitor says with the same figures of all references.
+"""Comparison of the live monitor with all references, on real sentences.
 
     DEMUR_CENSUS=hypotheses demur serve translation
     demur monitor run
     python -m studies.translation_live --pairs data/translation [--count 400] [--steps 4] [--json PATH]
 
-The ledger should be new: the monitor's window ``last`` holds all that was asked of the model. The folder is one of
-``demur data translation select``; its held-out and its shifted pairs take turns. Each sentence is asked over HTTP as
-well, as a replay, and has to be answered alike.
+Asks a running translation service about real sentences, gives each reference after the answer, and compares the
+monitor's figures with the same figures of all references. The ledger should be new: the monitor's window ``last``
+holds all requests to the model. The folder is one of ``demur data translation select``; its held-out and its shifted
+pairs take turns. Each sentence is also sent over HTTP, as a replay, and must get the same answer.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from models.tasks.translation.text.documents import document
 from studies.live import Seen, Sent, parser, post, report, seen, steps_of, windows
 
 NEAR = 1e-4
-"""Nats: how far answers over both protocols may lie apart."""
+"""Largest difference of answers over both protocols, nats."""
 _TOGETHER = 32
-"""Sentences of a call."""
+"""Number of sentences per call."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,9 @@ class Moment(Seen):
 
 
 def chosen(client: Any, folder: pairs_folder.Folder, count: int) -> list[Pair]:
-    """At most so many pairs that the service takes for one sentence each, evenly spaced, held-out and shifted ones in
-    turn. Which those are it is asked first, without a decision."""
+    """Return at most ``count`` pairs that the service takes for one sentence each, evenly spaced, held-out and shifted
+    ones in turn. A first call without a decision shows which pairs these are.
+    """
     parts = [_spaced(one, count // 2) for one in (folder.valid, folder.shifted)]
     pairs = [one for some in zip_longest(*parts) for one in some if one is not None]
     found = []
@@ -63,7 +64,7 @@ def follow(client: Any, http: str, monitor: str, pairs: Sequence[Pair], steps: i
     """Ask and label, and yield the monitor's figures after each of some steps.
 
     Raises:
-        TimeoutError: the monitor does not see what was sent.
+        TimeoutError: the monitor does not show the sent sentences.
         ValueError: the protocols answer differently.
     """
     sent = Sent(HYPOTHESES)
@@ -118,7 +119,7 @@ def _check_alike(grpc: Sequence[Any], http: Sequence[Any]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0; 1 where data, service or monitor are not there or not fit."""
+    """Run the study; return 1 if data, service or monitor are missing or unsuitable, else 0."""
     asking = parser("translation_live", __doc__, 3002)
     asking.add_argument("--pairs", type=Path, required=True, help="folder of `demur data translation select`")
     asking.add_argument("--count", type=int, default=400, help="sentences, half of them shifted")

@@ -40,7 +40,7 @@ from studies import pages
 WIDTHS = (7, 16)
 MEASURE = "scr_pe"
 RETENTIONS = (0.6, 0.95)
-"""Of thresholds whose sides are counted; the first is what an artefact answers unless told otherwise."""
+"""Retentions of the thresholds whose crossings are counted; the first is an artefact's default."""
 EIGHT_BITS = "MatMulIntegerToFloat"
 
 
@@ -51,7 +51,7 @@ class Scored:
     uncertainty: NDArray[np.float64]
     """SCR-PE [N], nats."""
     best: Sequence[str]
-    """Best translation of each."""
+    """Best translation of each sentence."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -84,7 +84,7 @@ def sentences(artefact: Artefact) -> list[str]:
 
 
 def scored(translator: Translator, texts: Sequence[str], width: int) -> Scored:
-    """Translate all texts, at most so many a pass."""
+    """Translate all texts, at most ``width`` a pass."""
     asked = [translator.asked(text) for text in texts]
     sources = (translator.source(place, one) for place, one in enumerate(asked))
     found = {
@@ -96,14 +96,14 @@ def scored(translator: Translator, texts: Sequence[str], width: int) -> Scored:
 
 
 def compared(alone: Scored, together: Scored, thresholds: Sequence[float]) -> str:
-    """Return in a line how far two widths differ: scores as ``apart``, and best translations."""
+    """Return a line on the difference of two widths: scores as in ``apart``, and best translations."""
     others = sum(one != other for one, other in zip(alone.best, together.best, strict=True))
     scores = apart(alone.uncertainty, together.uncertainty, thresholds)
     return f"{scores}; {others} best translations differ"
 
 
 def apart(first: NDArray[np.float64], second: NDArray[np.float64], thresholds: Sequence[float]) -> str:
-    """Return in a line how far two scores of the same sentences differ: relative differences, order, sides."""
+    """Return a line on the difference of two scores of the same sentences: relative difference, order, sides."""
     distance = np.abs(second - first) / np.abs(first)
     order = rank_correlation(first, second)
     sides = [int(((first <= one) != (second <= one)).sum()) for one in thresholds]
@@ -128,7 +128,7 @@ def in_float32(artefact: Artefact) -> Translator:
 
 
 def without_levels(graph: bytes) -> bytes:
-    """Return a graph whose products of levels are products of float32, by the same weights."""
+    """Return a graph whose products of levels are products of float32, with the same weights."""
     model = onnx.load_from_string(graph)
     before = {output: node for node in model.graph.node for output in node.output}
     nodes = []

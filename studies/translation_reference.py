@@ -1,10 +1,10 @@
-"""Builds the reference artefact of the translation task out of trained members.
+"""Builder of the reference artefact of the translation task from trained members.
 
     demur data translation select --train ... --out PAIRS
     demur train translation --data PAIRS --out runs/translation-3  # hours; members lie in runs/translation-3.parts
     python -m studies.translation_reference --pairs PAIRS --members runs/translation-3.parts [--out DIR]
 
-For members that were trained piece by piece: ``demur train`` does the same at its end.
+The command is for members that were trained piece by piece: ``demur train`` does the same at its end.
 """
 
 from __future__ import annotations

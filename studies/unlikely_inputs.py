@@ -1,8 +1,8 @@
-"""Measure how often rows and requests are flagged as unlikely; write docs/quality/unlikely-inputs.md.
+"""Shares of rows and requests that are flagged as unlikely; writes docs/quality/unlikely-inputs.md.
 
     python -m studies.unlikely_inputs --vessel DIR --weather DIR
 
-The folders hold what `demur data vessel simulate` and `demur data weather simulate` write. In-domain data give the
+The folders hold the output of `demur data vessel simulate` and `demur data weather simulate`. In-domain data give the
 false-alarm rates; shifted data, and in-domain data with a column in another unit, the detection rates.
 """
 
@@ -37,7 +37,7 @@ VESSEL: Mapping[str, tuple[tuple[str, ...], Change]] = {
     "waves in ft": (("comb_wind_swell_wave_height",), lambda x: x * np.float32(3.28084)),
     "tail wind positive": (("awind_vcomp_provider",), lambda x: -x),
 }
-"""Name to columns and what happens to them."""
+"""Changed columns and the change, by name."""
 
 
 def main() -> None:
@@ -110,7 +110,7 @@ _JUDGED = ("eval_in", "dev_out", "eval_out")
 
 
 def _flagged(known: familiarity.Familiarity, scores: Rows, outside: NDArray[np.bool_], size: int) -> float:
-    """Return share of rows within the range that are flagged in requests of so many rows; NaN where there are none."""
+    """Return the share of rows within the range that are flagged in requests of ``size`` rows; NaN if none are."""
     flagged = within = 0
     for start in range(0, len(scores) - size + 1, size):
         inside = ~outside[start : start + size]

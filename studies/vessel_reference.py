@@ -1,4 +1,4 @@
-"""Trains and builds the eight reference artefacts of the vessel task from the simulator.
+"""Training and builder of the eight reference artefacts of the vessel task, from simulated data.
 
     python -m studies.vessel_reference [--family dnn] [--scale 1.0] [--preset fast] [--out DIR]
 

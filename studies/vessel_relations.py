@@ -9,7 +9,7 @@ from models.tasks.vessel.tables import LABELS, Result
 from studies.statements import LISTED, Pair, Statement, check, plain, plain_lower
 
 PARTITIONS = ("dev_in", "dev_out", "dev_full", "eval_in", "eval_out", "eval_full")
-"""The canonical ones."""
+"""Canonical partitions."""
 SETS = (*PARTITIONS, "gen")
 TITLES = {
     "rmse_kw": "RMSE",
@@ -20,7 +20,7 @@ TITLES = {
     "f1_at_95": "F1@95",
 }
 _SCALES = {"r_auc_kw2": 1e-5, "f1_at_95": 100.0}
-"""To the units of the tables: kW, %, 10^5 kW²."""
+"""Factors to the units of the tables: kW, %, 10^5 kW²."""
 COMPARABLE = 0.01
 """Relative difference up to which two ensembles are "broadly comparable"; the paper's own largest is 0.005."""
 SIMILAR = 0.02
@@ -31,7 +31,7 @@ class Tables:
     """Figures by family, set and kind of row.
 
     Args:
-        results: of the four families.
+        results: results of the four families.
     """
 
     def __init__(self, results: Sequence[Result]) -> None:
@@ -39,7 +39,7 @@ class Tables:
         self.families = tuple(self._results)
 
     def value(self, family: str, data: str, figure: str, *, single: bool = False) -> float:
-        """Return a figure in the units of the tables; of singles the mean over members."""
+        """Return a figure in the units of the tables; for single models the mean over members."""
         return self._results[family].value(data, figure, single=single)[0] * _SCALES.get(figure, 1.0)
 
     def others(self, family: str) -> list[str]:
@@ -48,7 +48,7 @@ class Tables:
 
 
 def relations(results: Sequence[Result]) -> list[Statement]:
-    """Return every statement of the paper that its own printed numbers bear out, held here or not."""
+    """Return every statement of the paper that its own printed numbers confirm, whether it holds here or not."""
     tables = Tables(results)
     parts = (_shift, _ensembles, _variational, _symbolic, _generalisation, _ranking)
     return [one for part in parts for one in part(tables)]
@@ -315,12 +315,12 @@ def _as_good_on_gen(tables: Tables) -> Statement:
 
 
 def _growth(tables: Tables, family: str, data: str, *, single: bool) -> float:
-    """Return how much larger the RMSE is on gen than on another set, kW."""
+    """Return the increase of the RMSE from another set to gen, kW."""
     return tables.value(family, "gen", "rmse_kw", single=single) - tables.value(family, data, "rmse_kw", single=single)
 
 
 def _wins(tables: Tables, family: str) -> int:
-    """Return in how many figures and sets no other ensemble is better."""
+    """Return the number of figures and sets in which no other ensemble is better."""
     return sum(
         all(
             pair.larger >= pair.smaller
@@ -371,7 +371,7 @@ def _best_word(figure: str) -> str:
 
 
 def _ordered(tables: Tables, figure: str, *, single: bool) -> list[str]:
-    """Families by a figure on gen, the best first."""
+    """Return families ordered by a figure on gen, the best first."""
     return sorted(
         tables.families,
         key=lambda family: tables.value(family, "gen", figure, single=single),

@@ -2,8 +2,8 @@
 
     python -m studies.vessel_simulated [--scale 1] [--seed 1] [--seeds 12] [--generalisation-rows 2500000]
 
-Prints marginals, the noise of labels and features, the errors of boosted trees, and how seeds differ. Takes some
-minutes and about 2 GB of memory.
+Prints marginals, the noise of labels and features, the errors of boosted trees, and the variation over seeds. Takes
+some minutes and about 2 GB of memory.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from studies import pages
 
 SPEED, ACCELERATION = NAMES.index("stw"), NAMES.index("diff_speed_overground")
 CLEAN_FEATURES = Noise(draft=0, stw=0, acceleration=0, wind_speed=0, current=0, wave=0)
-"""Noise on labels alone."""
+"""Noise on labels only."""
 PUBLIC = ("train", "dev_in", "dev_out")
-"""Splits that the marginals are of: those of the public summary of the measured ship."""
+"""Splits of the marginals: those of the public summary of the measured ship."""
 TREES = {"iterations": 300, "depth": 8, "learning_rate": 0.1, "loss_function": "RMSE", "random_seed": 0}
 SEEDS_SCALE = 0.05
-"""Share of the rows by which seeds are compared; all scales of a seed have the same voyages."""
+"""Share of the rows used to compare seeds; all scales of a seed have the same voyages."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def marginals(tables: Sequence[Table]) -> str:
-    """Markdown: mean, deviation and quantiles of each column over all rows of some splits."""
+    """Return Markdown: mean, deviation and quantiles of each column over all rows of some splits."""
     columns = dict(zip(NAMES, np.concatenate([table.features for table in tables]).astype(np.float64).T, strict=True))
     columns["power"] = np.concatenate([table.power for table in tables])
     rows = []
@@ -80,13 +80,13 @@ def noise_of_labels(table: Table) -> float:
 
 
 def noise_of_features(clean: Table, noisy: Table) -> dict[str, float]:
-    """Return the root mean square change of the power, kW, where features have their noise.
+    """Return the root mean square change of the power, kW, due to the noise of features.
 
-    Of all features, of speed and acceleration alone, and of the others alone.
+    The values are for all features, for speed and acceleration only, and for the others only.
 
     Args:
         clean: rows without noise of features.
-        noisy: the same rows as sensors show them.
+        noisy: the same rows with sensor noise.
     """
     whole = np.arange(len(NAMES))
     motion = np.isin(whole, (SPEED, ACCELERATION))

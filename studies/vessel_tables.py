@@ -1,4 +1,4 @@
-"""Reproduces Tables 3, 19 and 20 of Shifts 2.0 (synthetic part) and the retention figure for our artefacts.
+"""Tables 3, 19 and 20 of Shifts 2.0 (synthetic part) and the retention figure, for our artefacts.
 
     python -m studies.vessel_tables [--generalisation-rows 2500000]
 
@@ -31,7 +31,7 @@ from studies.vessel_simulated import noise_of_labels
 NAMES = {"mc_dropout": "10x10", "variational": "10x10", "dnn": "10", "symbolic": "10"}
 SEED, GENERALISATION_SEED = 0, 1
 HIDDEN = (50, 20)
-"""Weights between the hidden layers."""
+"""Shape of the weights between the hidden layers."""
 ERRORS = (
     ("rmse_kw", "RMSE", 1.0, ".0f"),
     ("mae_kw", "MAE", 1.0, ".0f"),
@@ -91,7 +91,7 @@ def _thin(curve: Any, points: int = 200) -> Any:
 
 
 def draw(curves: Curves, path: Path) -> None:
-    """Retention curves of the four ensembles, as figure 14 of the paper."""
+    """Draw retention curves of the four ensembles, as in figure 14 of the paper."""
     figure = Figure(figsize=(10, 4), layout="constrained")
     axes = figure.subplots(1, 2)
     for axis, (name, title) in zip(
@@ -109,13 +109,13 @@ def draw(curves: Curves, path: Path) -> None:
 
 
 def limits(train: Table, in_domain: Table, box: Table, tags: Sequence[Artefact]) -> str:
-    """Return figures of data and weights that the discussion reads the tables by, as Markdown.
+    """Return figures of data and weights for the discussion of the tables, as Markdown.
 
     Args:
-        train: rows that models learnt from.
-        in_domain: rows of eval_in with the power that the simulator computed before noise.
+        train: training rows of the models.
+        in_domain: rows of eval_in with the simulator's power before noise.
         box: the generalisation set.
-        tags: artefacts, that of variational inference among them.
+        tags: artefacts, including that of variational inference.
     """
     simulated = rmse(in_domain.power, Vessel().shaft_power(in_domain.features))
     largest = [table.power.max() / 1e3 for table in (train, box)]
@@ -143,14 +143,14 @@ def posterior_width(artefact: Artefact) -> float:
 
 
 def _trained(artefact: Artefact) -> str:
-    """Return the numbers of training rows in words."""
+    """Return the numbers of training rows as text."""
     rows = {source.role: source.rows for source in artefact.manifest.sources}
     slow = rows.get("training at low speed")
     return f"{rows['training']} rows" + (f" and {slow} of low speed" if slow else "")
 
 
 def document(results: Any, tags: Any, sizes: dict[str, int], surroundings: str) -> str:
-    """Return the page down to the part that is written by hand.
+    """Return the page above the hand-written part.
 
     Args:
         surroundings: table of ``limits``.

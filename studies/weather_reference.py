@@ -1,9 +1,9 @@
-"""Trains and builds the seven reference artefacts of the weather task from the simulator.
+"""Training and builder of the seven reference artefacts of the weather task, from simulated data.
 
     python -m studies.weather_reference [--scale 0.1] [--work DIR] [--out DIR]
 
-Takes an hour on two cores, most of it for networks; finished members lie in the work folder.
-`studies.weather_tables` judges the same artefacts: it makes their page and, with ``--cards``, their cards.
+Takes an hour on two cores, most of it for networks; finished members stay in the work folder.
+`studies.weather_tables` evaluates the same artefacts: it makes their page and, with ``--cards``, their cards.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def ensembles(work: Work, data: Mapping[str, Labelled]) -> dict[str, Ensemble]:
-    """Return folder name to ensemble; single models are the first members."""
+    """Return ensembles by folder name; single models are the first members."""
     from models.tasks.weather.transformer import fit, train  # needs torch
     from models.tasks.weather.transformer.settings import PRESETS
 
@@ -74,7 +74,7 @@ def ensembles(work: Work, data: Mapping[str, Labelled]) -> dict[str, Ensemble]:
 
 
 def first(trees: Ensemble) -> Ensemble:
-    """Return the first member alone."""
+    """Return an ensemble of the first member only."""
     (executor,) = trees.executors
     models = {head: names[:1] for head, names in executor.models.items()}
     files = {name: trees.files[name] for names in models.values() for name in names}

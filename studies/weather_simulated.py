@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def draw(splits: dict[str, Table], world: dataset.World, path: Path) -> None:
-    """Temperatures by split, stations by climate, shares of classes."""
+    """Draw temperatures by split, stations by climate, and shares of classes."""
     figure = Figure(figsize=(11, 8.5), layout="constrained")
     grid = figure.add_gridspec(2, 2, height_ratios=(1, 1.15))
     left, right, below = (figure.add_subplot(place) for place in (grid[0, 0], grid[0, 1], grid[1, :]))
@@ -88,7 +88,7 @@ def draw(splits: dict[str, Table], world: dataset.World, path: Path) -> None:
 
 
 def judge(splits: dict[str, Table]) -> None:
-    """Print errors in and out of domain, and how well knowledge uncertainty detects shifted rows."""
+    """Print errors in and out of domain, and the detection of shifted rows by knowledge uncertainty."""
     train = splits["train"].rows(slice(0, TRAINING_ROWS))
     tests = {name: splits[name].rows(slice(0, 4_000)) for name in ("eval_in", "dev_out", "eval_out")}
     means, classes = _members(train, tests)

@@ -3,10 +3,10 @@
     make gpu
     python -m benchmarks.gpu [--provider cuda|cpu] [--only PART ...] [--quick] [--out docs/gpu] [--again]
 
-Uses what is installed and names what is missing. Each part takes at most eight minutes; those that are done are kept
-(`.demur/gpu`) and not run again with the same libraries and shipped artefacts, those that failed are. With
-``--provider cpu`` the same runs on a CPU, with ``--quick`` in small sizes. Exit code 1 where a part on the page has
-failed: an error, a test, a refused device, or numbers that differ by more than rounding explains.
+The command uses the installed packages and names missing ones. Each part takes at most eight minutes. Outcomes of
+finished parts are kept (`.demur/gpu`) and not measured again with the same libraries and shipped artefacts; failed
+parts run again. ``--provider cpu`` runs the same parts on a CPU, ``--quick`` in small sizes. The exit code is 1 if a
+part on the page has failed: an error, a test, a refused device, or numbers that differ by more than rounding explains.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the parts; return 1 where one failed, 0 where all that can run here are done."""
+    """Run the parts; return 1 if one failed, 0 if all that can run here are done."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

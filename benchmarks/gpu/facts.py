@@ -1,4 +1,4 @@
-"""Device, driver and libraries of the machine, and what is missing."""
+"""Device, driver and libraries of the machine, and missing packages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PACKAGES = ("onnxruntime-gpu", "onnxruntime", "torch", "monai", "onnx", "numpy",
 
 
 def device(setting: Setting) -> dict[str, Any]:
-    """Return what the machine is, as far as it tells."""
+    """Return the properties of the machine that can be read."""
     found: dict[str, Any] = {
         "machine": machine.describe(),
         "instruction_set": instruction_set(),
@@ -31,7 +31,7 @@ def device(setting: Setting) -> dict[str, Any]:
 
 
 def installed(name: str) -> str:
-    """Return the version of a distribution, empty where it is not installed."""
+    """Return the version of a distribution, empty if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -39,13 +39,13 @@ def installed(name: str) -> str:
 
 
 def missing(needs: tuple[str, ...]) -> str:
-    """Return what a part cannot run without, and how it comes; empty where all is there."""
+    """Return the packages that a part lacks and how to install them; empty if none is missing."""
     absent = [name for name in needs if importlib.util.find_spec(name) is None]
     return f"{', '.join(absent)}: pip install -e '.[train,dev]'" if absent else ""
 
 
 def unavailable(device: Device) -> str:
-    """Return why ONNX Runtime has no session on the provider; empty where it has one."""
+    """Return the reason that ONNX Runtime has no session on the provider; empty if it has one."""
     if device.provider == "cpu":
         return ""
     from models.executors import sessions

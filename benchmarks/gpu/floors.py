@@ -1,8 +1,8 @@
-"""Least times that a device could need, from the work of a benchmark and two rates that are measured on it.
+"""Lower bounds of times on a device, from the work of a benchmark and two rates measured on the device.
 
 Work is counted on paper for the released sizes: multiplications and additions of matrix products and convolutions, and
 bytes that have to be read or written at least once. A floor is the longer of both, without any overhead. For an H200
-there are floors from published rates, too.
+there are also floors from published rates.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 from benchmarks.gpu.parts import Setting
 
 SIDE, CPU_SIDE, QUICK_SIDE = 8192, 4096, 1024
-"""Of the square matrices whose product is timed."""
+"""Side of the square matrices whose product is timed."""
 COPY_BYTES, CPU_COPY_BYTES, QUICK_COPY_BYTES = 4 << 30, 512 << 20, 256 << 20
-"""Copied for the rate of memory: many times the largest cache, on a CPU without taking a machine's memory."""
+"""Bytes copied to measure the memory rate: many times the largest cache; on a CPU a size that fits into memory."""
 _TIMES = 5
 
 
@@ -28,21 +28,21 @@ class Work:
     moved_bytes: float
 
     def floor_seconds(self, rates: dict[str, float]) -> float:
-        """Return the least time at ``flop_per_second`` and ``bytes_per_second``."""
+        """Return the least time at ``flop_per_second`` and ``bytes_per_second``, s."""
         return max(self.flop / rates["flop_per_second"], self.moved_bytes / rates["bytes_per_second"])
 
 
 VESSEL_ROW = Work(flop=318e3, moved_bytes=112e3)
-"""A row through 100 variational predictors; activations of the unfused graph."""
+"""Work of a row through 100 variational predictors; activations of the unfused graph."""
 SCAN = Work(flop=1.47e12, moved_bytes=25e9)
-"""Five U-Nets of 32 to 512 channels over 27 windows of 96 voxels a side."""
+"""Work of a scan: five U-Nets of 32 to 512 channels over 27 windows of 96 voxels a side."""
 MOTION = Work(flop=17e9, moved_bytes=0.1e9)
-"""K = 5, Q = 10, 512 hidden units: the encoders, and 7500 steps of a recurrent cell."""
+"""Work of a motion request: K = 5, Q = 10, 512 hidden units: the encoders, and 7500 steps of a recurrent cell."""
 TRANSLATION_STEP_BYTES = {"fp32": 1.55e9, "fp16": 0.78e9, "int8": 0.39e9}
-"""Weights of three Transformer-Big that a decoding step reads."""
+"""Bytes of the weights of three Transformer-Big that a decoding step reads."""
 
 H200_ARCHITECTURE = "sm_90"
-"""Compute capability of an H200, and of an H100, as a whole; that of a MIG slice ends in its size."""
+"""Compute capability of a whole H200 or H100; that of a MIG slice ends in its size."""
 H200_RATES = (
     "67 TFLOP/s in float32, four fifths of the peaks of matrix products in TF32 (400 TFLOP/s) and fp16 (790 TFLOP/s), "
     "and 4.8 TB/s"
@@ -54,7 +54,7 @@ H200_SECONDS = {
     "motion": 0.1e-3,
     "translation": 4.2e-3,
 }
-"""Part in full size to the least time of an H200 by ``H200_RATES``.
+"""Least time of each part in full size on an H200 by ``H200_RATES``.
 
 ``rows``: 318 GFLOP in float32, and 7.1e9 softplus of two special functions each. ``transformer``: 2.7 GFLOP a row in
 TF32. ``scan``: 1.47 TFLOP in TF32, 16 to 25 GB. ``motion``: 17 GFLOP in TF32, without the time between its steps.
@@ -86,7 +86,7 @@ def rates(setting: Setting) -> dict[str, Any]:
 
 
 def _least(place: Any, call: Any) -> float:
-    """Shortest of some times, seconds."""
+    """Return the shortest of several times, s."""
     import torch
 
     took = []

@@ -1,4 +1,4 @@
-"""Times of the models on the device, as they are served, over the least time that it could need."""
+"""Times of the models on the device, as served, over the least time that the device could need."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LESION_MOST_SECONDS, LESION_MOST_GIB, MOTION_MOST_SECONDS = 0.8, 12.0, 0.005
 
 
 def rows(setting: Setting) -> dict[str, Any]:
-    """Return a million rows in passes as they are served."""
+    """Measure a million rows in passes as served."""
     found = inputs.artefact("vessel", VESSEL)
     graph = OnnxGraph(found.path(found.manifest.executor.file), setting.device)
     manifest = found.manifest
@@ -43,7 +43,7 @@ def rows(setting: Setting) -> dict[str, Any]:
 
 
 def transformer(setting: Setting) -> dict[str, Any]:
-    """Return rows through an ensemble of FT-Transformers of the paper's size, untrained."""
+    """Measure rows through an untrained ensemble of FT-Transformers of the paper's size."""
     from benchmarks import weather_transformer as cases
     from models.executors.graph_members import GraphMembers
     from models.tasks.weather.inference.serving import ROWS_PER_PASS
@@ -65,7 +65,7 @@ def transformer(setting: Setting) -> dict[str, Any]:
 
 
 def scan(setting: Setting) -> dict[str, Any]:
-    """Return a scan from file to maps: time by stage, and memory of the device."""
+    """Measure a scan from file to maps: time by stage, and memory of the device."""
     from benchmarks.lesion_volume import ensembles
     from models.tasks.lesion.data.image import read_scan
     from models.tasks.lesion.inference import segment
@@ -108,7 +108,7 @@ def scan(setting: Setting) -> dict[str, Any]:
 
 
 def motion(setting: Setting) -> dict[str, Any]:
-    """Return a request's map to ranked plans, with members of the released size."""
+    """Measure a request from map to ranked plans, with members of the released size."""
     from benchmarks.motion_planning.ensembles import members as drawn
     from models.tasks.motion.artefact.export import export
     from models.tasks.motion.artefact.recipe import Recipe
@@ -128,7 +128,7 @@ def motion(setting: Setting) -> dict[str, Any]:
 
 
 def translation(setting: Setting) -> dict[str, Any]:
-    """Return a sentence of 25 tokens, beam 5: fp16 on a GPU, int8 on a CPU, weights of the released size."""
+    """Measure a sentence of 25 tokens, beam 5: fp16 on a GPU, int8 on a CPU, weights of the released size."""
     from benchmarks.translation_decoding import full_size
     from benchmarks.translation_decoding.ensembles import MEMBERS, drawn, write
     from models.tasks.translation.networks.settings import PRESETS, RELEASED
@@ -147,9 +147,9 @@ def translation(setting: Setting) -> dict[str, Any]:
 
 
 def service(setting: Setting) -> dict[str, Any]:
-    """One caller over gRPC to ``demur serve vessel`` with its defaults: one row, and a thousand.
+    """Measure one gRPC caller of ``demur serve vessel`` with its defaults: one row, and a thousand.
 
-    The first call is the first prediction that the service is asked for, over a connection that is there already.
+    The first call is the first prediction of the service, over an existing connection.
     """
     import grpc
 
@@ -178,7 +178,7 @@ def service(setting: Setting) -> dict[str, Any]:
 
 
 def _small_scan() -> bytes:
-    """Noise of 96 voxels a side, as a NIfTI file."""
+    """Return noise of 96 voxels a side, as a NIfTI file."""
     from models.imaging import nifti
 
     draw = np.random.default_rng(0)
@@ -189,7 +189,7 @@ def _over(seconds: float, work: floors.Work, setting: Setting) -> dict[str, Any]
     """Return the time and its ratio to the floor, by the rates measured on this device.
 
     Raises:
-        RuntimeError: there are no rates.
+        RuntimeError: the rates are missing.
     """
     path = setting.folder.parent / RATES
     rates: dict[str, float] = json.loads(path.read_text())["found"] if path.exists() else {}
@@ -200,7 +200,7 @@ def _over(seconds: float, work: floors.Work, setting: Setting) -> dict[str, Any]
 
 
 def _repeats(setting: Setting) -> int:
-    """Return how often a long benchmark is timed: a CPU takes minutes for one."""
+    """Return the number of times that a long benchmark is timed: one run takes minutes on a CPU."""
     return 1 if setting.quick or setting.device.provider == "cpu" else 3
 
 
@@ -224,9 +224,9 @@ def _lap(spent: dict[str, float], name: str, since: float) -> float:
 
 
 class _Memory:
-    """Increase of the device's used memory, of all processes together, since this was made.
+    """Increase of the device's used memory, of all processes together, since construction.
 
-    ONNX Runtime's arenas on a device keep what they have taken, so that a look after a pass sees its most.
+    ONNX Runtime's arenas on a device keep their memory, so that a reading after a pass shows its peak.
     """
 
     def __init__(self, device: Device) -> None:
@@ -235,15 +235,16 @@ class _Memory:
         self._most = self._before
 
     def look(self) -> None:
-        """See how much is used now."""
+        """Read the memory in use now and update the largest increase."""
         used = self._used()
         if used is not None and self._most is not None:
             self._most = max(self._most, used)
 
     def gib(self) -> float | None:
-        """Return the largest increase that was seen.
+        """Return the largest increase seen, GiB.
 
-        None on a CPU, where the driver does not tell, and where it tells of no increase: an open graph takes some.
+        The value is None on a CPU, if the driver reports no memory, and if it reports no increase, since an open graph
+        uses some memory.
         """
         if self._most is None or self._before is None or self._most <= self._before:
             return None

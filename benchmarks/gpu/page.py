@@ -1,4 +1,4 @@
-"""docs/gpu/README.md: a record for people."""
+"""Record of a run as a page for readers, docs/gpu/README.md."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.gpu.parts import PARTS, Outcome
 from benchmarks.gpu.record import Record, outdated, pinned, replaced
 
 _UNITS = {"seconds": "s", "device_memory_gib": "GiB"}
-"""Of figures that have a target."""
+"""Units of figures that have a target."""
 _STATES = {"done": "done", "failed": "**failed**", "missing": "not run"}
 
 
@@ -78,7 +78,7 @@ def _lines(record: Record) -> Iterator[str]:
 
 
 def _when(record: Record) -> str:
-    """On which day, or days, its parts were run; of old records, when they were written."""
+    """Return the day or days on which the parts ran; for old records, the day of writing."""
     days = sorted({outcome.time[:10] for outcome in record.parts.values() if outcome.time}) or [record.time[:10]]
     if len(days) > 1:
         return f" from {days[0]} to {days[-1]}"
@@ -131,7 +131,7 @@ def _short(part: str, found: Mapping[str, Any]) -> str:
 
 
 def _floors(record: Record) -> Iterator[str]:
-    """Table of times over floors and against targets."""
+    """Yield the table of times over floors and against targets."""
     done = {name: outcome.found for name, outcome in record.parts.items() if outcome.state == "done"}
     rows = {name: found for name, found in done.items() if "over_floor" in found or "targets" in found}
     if not rows:
@@ -167,13 +167,13 @@ def _floors(record: Record) -> Iterator[str]:
 
 
 def _floors_of_an_h200(record: Record) -> Mapping[str, float]:
-    """Part to seconds; empty for small sizes, and for devices that have other processors."""
+    """Return seconds by part; empty for small sizes, and for devices with other processors."""
     device = record.parts.get("device", Outcome("missing")).found
     return floors.H200_SECONDS if _judged(record) and device.get("architecture") == floors.H200_ARCHITECTURE else {}
 
 
 def _over(seconds: float, floor: float | None) -> tuple[str, str]:
-    """Return a floor, and how many times as long it took."""
+    """Return a floor, and the ratio of the measured time to it."""
     return ("-", "-") if floor is None else (f"{floor:.3g}", f"{seconds / floor:.3g} x")
 
 
@@ -183,7 +183,7 @@ def _judged(record: Record) -> bool:
 
 
 def _target(limit: float, unit: str, value: float | None) -> str:
-    """Return a limit, and whether a value is within it; 0 is no value, since every measurement takes some."""
+    """Return a limit, and whether a value is within it; 0 means no value, since every measurement takes some time."""
     if not value:
         return f"{_limit(limit, unit)}: not told"
     return f"{_limit(limit, unit)}: {'met' if value <= limit else '**missed**'} ({value:.3g} {unit})"
@@ -194,7 +194,7 @@ def _limit(limit: float, unit: str) -> str:
 
 
 def _listed(found: Mapping[str, Any]) -> str:
-    """Return numbers and words by name; what is longer is in the record."""
+    """Return numbers and strings by name; longer values are only in the record."""
     return ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in found.items() if _plain(value))
 
 

@@ -1,4 +1,4 @@
-"""The parts of a run: small enough to repeat, and none depends on another's process."""
+"""Parts of a run: short enough to repeat, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from models.executors.device import Device
 from services.tasks import DEFAULT_MODELS
 
 MOST_SECONDS = 480
-"""After which a part is ended and counts as failed; the others go on."""
+"""Time after which a part is stopped and counts as failed, s; the other parts continue."""
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class Setting:
 
     device: Device
     quick: bool
-    """Small sizes, for a CPU in a test."""
+    """True for small sizes, as on a CPU in a test."""
     folder: Path
-    """For files that it needs while it runs."""
+    """Folder for files that the part needs while it runs."""
 
 
 @dataclass(frozen=True)
@@ -32,28 +32,28 @@ class Part:
 
     name: str
     about: str
-    """What it does, in full size."""
+    """Description of the part in full size."""
     place: str
-    """Module and function, which takes a ``Setting`` and returns what JSON can hold."""
+    """Module and function; the function takes a ``Setting`` and returns JSON-compatible values."""
     needs: tuple[str, ...] = ()
-    """Packages without which it cannot run."""
+    """Packages that the part requires."""
     provider: bool = True
-    """Whether a session of ONNX Runtime on the provider is needed."""
+    """True if a session of ONNX Runtime on the provider is needed."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of the function."""
     quick_about: str = ""
-    """What it does in small sizes; empty where that is the same."""
+    """Description of the part in small sizes; empty if it is the same."""
     not_on_cuda: str = ""
-    """Why CUDA cannot run it; empty where it can."""
+    """Reason that CUDA cannot run the part; empty if it can."""
     artefacts: tuple[str, ...] = ()
-    """Names of the shipped artefacts that it uses: its outcome holds for these versions of them alone."""
+    """Names of the shipped artefacts that the part uses; its outcome holds only for these versions."""
 
     def title(self, *, quick: bool) -> str:
-        """Return what the part does in full or in small sizes."""
+        """Return the description of the part in full or in small sizes."""
         return self.quick_about if quick and self.quick_about else self.about
 
     def run(self, setting: Setting) -> dict[str, Any]:
-        """Return what the part found."""
+        """Run the part and return its figures."""
         module, _, name = self.place.partition(":")
         function: Callable[..., dict[str, Any]] = getattr(importlib.import_module(module), name)
         return function(setting, **self.options)
@@ -64,23 +64,24 @@ class Outcome:
     """Outcome of one part."""
 
     state: str
-    """``done``, ``failed`` or ``missing``."""
+    """State of the part: ``done``, ``failed`` or ``missing``."""
     seconds: float = 0.0
     reason: str = ""
-    """Why it failed, or did not run and what to install."""
+    """Reason of a failure, or the missing packages and how to install them."""
     found: Mapping[str, Any] = field(default_factory=dict)
-    """Figures; also of a part that failed by them."""
+    """Figures of the part, also if it failed because of them."""
     time: str = ""
-    """When it was started, RFC 3339; empty where it did not run, and in records from before times were kept."""
+    """Start time, RFC 3339; empty if the part did not run, and in records from before times were kept."""
     artefacts: Mapping[str, str] = field(default_factory=dict)
-    """Shipped artefacts that it used: name to tag. Empty where it did not run, and in records from before."""
+    """Tags of the shipped artefacts used, by name; empty if the part did not run, and in older records."""
 
 
 class PartFailed(Exception):
-    """Result of a part that ran, but whose figures are not as they have to be."""
+    """Failure of a part that ran but whose figures are not acceptable."""
 
     def __init__(self, reason: str, found: Mapping[str, Any]) -> None:
-        """
+        """Create the exception.
+
         Args:
             found: figures, kept in the record.
         """
@@ -179,4 +180,4 @@ PARTS: tuple[Part, ...] = (
         artefacts=(DEFAULT_MODELS["vessel"],),
     ),
 )
-"""In the order in which they are run."""
+"""Parts in the order in which they run."""

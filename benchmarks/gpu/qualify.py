@@ -1,4 +1,4 @@
-"""The default artefact of a task, replayed on the device."""
+"""Qualification of a task's default artefact by replay on the device."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from services.runtime.settings import Settings
 from services.tasks import DEFAULT_MODELS
 
 QUICK_UNITS = 8
-"""Units that are timed with ``--quick``."""
+"""Number of units that are timed with ``--quick``."""
 TIMED_SECONDS = 20.0
-"""For which each batch size is timed; the verdict replays all units, whatever their time."""
+"""Time limit for timing each batch size, s; the verdict replays all units, however long that takes."""
 
 
 def run(setting: Setting, *, task: str) -> dict[str, Any]:
-    """Return the verdict with its numbers, and how long each batch size takes.
+    """Return the verdict with its numbers, and the time of each batch size.
 
     Raises:
         PartFailed: the thresholds do not hold on the device, so that a service there would defer everything.
@@ -43,7 +43,7 @@ def run(setting: Setting, *, task: str) -> dict[str, Any]:
 
 
 def seconds_a_unit(replayer: replay.Replayer, units: int, batch: int, most_seconds: float = TIMED_SECONDS) -> float:
-    """Return the mean time of a unit, by replaying units in order, all of them or for ``most_seconds``."""
+    """Return the mean time of a unit, from replaying units in order, all of them or for ``most_seconds``."""
     done, start = 0, time.perf_counter()
     while done < units and (not done or time.perf_counter() - start < most_seconds):
         count = min(PIECE_UNITS, units - done)
@@ -53,12 +53,12 @@ def seconds_a_unit(replayer: replay.Replayer, units: int, batch: int, most_secon
 
 
 def judged(found: Artefact, record: Record, timed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the numbers of a qualification beside what was timed.
+    """Return the numbers of a qualification together with the timings.
 
-    Under the profile that an artefact was calibrated under, a service takes its own thresholds whatever the verdict is.
+    Under the profile of its calibration, a service uses an artefact's own thresholds whatever the verdict is.
 
     Raises:
-        PartFailed: the verdict is ``refused``, and a service takes it.
+        PartFailed: the verdict is ``refused``, and a service would apply it.
     """
     calibrated = own(found, record.profile) is not None
     result = dict(timed) | _numbers(record) | {"calibrated_under_it": calibrated}

@@ -1,4 +1,4 @@
-"""The record of a run: what a machine was found to do, by part, with the versions that did it."""
+"""Record of a run: outcomes by part, with the versions of the libraries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from services.app.reference import folder
 
 
 def tag(name: str) -> str:
-    """Return the tag of a shipped artefact, such as ``vessel-dnn-10:0123456789abcdef``; empty where it is not whole."""
+    """Return the tag of a shipped artefact, such as ``vessel-dnn-10:0123456789abcdef``; empty if it is incomplete."""
     try:
         return _tag(folder(name))
     except (ArtefactError, LookupError):
@@ -24,7 +24,7 @@ def tag(name: str) -> str:
 
 
 def tags(names: Iterable[str]) -> dict[str, str]:
-    """Return name to tag."""
+    """Return tags by name."""
     return {name: tag(name) for name in names}
 
 
@@ -36,23 +36,24 @@ def _tag(directory: Path) -> str:
 FILE = "record.json"
 ROOT = Path(__file__).resolve().parents[2]
 _PINNED_AS = {"onnxruntime": "onnxruntime-gpu"}
-"""Distribution to the one that is pinned in its place: a machine has one of the two, with the same code for CPUs."""
+"""Distribution pinned in place of another with the same CPU code; a machine has only one of them."""
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Record:
-    """One run."""
+    """Record of one run."""
 
     provider: str
     quick: bool
     time: str
-    """When its newest part was started, RFC 3339; empty where none ran. In records from before parts had times: when
-    it was written."""
+    """Start time of the newest part, RFC 3339; empty if none ran. In records from before parts had times: the time of
+    writing.
+    """
     seconds: float
-    """Sum over its parts, which may have run on several days."""
+    """Sum over the parts, which may have run on several days."""
     versions: Mapping[str, str]
-    """Distribution to version."""
+    """Version of each distribution."""
     parts: Mapping[str, Outcome]
 
     @property
@@ -77,10 +78,10 @@ def write(folder: Path, record: Record) -> Path:
 
 
 def read(path: Path) -> Record:
-    """Return a record that ``write`` wrote.
+    """Read a record written by ``write``.
 
     Raises:
-        OSError, ValueError, TypeError: there is none.
+        OSError, ValueError, TypeError: there is no readable record.
     """
     found = json.loads(path.read_text())
     parts = {name: Outcome(**part) for name, part in found.pop("parts").items()}
@@ -93,7 +94,7 @@ def pinned() -> dict[str, str]:
 
 
 def outdated(record: Record, pins: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return recorded distributions whose version is not the pinned one, with both.
+    """Return recorded distributions whose version differs from the pinned version, with both.
 
     Builds of one version count as the same: its local part, as in ``2.13.0+cpu``, is not compared.
     """
@@ -105,14 +106,14 @@ def outdated(record: Record, pins: Mapping[str, str]) -> dict[str, tuple[str, st
 
 
 def replaced(record: Record) -> dict[str, str]:
-    """Return tags that a record names and that are not shipped today: tag then to the one of today, ``-`` for none."""
+    """Return recorded tags that are not shipped today, with the tag of today, ``-`` for none."""
     named = {one for outcome in record.parts.values() for one in _artefacts(outcome)}
     now = {one: tag(one.partition(":")[0]) or "-" for one in sorted(named)}
     return {one: other for one, other in now.items() if other != one}
 
 
 def _artefacts(outcome: Outcome) -> set[str]:
-    """Tags; parts name the one that they measure among their figures, too."""
+    """Return the tags of an outcome, including the measured artefact that parts name among their figures."""
     return {*outcome.artefacts.values(), str(outcome.found.get("artefact", ""))} - {""}
 
 

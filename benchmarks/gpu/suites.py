@@ -1,8 +1,8 @@
 """Tests of whole services on the device: the command line, both protocols, hostile input, real data.
 
-Services that tests start take the provider from the environment, and so do the default artefacts of
-``tests/contract/test_default_artefacts.py``. The toys of the other modules of tests/contract compute on the CPU
-wherever they run: they show the protocols on this machine, not the device.
+Services started by tests take the provider from the environment, and so do the default artefacts of
+``tests/contract/test_default_artefacts.py``. The toy models of the other modules of tests/contract compute on the CPU
+on every machine: they test the protocols on this machine, not the device.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ FULL = (
 )
 ON_CPU = ("translation",)
 """Tasks whose services stay on the CPU in a run on CUDA: their default artefact computes in eight bits, which ONNX
-Runtime's CUDA provider does not take, and `demur up` starts all tasks or none."""
+Runtime's CUDA provider does not take, and `demur up` starts all tasks or none.
+"""
 NOT_ON_CUDA = ("tests/e2e/test_translation.py",)
 """Tests of only such tasks."""
 QUICK = ("tests/e2e/test_real_rows.py",)
 LOG = "tests.log"
-"""What pytest wrote, in the folder of kept parts."""
+"""Output of pytest, in the folder of kept parts."""
 _FAILED = re.compile(r"(?:FAILED|ERROR) (\S.*)")
-"""Of the summary; captured log lines have more spaces after their level."""
+"""Pattern of failed tests in the summary; captured log lines have more spaces after their level."""
 _SUMMARY = re.compile(r"(\d+) (passed|failed|skipped|error|errors)")
 
 
 def run(setting: Setting) -> dict[str, Any]:
-    """Run the tests and return how many passed and were skipped, and the services that were left on the CPU.
+    """Run the tests; return the numbers of passed and skipped tests, and the services left on the CPU.
 
     Raises:
         PartFailed: a test failed, or there is no summary to show that they ran.
@@ -74,10 +75,10 @@ def run(setting: Setting) -> dict[str, Any]:
 
 
 def environment(setting: Setting, inherited: Mapping[str, str]) -> dict[str, str]:
-    """Return variables under which services of all tasks start, on the device where it takes their default artefact.
+    """Return variables under which services of all tasks start, on the device if it takes their default artefact.
 
     Args:
-        inherited: variables of this process, of which the providers of single tasks are left out.
+        inherited: variables of this process; the providers of single tasks are left out.
     """
     own = {f"DEMUR_{task.upper()}_PROVIDER" for task in TASKS}
     variables = {name: value for name, value in inherited.items() if name not in {*own, "DEMUR_TASK"}}
@@ -94,7 +95,7 @@ def chosen(setting: Setting) -> list[str]:
 
 
 def judged(tests: list[str], code: int, stdout: str, stderr: str) -> dict[str, Any]:
-    """Return what a run of pytest found.
+    """Return the results of a pytest run.
 
     Args:
         code: exit status of pytest.

@@ -1,4 +1,4 @@
-"""Networks of each task in PyTorch on the device, against training on the CPU and against their exported graphs.
+"""Comparison of each task's network in PyTorch on the device with training on the CPU and with its exported graph.
 
 Results may differ by rounding, which ``tolerance`` bounds; a part whose networks differ by more has failed.
 """
@@ -44,7 +44,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Case:
-    """A network with inputs, and a loss of both that needs no labels of its own."""
+    """Network with inputs, and a loss of both that needs no labels."""
 
     network: nn.Module
     inputs: tuple[Tensor, ...]
@@ -61,7 +61,7 @@ class Compared:
 
 
 def steps(setting: Setting) -> dict[str, Any]:
-    """Return, by task, how far losses of the same steps lie apart, relative, and the CPU's time over the device's.
+    """Return, by task, the relative difference of losses of the same steps, and the CPU's time over the device's.
 
     Raises:
         PartFailed: losses of a task differ by more than rounding explains.
@@ -86,9 +86,9 @@ def steps(setting: Setting) -> dict[str, Any]:
 
 
 def exports(setting: Setting) -> dict[str, Any]:
-    """Return, by task, how far a network on the device lies from its exported graph on the CPU.
+    """Return, by task, the difference between a network on the device and its exported graph on the CPU.
 
-    In units of the largest magnitude of the graph's output.
+    Differences are in units of the largest magnitude of the graph's output.
 
     Raises:
         PartFailed: outputs of a task differ by more than rounding explains.
@@ -108,7 +108,7 @@ def exports(setting: Setting) -> dict[str, Any]:
 
 
 def tolerance(weights: int, *, tf32: bool = False) -> float:
-    """Return how far two computations of one network may lie apart, relative to the size of its result.
+    """Return the allowed difference of two computations of one network, relative to the size of its result.
 
     Each product of a weight is rounded once, to one part in 2^23, or 2^10 in TF32. Such errors are independent, so
     that their sum grows with the square root of the number of weights.
@@ -117,12 +117,12 @@ def tolerance(weights: int, *, tf32: bool = False) -> float:
 
 
 def weights(network: nn.Module) -> int:
-    """Return how many numbers a network has learned or would learn."""
+    """Return the number of learned parameters of a network."""
     return sum(parameter.numel() for parameter in network.parameters())
 
 
 def relative_difference(expected: Sequence[float], computed: Sequence[float]) -> float:
-    """Return the largest difference relative to what is expected; NaN where a value is."""
+    """Return the largest difference relative to the expected values; NaN if a value is NaN."""
     pairs = np.array([expected, computed], np.float64)
     return float((np.abs(pairs[1] - pairs[0]) / np.maximum(np.abs(pairs[0]), 1e-6)).max())
 
@@ -131,10 +131,10 @@ def within(results: dict[str, dict[str, Any]], name: str) -> dict[str, dict[str,
     """Return results by task whose differences are within their tolerances.
 
     Args:
-        name: of the difference in a task's result.
+        name: name of the difference in a task's result.
 
     Raises:
-        PartFailed: one is larger, or NaN.
+        PartFailed: a difference is larger, or NaN.
     """
     wrong = [
         f"{task}: {name.replace('_', ' ')} {result[name]:.3g}, allowed {result['tolerance']:.3g}"
@@ -152,7 +152,8 @@ def _exact(setting: Setting) -> None:
 
 
 def _place(setting: Setting) -> torch.device:
-    """
+    """Return the torch device of a setting.
+
     Raises:
         RuntimeError: PyTorch does not see the device.
     """
@@ -164,7 +165,7 @@ def _place(setting: Setting) -> torch.device:
 
 
 def _trained(case: Case, place: torch.device) -> tuple[list[float], float]:
-    """Return losses of some steps, and the time of one, seconds; the first is not timed."""
+    """Return the losses of some steps, and the time of one step, s; the first step is not timed."""
     network, inputs = case.network.to(place).train(), tuple(one.to(place) for one in case.inputs)
     optimiser = torch.optim.SGD(network.parameters(), lr=1e-4)
     losses, took = [], 0.0
@@ -305,7 +306,7 @@ EXPORTS: dict[str, Callable[[torch.device, Setting], Compared]] = {
 
 
 def _graph(setting: Setting, name: str, content: bytes) -> OnnxGraph:
-    """On the CPU, whatever the device."""
+    """Open a graph on the CPU, whatever the device."""
     path: Path = setting.folder / name
     path.write_bytes(content)
     return OnnxGraph(path)
@@ -320,7 +321,7 @@ def _noise(shape: tuple[int, ...]) -> Tensor:
 
 
 def _without_dropout(network: nn.Module) -> None:
-    """Masks would be drawn by another generator on another device."""
+    """Disable dropout, since another device would draw masks with another generator."""
     for module in network.modules():
         if isinstance(module, nn.Dropout | nn.Dropout3d):
             module.p = 0.0

@@ -1,4 +1,4 @@
-"""The folder that a run keeps its parts in, so that what is done is not done again."""
+"""Folder of kept outcomes, so that finished parts do not run again."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from benchmarks.gpu.parts import MOST_SECONDS, Outcome, Part, PartFailed, Settin
 from benchmarks.gpu.record import tags
 
 RATES = "rates.json"
-"""Kept outcome of the part that floors are computed from."""
+"""Kept outcome of the part from which floors are computed."""
 MOST_REASON = 500
-"""Characters of a failure's text that are kept."""
+"""Number of characters of a failure's text that are kept."""
 
 
 class Work:
-    """Outcomes by part, each in a file; another provider or size has a folder of its own."""
+    """Outcomes by part, each in a file; every provider and size has a folder of its own."""
 
     def __init__(self, folder: Path, provider: str, quick: bool, versions: dict[str, str]) -> None:
         self.folder = folder / f"{provider}{'-quick' * quick}"
@@ -30,10 +30,10 @@ class Work:
         self._versions = versions
 
     def kept(self, part: Part) -> Outcome | None:
-        """Return the outcome of an earlier run with the same versions and artefacts; None where there is none.
+        """Return the outcome of an earlier run with the same versions and artefacts; None if there is none.
 
-        Only a part that is ``done`` need not be run again. One that does not say when it ran is of an earlier version
-        of this program, and not taken.
+        Only a part that is ``done`` need not run again. An outcome without a time is from an earlier version of this
+        program, and not used.
         """
         path = self._path(part)
         if not path.exists():
@@ -47,14 +47,14 @@ class Work:
         return None
 
     def keep(self, part: Part, outcome: Outcome) -> None:
-        """Write an outcome, whole or not at all."""
+        """Write an outcome atomically."""
         path = self._path(part)
         staged = path.with_suffix(".part")
         staged.write_text(json.dumps(asdict(outcome) | {"versions": self._versions}, indent=1))
         staged.replace(path)
 
     def run(self, part: Part, provider: str, quick: bool, unavailable: str) -> Outcome:
-        """Run a part in a process of its own, at most ``MOST_SECONDS``, and keep what it found."""
+        """Run a part in a process of its own, at most ``MOST_SECONDS``, and keep its outcome."""
         outcome = self._outcome(part, provider, quick, unavailable)
         self.keep(part, outcome)
         return outcome
@@ -79,7 +79,7 @@ class Work:
         ran = replace(ran, seconds=round(time.perf_counter() - start, 1))
         answered = Outcome(**json.loads(answer.read_text())) if answer.exists() else None
         answer.unlink(missing_ok=True)
-        if answered is None or (done.returncode and answered.state == "done"):  # a crash, also one at the end
+        if answered is None or (done.returncode and answered.state == "done"):  # a crash, possibly at the end
             last = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()[-1]
             (self.folder / f"{part.name}.log").write_text(done.stdout + done.stderr)
             return replace(ran, reason=last[:MOST_REASON])
@@ -90,7 +90,7 @@ class Work:
 
 
 def answer(folder: Path, part: Part, setting: Setting) -> Outcome:
-    """Run a part in this process, and write its outcome for the one that started it."""
+    """Run a part in this process, and write its outcome for the parent process."""
     try:
         outcome = Outcome("done", found=part.run(setting))
     except PartFailed as error:
@@ -100,7 +100,7 @@ def answer(folder: Path, part: Part, setting: Setting) -> Outcome:
 
 
 def scratch(folder: Path, part: Part) -> Path:
-    """Return a folder for a part's files."""
+    """Create and return a folder for a part's files."""
     place = folder / f"{part.name}.{os.getpid()}"
     place.mkdir()
     return place

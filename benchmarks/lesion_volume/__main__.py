@@ -3,10 +3,10 @@
     python -m benchmarks.lesion_volume [--full] [--artefact DIR ...] [--only time memory sharing]
 
 *time*: a simulated head in 182 x 218 x 182 voxels of 1 mm in one thread, against windows x members x a bare session
-run, which is timed between its windows, so that a busy machine burdens both alike; processor time. *memory*: peak
-resident memory of a process of its own over what it held with the members loaded, against 1.5 x (members + 3) volumes
-and the peak of one bare window. *sharing*: two scans at once on all lanes, and one row of a small model every 20 ms
-beside them.
+run, which is timed between its windows, so that a busy machine slows both alike; processor time. *memory*: peak
+resident memory of a separate process over its memory with the members loaded, against 1.5 x (members + 3) volumes and
+the peak of one bare window. *sharing*: two scans at once on all lanes, and one row of a small model every 20 ms beside
+them.
 ``--full``: also the released layout (channels 32 to 512) with random weights, five members; needs torch.
 """
 

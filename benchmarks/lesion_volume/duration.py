@@ -1,7 +1,7 @@
 """Processor time of a whole scan in one thread over that of its bare session runs, measured between its windows.
 
-A bare run is one of a session with ONNX Runtime's own settings. The sessions that serve share their memory and can be
-quicker; against their runs the scan is measured besides.
+A bare run is a run of a session with ONNX Runtime's default settings. The served sessions share their memory and can be
+faster; the scan is also measured against their runs.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from models.tasks.lesion.inference.members import Members
 from models.tasks.lesion.inference.preparation import prepare
 
 EVERY = 4
-"""Windows of a member between two bare runs."""
+"""Number of windows of a member between two bare runs."""
 AT_MOST = 1.15
 ROUNDS = 5
-"""Scans that are counted at most, where they are quick."""
+"""Largest number of scans that are counted, if they are fast."""
 ENOUGH_SECONDS = 60.0
 
 
 @dataclass
 class Watched:
-    """Members that count their calls and, now and then, time bare runs of the same window, which are taken off."""
+    """Members that count their calls and sometimes time bare runs of the same window, which are subtracted."""
 
     members: Members
     plain: Members
-    """The same in sessions with nothing set: what a bare run is."""
+    """Members in sessions with default settings, for bare runs."""
     calls: int = 0
     bare: list[float] = field(default_factory=list)
     served: list[float] = field(default_factory=list)
-    """Bare runs of the sessions that serve."""
+    """Times of bare runs of the served sessions."""
     taken_off: float = 0.0
 
     def __len__(self) -> int:
@@ -60,16 +60,16 @@ class Watched:
 
 @dataclass(frozen=True)
 class _Round:
-    """One scan from file to files."""
+    """Timing of one scan from input file to output files."""
 
     calls: int
-    """Of members."""
+    """Number of calls of members."""
     bare: float
-    """Seconds of all bare runs: by their mean, as the whole is one, since both are slowed now and then."""
+    """Time of all bare runs, s: their number times their mean, since the whole scan, too, is slowed now and then."""
     served: float
-    """The same of sessions as they serve."""
+    """Time of all bare runs of the served sessions, s."""
     spent: dict[str, float]
-    """Seconds by stage."""
+    """Time by stage, s."""
     files: int
 
     def seconds(self, *left_out: str) -> float:
@@ -79,7 +79,7 @@ class _Round:
 def measure(name: str, members: Members, plain: Members, recipe: Recipe, content: bytes) -> Iterator[Figure]:
     """Measure from the file's bytes to all maps as files, and without reading and writing; medians over rounds.
 
-    The first round is not counted: memory that a process touches for the first time costs the bare runs nothing.
+    The first round is not counted, since first use of memory by a process costs the bare runs nothing.
     """
     rounds: list[_Round] = []
     start = time.monotonic()
@@ -127,7 +127,7 @@ def _round(members: Members, plain: Members, recipe: Recipe, content: bytes) -> 
 
 
 class _Clock:
-    """Seconds since it was asked last, without what is taken off."""
+    """Clock that returns the seconds since its last call, less the subtracted time."""
 
     def __init__(self, watched: Watched) -> None:
         self._watched = watched

@@ -1,4 +1,4 @@
-"""The ensembles that are measured: an artefact's, or the released layout with random weights."""
+"""Measured ensembles: an artefact's, or the released layout with random weights."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from simulators.lesion.scan import draw
 from simulators.lesion.sites import SITES
 
 SHAPE = (182, 218, 182)
-"""Voxels of 1 mm: the MNI grid."""
+"""Voxels of 1 mm in the MNI grid."""
 FULL = "full size, random weights"
 MEMBERS = 5
 LESION_SHARE = 0.002
-"""Of voxels that random weights call lesion."""
+"""Share of voxels that random weights label as lesion."""
 
 
 def opened(name: str, *, as_served: bool = True, device: Device = CPU) -> tuple[Members, Recipe]:
     """Return the members and recipe of an artefact's folder, or of ``FULL``.
 
     Args:
-        as_served: else in sessions as ONNX Runtime makes them, each with an arena and a memory pattern of its own.
+        as_served: if false, open sessions with ONNX Runtime's defaults, each with its own arena and memory pattern.
     """
     if name != FULL:
         artefact = read(Path(name))
@@ -53,7 +53,7 @@ def _full(seed: int) -> bytes:
     recipe = Recipe()
     torch.manual_seed(seed)
     member = architectures.Plain(architectures.folded(architectures.network(RELEASED, recipe.window[0]))).eval()
-    with torch.no_grad():  # few voxels are lesions, as in heads
+    with torch.no_grad():  # few voxels are lesions, as in real brains
         said = member(torch.randn(1, len(recipe.channels), *recipe.window))
         last = [parameter for name, parameter in member.named_parameters() if name.endswith("bias")][-1]
         last -= torch.quantile(said.flatten()[::7], 1 - LESION_SHARE)

@@ -21,7 +21,7 @@ MIB = 1 << 20
 
 
 def measure(name: str, scan: Path) -> Iterator[Figure]:
-    """MiB above what the process held with its members loaded."""
+    """Measure MiB above the process's memory with its members loaded."""
     window, peak, members = (_child(name, scan, what) for what in ("window", "scan", "members"))
     volumes = (members + 3) * math.prod(SHAPE) * 4 / MIB
     allowed = 1.5 * volumes + window
@@ -34,7 +34,7 @@ def _child(name: str, scan: Path, what: str) -> float:
 
 
 def main(name: str, scan: str, what: str) -> None:
-    """In the child: loads, does it, says what it took."""
+    """Load the members in the child process, run the requested part, and print the memory that it took."""
     content = Path(scan).read_bytes()
     members, recipe = opened(name)
     if what == "members":

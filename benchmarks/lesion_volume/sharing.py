@@ -23,7 +23,7 @@ from services.tasks.lesion.task import LesionTask, Pace, ScanRequest
 
 VESSEL = Path(__file__).resolve().parents[2] / "artefacts" / "vessel" / "dnn-10"
 EVERY_SECONDS = 0.02
-"""Between two short requests."""
+"""Interval between two short requests, s."""
 
 
 def measure(name: str, members: Members, recipe: Recipe, content: bytes) -> Iterator[Figure]:
@@ -87,7 +87,7 @@ async def _scan(scheduler: Scheduler, task: LesionTask, content: bytes, told: li
 
 
 async def _short(scheduler: Scheduler, until: Any) -> list[float]:
-    """Durations of requests of one row that come at even times while something else runs."""
+    """Return the durations of one-row requests sent at regular times while something else runs."""
     artefact = read(VESSEL)
     rows: Any = RowGraph(OnnxGraph(artefact.path(artefact.manifest.executor.file)), ("mean", "mvar", "varm"))
     with np.load(artefact.path(artefact.manifest.golden)) as golden:
@@ -112,7 +112,7 @@ def _rows(executor: Any, row: Any) -> Work:
 
 
 def _fairness(first: list[tuple[float, float]], second: list[tuple[float, float]]) -> float:
-    """Progress of the slower over that of the quicker, when the quicker is half through."""
+    """Return the progress of the slower scan over that of the faster when the faster is half done."""
     half = min(next(when for when, share in one if share >= 0.5) for one in (first, second))
     shares = [max((share for when, share in one if when <= half), default=0.0) for one in (first, second)]
     return min(shares) / max(shares)

@@ -4,14 +4,14 @@
 
 *planning*: feature map to plans and scores, K = 5 members of Q = 10 plans with random weights. The loop has two
 sessions a member. The first encodes the map and samples the member's plans; the second scores all K Q plans, from the
-encoding that the first has given. Both are written as torch's exporter writes them: 25 unrolled cells of two products
-each, matrices of two dimensions, which ONNX Runtime packs when it loads them; norms are folded as in the fused graph.
+encoding of the first. Both are written as torch's exporter writes them: 25 unrolled cells of two products each,
+matrices of two dimensions, which ONNX Runtime packs when it loads them; norms are folded as in the fused graph.
 Variants of the loop: scores by the operator GRU over the whole sequence; scores of a member's own plans taken from
 sampling. The encoders' share is that of the fused graph.
-*decoders*: ways to walk through the steps in one graph, from first states to plans and scores, over the one that is
-exported.
+*decoders*: ways to run the steps in one graph, from first states to plans and scores, relative to the exported way.
 
-Times are the thread's processor time, medians of interleaved rounds; that all cases say the same is checked first.
+Times are the thread's processor time, medians of interleaved rounds; the results of all cases are first checked to
+agree.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Members as graphs of their own, as torch's exporter writes them: a session that samples, and one that scores."""
+"""Members as separate graphs, as torch's exporter writes them: one session samples, the other scores."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ _LOG_2PI = math.log(2 * math.pi)
 
 
 class Loop:
-    """The Python loop: every member samples, then every member scores every plan."""
+    """Python loop in which every member samples, then every member scores every plan."""
 
     def __init__(self, networks: Sequence[Network], folder: Path, scoring: Scoring, *, reuse: bool = False) -> None:
-        """
+        """Open the sessions of all members.
+
         Args:
             scoring: by unrolled cells, or by the operator GRU over the whole sequence.
             reuse: take the scores of a member's own plans from sampling.
@@ -58,7 +59,7 @@ class Loop:
 
 
 def _sampler(network: Network) -> Graph:
-    """Return maps [1, ..] and noise [Q, T, 2] to plans, their own densities, and what the decoder started from."""
+    """Return a graph from maps [1, ..] and noise [Q, T, 2] to plans, their own densities, and the start state."""
     graph = Graph("sampler")
     grid = network.sizes.grid
     maps = graph.input("maps", (1, CHANNELS, grid, grid))
@@ -131,7 +132,7 @@ def _steps(graph: Graph, x: Value, axis: int) -> list[Value]:
 
 
 def _before(graph: Graph, along: Value, count: int) -> Value:
-    """Return what comes before each of [T, count, 2]: zero before the first."""
+    """Return the predecessor of each of [T, count, 2]: zero before the first."""
     return graph.op("Concat", np.zeros((1, count, 2)), graph.op("Slice", along, [0], [STEPS - 1], [0]), axis=0)
 
 
@@ -150,7 +151,7 @@ def _cell(graph: Graph, network: Network, seen: Value, hidden: Value) -> Value:
 
 
 def _whole(graph: Graph, network: Network, seen: Value, hidden: Value) -> Value:
-    """Hidden states [T, 1, count, hidden] by the operator GRU, whose gates are in another order."""
+    """Return hidden states [T, 1, count, hidden] by the operator GRU, whose gates are in another order."""
     cell = network.decoder.cell
     parts = (input_weights(network), *map(array, (cell.weight_hh, cell.bias_ih, cell.bias_hh)))
     given, kept, given_bias, kept_bias = (

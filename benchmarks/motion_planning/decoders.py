@@ -1,4 +1,4 @@
-"""Ways from first states to plans and scores in one graph, over the one that is exported."""
+"""Ways from first states to plans and scores in one graph, relative to the exported way."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from models.tasks.motion.networks.settings import SAMPLES, Sizes
 PLANS = MEMBERS * SAMPLES
 EXPORTED = "side by side, as exported"
 Way = Callable[[Graph, Sequence[Network], Sequence[Value], Value], tuple[Value, Value]]
-"""States [1, hidden] of members and noise [K, Q, T, 2] to plans [G, T, 2] and scores [K, G]."""
+"""Writer of a graph from states [1, hidden] of members and noise [K, Q, T, 2] to plans [G, T, 2] and scores [K, G]."""
 
 
 def measure(folder: Path, seconds: float, ensembles: Mapping[str, Sizes] = SIZES) -> Iterator[Figure]:
-    """Measure ensembles of behavioural cloning; the flow differs by a layer of its head."""
+    """Measure ensembles of behavioural cloning; the flow differs only by a layer of its head."""
     for name, sizes in ensembles.items():
         if sizes.decoder != "bc":
             continue
@@ -75,7 +75,7 @@ def _in_turn(
     scoring: apart.Scoring,
     reuse: bool = True,
 ) -> tuple[Value, Value]:
-    """Return all members sample, and then all score the plans (of the others)."""
+    """Let all members sample, then all members score the plans, except their own if ``reuse``."""
     zero = graph.constant(np.zeros((1, 2)))
     apiece = [graph.op("Squeeze", part, [0]) for part in graph.split(draws, [1] * MEMBERS, axis=0)]
     made = [
@@ -95,7 +95,7 @@ def _in_turn(
 
 
 def _stacked(graph: Graph, networks: Sequence[Network], states: Sequence[Value], draws: Value) -> tuple[Value, Value]:
-    """Side by side, with the weights of all members in one array [K, in, out]."""
+    """Run members side by side, with the weights of all members in one array [K, in, out]."""
 
     def stack(part: Callable[[Network], Array]) -> Array:
         return np.stack([part(network) for network in networks])

@@ -1,4 +1,4 @@
-"""The ensembles that are measured, and what compares answers."""
+"""Measured ensembles, and the comparison of their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.models.motion.toys import untrained
 
 Array = NDArray[np.float32]
 Case = Callable[[], tuple[Array, Array]]
-"""Gives plans [G, T, 2] and scores [K, G]."""
+"""Function that returns plans [G, T, 2] and scores [K, G]."""
 
 MEMBERS = 5
 SIZES: Mapping[str, Sizes] = {
@@ -34,22 +34,22 @@ def members(sizes: Sizes) -> list[Network]:
 
 
 def noise() -> Array:
-    """Standard normal, [K, Q, T, 2]."""
+    """Return standard normal noise, [K, Q, T, 2]."""
     return np.random.default_rng(0).standard_normal((MEMBERS, SAMPLES, STEPS, 2), np.float32)
 
 
 def opened(content: Graph | bytes, folder: Path) -> OnnxGraph:
-    """Return a session of one thread."""
+    """Open a graph in a session of one thread."""
     path = folder / "graph.onnx"
     path.write_bytes(content.serialise() if isinstance(content, Graph) else content)
     return OnnxGraph(path)
 
 
 def check(cases: Mapping[str, Case], tolerance: float = 1e-4) -> None:
-    """That all cases say the same.
+    """Check that all cases give the same results.
 
     Raises:
-        RuntimeError: one does not.
+        RuntimeError: a case differs.
     """
     (first, expected), *others = ((name, case()) for name, case in cases.items())
     for name, found in others:

@@ -1,4 +1,4 @@
-"""A request from its feature map to plans and scores: the fused graph over the loop, and what parts of both take."""
+"""Request from its feature map to plans and scores: the fused graph over the loop, and the time of parts of both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from models.tasks.motion.networks.settings import SAMPLES, Sizes
 from tests.models.motion.toys import maps
 
 AT_MOST = {512: 0.85, 64: 0.6}
-"""Of the fused graph over the loop, by hidden units."""
+"""Largest accepted ratio of the fused graph to the loop, by hidden units."""
 
 
 def measure(folder: Path, seconds: float, ensembles: Mapping[str, Sizes] = SIZES) -> Iterator[Figure]:

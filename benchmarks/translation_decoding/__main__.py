@@ -1,23 +1,23 @@
 """Decoding of translation ensembles on one thread: a step, its precision, whole searches, the released size.
 
     python -m benchmarks.translation_decoding [--seconds 20] [--only step precision search released]
-        [--members FOLDER] [--sentences 500] [--provider cuda --bandwidth 3350]
+    [--members FOLDER] [--sentences 500] [--provider cuda --bandwidth 3350]
 
-*step*: the graph of one step of three members - likeliest tokens, what each member says of them, nine uncertainties -
-against three bare decoders of the same weights and caches, which only give the logarithms of the next token's
-distribution; the small size, random weights, 1, 4 and 16 sentences of five hypotheses.
+*step*: the graph of one step of three members (likeliest tokens, their probabilities under each member, nine
+uncertainties) against three bare decoders of the same weights and caches, which only give the logarithms of the next
+token's distribution; the small size, random weights, 1, 4 and 16 sentences of five hypotheses.
 *precision*: float32 over eight bits, of that step.
 *search*: whole translations against a run of CTranslate2 for each member with the same weights, beam, batch and one
-thread; those rank nothing together and know nothing of the ensemble. That CTranslate2 translates alike is checked
-first, with one member and without marks. ``--members`` names the folder of a training with finished members; without,
-weights are random but for a model of length: the end of sentence looks at its place and comes after about 22 tokens.
-Sentences are real where DEMUR_TEST_DATA has tatoeba1000 and wmt22 and members are given, else random tokens. Needs
-``pip install ctranslate2``, which nothing else does.
+thread; these runs do not combine the members. First the benchmark checks that CTranslate2 translates alike, with one
+member and without marks. ``--members`` names the folder of a training with finished members; without it, weights are
+random but for a model of length: the end of sentence depends on its position and comes after about 22 tokens.
+Sentences are real if DEMUR_TEST_DATA has tatoeba1000 and wmt22 and members are given, else random tokens. Only this
+part needs ``pip install ctranslate2``.
 *released*: random weights of the released size, eight bits and float32: time of a sentence, memory. ``--provider cuda``
 measures float16 and float32 on a GPU.
 
-Times are processor time: the thread's, in ``search`` the process's, since CTranslate2 has a thread of its own; on a GPU
-the clock's.
+Times are processor time of the thread, in ``search`` of the process, since CTranslate2 has a thread of its own; on a
+GPU wall-clock time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The ensembles that are measured, as decoders: random weights, or members that were trained."""
+"""Measured ensembles as decoders: random weights, or trained members."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ from models.tasks.translation.training import train
 
 MEMBERS, BEAM, CANDIDATES = 3, 5, 10
 SMALL = replace(presets.preset("small").sizes, source=3307, target=5750, shared=False)
-"""Of the preset ``small`` after training: tables have the rows that a side has use for."""
-_ENDING = 0.05  # small: the row is also what comes in before the first token
-_LOUDNESS = 320.0  # of the columns that the end looks at; with the above, logits of the end from -12 to 12
-_TURN = 30.0  # tokens in which they go from one to the other
+"""Sizes of the preset ``small`` after training: tables have only the rows that a side uses."""
+_ENDING = 0.05  # small: the row is also the input before the first token
+_LOUDNESS = 320.0  # scale of the columns read by the end; with the above, logits of the end from -12 to 12
+_TURN = 30.0  # tokens over which the logits go from one limit to the other
 
 
 @dataclass(frozen=True)
 class Members:
-    """Members that are decoded with."""
+    """Members to decode with."""
 
     weights: tuple[Weights, ...]
     sizes: Sizes
     rules: Rules
     ensemble: Ensemble | None = None
-    """With its tokeniser; None for random weights."""
+    """Ensemble with its tokeniser; None for random weights."""
 
     def __len__(self) -> int:
         return len(self.weights)
 
 
 def drawn(sizes: Sizes, members: int = MEMBERS, *, ending: bool = False) -> Members:
-    """Random weights.
+    """Draw random weights.
 
     Args:
-        ending: their hypotheses end, after about 22 tokens; only where norms come first. Else they go on until they
-            are cut.
+        ending: make hypotheses end, after about 22 tokens; only possible if norms come first. Otherwise they continue
+            until they are cut.
     """
     found = []
     for seed in range(members):
@@ -67,7 +67,7 @@ def drawn(sizes: Sizes, members: int = MEMBERS, *, ending: bool = False) -> Memb
 
 
 def _made_to_end(network: Transformer, width: int) -> None:
-    """Give a network a model of length: the end's row looks at cosines of places, in columns of its own."""
+    """Give a network a model of length: the end's row depends on cosines of positions, in columns of its own."""
     half = width // 2
     rates = np.exp(np.arange(half) * -(np.log(10_000) / (half - 1)))
     count = max(width // 32, 1)
@@ -89,7 +89,7 @@ def trained(folder: Path, preset: str) -> Members:
     """Return the finished members of a training's folder.
 
     Raises:
-        LookupError: none is finished there.
+        LookupError: no member is finished there.
     """
     numbers = sorted(int(path.stem.split("-")[1]) for path in folder.glob("member-*.pt") if path.stem.count(".") == 0)
     if not numbers:
@@ -109,24 +109,24 @@ def decoder(
     *,
     device: Device = CPU,
 ) -> Decoder:
-    """Graphs of some members on one thread."""
+    """Return a decoder with the graphs of some members on one thread."""
     write(weights, sizes, folder, precision)
     return loaded(folder, rules, device)
 
 
 def write(weights: Sequence[Weights], sizes: Sizes, folder: Path, precision: Precision) -> None:
-    """Write the two graphs, one after the other: large ones need twice their size meanwhile."""
+    """Write the two graphs one after the other, since large graphs need twice their size meanwhile."""
     (folder / READING).write_bytes(reading_graph(weights, sizes, precision))
     (folder / STEPPING).write_bytes(stepping_graph(weights, sizes, SPECIAL, CANDIDATES, precision))
 
 
 def loaded(folder: Path, rules: Rules, device: Device = CPU) -> Decoder:
-    """Open the graphs that ``write`` wrote."""
+    """Open the graphs written by ``write``."""
     return Decoder(OnnxGraph(folder / READING, device=device), OnnxGraph(folder / STEPPING, device=device), rules)
 
 
 def tokens(count: int, vocabulary: int, seed: int = 0) -> list[list[int]]:
-    """Return sentences of random tokens, as long as real ones: half of them have 12 to 27."""
+    """Return sentences of random tokens with realistic lengths: half of them have 12 to 27."""
     draw = np.random.default_rng(seed)
     lengths = np.clip(np.rint(np.exp(draw.normal(2.9, 0.6, count))), 2, 60).astype(int)
     return [[*draw.integers(SPECIAL, vocabulary, length - 1).tolist(), END] for length in lengths]

@@ -1,4 +1,4 @@
-"""The child of ``released``: writes graphs of the released size, or runs them; each in a process of its own.
+"""Child process of ``released``: writes graphs of the released size, or runs them, each in a process of its own.
 
 python -m benchmarks.translation_decoding.full_size write int8 FOLDER
 python -m benchmarks.translation_decoding.full_size run int8 FOLDER cpu
@@ -31,7 +31,7 @@ from models.tasks.translation.text.tokens import SPECIAL
 from models.tasks.translation.text.vocabulary import END
 
 SOURCE, SAID = 25, 28
-"""Tokens of a sentence, and of its hypotheses: random weights have no length of their own, so they are cut there."""
+"""Tokens of a sentence and of its hypotheses, which are cut there, since random weights set no length."""
 TOGETHER = 16
 _TIMES = 5
 
@@ -39,7 +39,8 @@ _TIMES = 5
 def measured(folder: Path, provider: Provider, sizes: Sizes = RELEASED, times: int = _TIMES) -> dict[str, float]:
     """Return seconds a sentence, ``alone`` and ``together``; MiB resident when graphs are ``loaded``, at the ``peak``
     of searches and that of ``loading``; bytes of the graphs (``reading``, ``stepping``); ``tokens`` of a hypothesis. On
-    the CPU time is the thread's, on a GPU the clock's."""
+    the CPU time is the thread's, on a GPU wall-clock time.
+    """
     decoder = loaded(folder, Rules(beam=BEAM, longest=SAID), Device(provider=provider))
     resident, loading = _memory("VmRSS"), _memory("VmHWM")
     clock = time.thread_time if provider == "cpu" else time.perf_counter
@@ -71,7 +72,7 @@ def _tokens(decoder: Decoder, sources: list[Source]) -> float:
 
 
 def _memory(name: str) -> float:
-    """MiB of this process, by the kernel's name; NaN where that is not told."""
+    """Return MiB of this process, by the kernel's name; NaN if the kernel does not report it."""
     status = Path("/proc/self/status")
     line = re.search(rf"^{name}:\s+(\d+) kB$", status.read_text() if status.exists() else "", re.MULTILINE)
     return int(line[1]) / 1024 if line else float("nan")
@@ -99,7 +100,7 @@ if __name__ == "__main__":
 
 AT_MOST_GPU = 800.0  # ms a sentence
 NEEDED_GIB = {"int8": 8, "fp16": 10, "fp32": 14}
-"""Free memory for writing and loading the graphs."""
+"""Free memory needed to write and load the graphs."""
 _PRECISIONS: dict[Provider, tuple[Precision, ...]] = {"cpu": ("int8", "fp32"), "cuda": ("fp16", "fp32")}
 _GIB = 1 << 30
 
@@ -108,7 +109,7 @@ def measure(folder: Path, provider: Provider, bandwidth: float | None) -> Iterat
     """Measure each precision that fits into the memory that is free now.
 
     Args:
-        bandwidth: of the memory that holds weights, GB/s: for the least time in which a step can read them.
+        bandwidth: rate of the memory that holds weights, GB/s: for the least time in which a step can read them.
     """
     alone: dict[Precision, float] = {}
     for precision in _PRECISIONS[provider]:

@@ -1,7 +1,7 @@
-"""CTranslate2 as the yardstick: one member in its format, searched with the rules that both know.
+"""CTranslate2 as the reference: one member in its format, searched with the rules that both support.
 
-It has no ensembles, no marks and no uncertainties: an ensemble is as many runs of it as there are members. It is needed
-by this benchmark only (``pip install ctranslate2``).
+CTranslate2 has no ensembles, marks or uncertainties: an ensemble takes one run per member. Only this benchmark needs it
+(``pip install ctranslate2``).
 """
 
 from __future__ import annotations
@@ -26,30 +26,31 @@ _PLACES = 1024
 
 
 class Missing(LookupError):
-    """CTranslate2 is not installed."""
+    """Error raised if CTranslate2 is not installed."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A hypothesis of CTranslate2."""
+    """Hypothesis of CTranslate2."""
 
     tokens: tuple[int, ...]
-    """Without the end of sentence."""
+    """Tokens without the end of sentence."""
     score: float
     """Log-probability over the number of tokens with the end of sentence, nats."""
 
 
 class Other:
-    """One member; everything on one thread, which is not the caller's.
+    """One member in CTranslate2, on one thread that is not the caller's.
 
     Raises:
         Missing: CTranslate2 is not installed.
     """
 
     def __init__(self, weights: Weights, sizes: Sizes, folder: Path, compute: Compute) -> None:
-        """
+        """Write the member in CTranslate2's format and open it.
+
         Args:
-            folder: an empty one for its files.
+            folder: empty folder for its files.
         """
         library = _library()
         spec = _spec(library, weights, sizes)
@@ -64,8 +65,8 @@ class Other:
         """Return hypotheses of sentences (tokens with their end), best first.
 
         Args:
-            width: sentences that are decoded side by side, those of like length together.
-            most: tokens of a hypothesis.
+            width: number of sentences that are decoded side by side, those of similar length together.
+            most: largest number of tokens of a hypothesis.
         """
         results = self._translator.translate_batch(
             [[_name(token) for token in tokens] for tokens in sentences],
@@ -88,7 +89,7 @@ class Other:
 
 
 def installed() -> bool:
-    """Return whether there is a CTranslate2."""
+    """Return whether CTranslate2 is installed."""
     try:
         _library()
     except Missing:
@@ -153,7 +154,7 @@ def _layer(spec: Any, weights: Weights, name: str, decoder: bool) -> None:
 
 
 def _linear(spec: Any, weights: Weights, *names: str) -> None:
-    """Linear layers of the same input side by side."""
+    """Combine linear layers of the same input side by side."""
     spec.weight = np.concatenate([weights[f"{name}.weight"] for name in names])
     spec.bias = np.concatenate([weights[f"{name}.bias"] for name in names])
 
@@ -163,7 +164,7 @@ def _norm(spec: Any, weights: Weights, name: str) -> None:
 
 
 def _places(width: int) -> NDArray[np.float32]:
-    """Sinusoidal embeddings of places, the first with the number PAD + 1; see ``networks.transformer.positions``."""
+    """Return sinusoidal embeddings of positions, the first numbered PAD + 1; see ``networks.transformer.positions``."""
     half = width // 2
     rates = np.exp(np.arange(half) * -(math.log(10_000) / (half - 1)))
     angles = (np.arange(_PLACES) + PAD + 1)[:, None] * rates

@@ -1,4 +1,4 @@
-"""One decoding step: all members with everything that is known of it, against bare decoders one after the other."""
+"""Decoding step of all members with all of its outputs, against bare decoders run one after the other."""
 
 from __future__ import annotations
 
@@ -23,10 +23,13 @@ from models.tasks.translation.text.tokens import SPECIAL
 
 SENTENCES = (1, 4, 16)
 AT_MOST, AT_LEAST = 1.2, 2.5
-"""Of a step over bare ones; of float32 over eight bits, on processors that multiply those four at a time."""
+"""Largest ratio of a step to bare decoders; least ratio of float32 to eight bits, on processors that multiply those
+four at a time.
+"""
 _SOURCE, _SAID, _COLUMNS = 30, 12, 47
 """Tokens of a sentence with padding and of its hypotheses, and columns of caches: the means over the steps of a search
-of 100 real sentences, 16 side by side."""
+of 100 real sentences, 16 side by side.
+"""
 _BYTES = ("avx512_vnni", "avx_vnni", "amx_int8")
 
 Inputs = dict[str, NDArray[Any]]
@@ -57,7 +60,7 @@ def steps(folder: Path, seconds: float, sizes: Sizes = SMALL) -> Iterator[Figure
 
 
 def precisions(folder: Path, seconds: float, sizes: Sizes = SMALL) -> Iterator[Figure]:
-    """Float32 over eight bits, of the same step."""
+    """Measure float32 over eight bits for the same step."""
     members = drawn(sizes).weights
     graphs = {
         precision: _opened(stepping_graph(members, sizes, SPECIAL, CANDIDATES, precision), folder)
@@ -78,7 +81,7 @@ def precisions(folder: Path, seconds: float, sizes: Sizes = SMALL) -> Iterator[F
 
 
 def instructions() -> tuple[str, ...]:
-    """Return those for products of bytes that the processor has; none where that cannot be seen."""
+    """Return the processor's instructions for products of bytes; empty if they cannot be read."""
     info = Path("/proc/cpuinfo")
     words = set(info.read_text().split()) if info.exists() else set()
     return tuple(name for name in _BYTES if name in words)
@@ -114,7 +117,7 @@ _PRECISIONS: tuple[Precision, ...] = ("fp32", "int8")
 
 
 def _bare(weights: Weights, sizes: Sizes, precision: Precision) -> bytes:
-    """Return a decoder that says the logarithms of the next token's distribution [R, V] and nothing of them."""
+    """Return a decoder whose only output is the logarithms of the next token's distribution [R, V]."""
     graph = Graph("bare")
     (logits,) = members_say(graph, [weights], sizes, precision)
     graph.output("logs", graph.op("LogSoftmax", logits, axis=-1), ("R", sizes.target))
@@ -122,7 +125,7 @@ def _bare(weights: Weights, sizes: Sizes, precision: Precision) -> bytes:
 
 
 def _opened(content: bytes, folder: Path) -> OnnxGraph:
-    """On one thread."""
+    """Open a graph on one thread."""
     path = folder / "graph.onnx"
     path.write_bytes(content)
     return OnnxGraph(path)

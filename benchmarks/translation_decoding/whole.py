@@ -1,4 +1,4 @@
-"""Whole searches: an ensemble against as many runs of CTranslate2, one a member, with the same weights and beam."""
+"""Whole searches: an ensemble against one CTranslate2 run per member with the same weights and beam."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SETS = ("tatoeba1000", "wmt22")
 
 
 def sentences(given: Members, count: int) -> tuple[str, list[Source]]:
-    """So many sentences of both sets in turn, short enough to be translated whole; and what they are."""
+    """Return ``count`` sentences of both sets in turn, short enough to be translated whole, and their description."""
     folder = Path(os.environ.get("DEMUR_TEST_DATA", ROOT.parent / "shared" / "data")) / "translation"
     files = [folder / name / "src.en.txt" for name in SETS]
     if given.ensemble is None or not all(file.exists() for file in files):
@@ -49,12 +49,13 @@ def sentences(given: Members, count: int) -> tuple[str, list[Source]]:
 
 AT_MOST = 1.5
 WIDTH = 16
-"""Sentences side by side, of both."""
+"""Number of sentences that both translate side by side."""
 SAME = 0.9
-"""Least share of a single member's best hypotheses that both find in float32; they stop by different rules."""
+"""Least share of a single member's best hypotheses that both find in float32; their stopping rules differ."""
 _APART = 5e-3
-"""Nats a token, of the same hypothesis: CTranslate2 leaves the end of sentence out before it normalises the first
-token, here it stays in."""
+"""Largest difference per token of the same hypothesis, nats: CTranslate2 leaves out the end of sentence before it
+normalises the first token, this project does not.
+"""
 _COMPARED = 48
 _ROUNDS = 2  # at least
 _COMPUTE: dict[Precision, Compute] = {"fp32": "float32", "int8": "int8"}
@@ -65,7 +66,7 @@ def measure(folder: Path, seconds: float, given: Members, count: int) -> Iterato
 
     Raises:
         Missing: CTranslate2 is not installed.
-        RuntimeError: a single member finds other translations there than here.
+        RuntimeError: a single member finds other translations in CTranslate2.
     """
     what, sources = sentences(given, count)
     for precision, compute in _COMPUTE.items():
@@ -90,8 +91,7 @@ def measure(folder: Path, seconds: float, given: Members, count: int) -> Iterato
 
 
 def agreement(alone: Decoder, other: Other, sources: Sequence[Source]) -> tuple[float, float]:
-    """Return the share of one member's best hypotheses that both find, and how far scores are apart, nats a
-    token."""
+    """Return the share of one member's best hypotheses that both find, and the difference of scores, nats a token."""
     ours = dict(search(alone, [replace(one, marks=0) for one in sources], width=WIDTH))
     theirs = _theirs(other, sources, alone.rules)
     apart = [
@@ -124,8 +124,10 @@ def _compared(
 
 
 def _in_turn(cases: Sequence[Callable[[], list[int]]], seconds: float) -> tuple[NDArray[np.float64], list[float]]:
-    """Return the process's time for each case and round [cases, rounds], s, and mean lengths: CTranslate2 computes
-    on a thread of its own."""
+    """Return the process time for each case and round [cases, rounds], s, and mean lengths.
+
+    The time is that of the process, since CTranslate2 computes on a thread of its own.
+    """
     took: list[list[float]] = []
     lengths = [0.0] * len(cases)
     end = time.perf_counter() + seconds

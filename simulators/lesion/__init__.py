@@ -1,1 +1,1 @@
-"""Simulated FLAIR and T1 brains with lesions of multiple sclerosis; see ``docs/datasheets/lesion-simulator.md``."""
+"""Simulated FLAIR and T1 brain scans with multiple sclerosis lesions; see ``docs/datasheets/lesion-simulator.md``."""

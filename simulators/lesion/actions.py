@@ -1,4 +1,4 @@
-"""Actions of the lesion simulator on the command line."""
+"""Command-line actions of the lesion simulator."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ DATASHEET = "docs/datasheets/lesion-simulator.md"
 
 
 def extra(words: list[str]) -> dict[str, dict[str, int]]:
-    """Numbers of scans by site and split, from words such as ``site_e:train=10``.
+    """Return the number of scans by site and split, parsed from words such as ``site_e:train=10``.
 
     Raises:
-        ValueError: another form, or a site's split twice.
+        ValueError: a word has another form, or a site's split is given twice.
     """
     found: dict[str, dict[str, int]] = {}
     for word in words:

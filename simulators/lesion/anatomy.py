@@ -1,4 +1,4 @@
-"""One patient's brain: the template deformed, its ventricles and furrows widened, its tissue borders made sharp."""
+"""Brain of one patient: the deformed template with widened ventricles and furrows and sharpened tissue borders."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from simulators.lesion.fields import Float, Shape
 from simulators.lesion.template import Template
 
 SHAPE: Shape = (144, 168, 144)
-"""Voxels of 1 mm towards right, front and top: eight windows of 96 with an overlap of a quarter cover them."""
+"""Grid of 1 mm voxels towards right, front and top; eight windows of 96 that overlap by a quarter cover it."""
 
 _SIZE = (0.90, 0.87, 0.87)
 _NODES = 4.0
-"""Voxels between nodes of the deformation."""
+"""Distance between nodes of the deformation, voxels."""
 _SHARPNESS = 2.2
-"""Power of the template's tissue shares: an average of many brains is blurred, one brain is not."""
+"""Power applied to the template's tissue shares: the average of many brains is more blurred than one brain."""
 _CORE = (11.0, 1.0)
-"""Middle of the basal ganglia before and above the middle of the template's brain, mm."""
+"""Distance of the middle of the basal ganglia before and above the middle of the template's brain, mm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +30,22 @@ class Anatomy:
     """Tissue of a patient on the grid of ``SHAPE``."""
 
     grey: Float
-    """Share of each voxel, [x, y, z]; grey, white and fluid sum to 1."""
+    """Share of grey matter in each voxel, [x, y, z]; grey, white and fluid sum to 1."""
     white: Float
     fluid: Float
     hull: Float
-    """Brain with its fluid; soft border around 0.5."""
+    """Mask of the brain with its fluid; its border is soft around 0.5."""
     ventricle: Float
-    """Distance from the lateral ventricles, about mm; negative inside."""
+    """Approximate distance from the lateral ventricles, mm; negative inside."""
     core: Float
-    """1 around the basal ganglia and thalamus, 0 elsewhere."""
+    """Map that is 1 around the basal ganglia and thalamus and 0 elsewhere."""
     infratentorial: NDArray[np.bool_]
     age: float
-    """0 (young, no atrophy) to 1."""
+    """Degree of atrophy, from 0 (young, none) to 1."""
 
 
 def draw(rng: np.random.Generator, template: Template, age: float) -> Anatomy:
-    """Return a patient; ``age`` (0 to 1) widens ventricles and furrows."""
+    """Draw a patient; ``age`` (0 to 1) widens ventricles and furrows."""
     coarse = _deformation(rng, template, age)
     nearby = ndimage.map_coordinates(template.hull, coarse, np.float32, order=1, mode="nearest")
     inside = np.flatnonzero(fields.upsample(nearby, SHAPE, _NODES) > 0.01)
@@ -59,7 +59,7 @@ def draw(rng: np.random.Generator, template: Template, age: float) -> Anatomy:
     fluid = np.clip(1 - grey - white, 0, 1) * np.exp(furrows)
     folds = 0.25 * fields.smooth(rng, SHAPE, 2.5) + 0.2 * fields.smooth(rng, SHAPE, 6.0)
     grey *= np.exp(folds.ravel()[inside])
-    white *= 1.45  # an average cortex is thicker than a real one
+    white *= 1.45  # the average cortex is thicker than a real cortex
     powers: list[Float] = [share**_SHARPNESS for share in (grey, white, fluid)]
     total = powers[0] + powers[1] + powers[2] + 1e-6
     grey, white = powers[0] / total, powers[1] / total
@@ -84,7 +84,7 @@ def draw(rng: np.random.Generator, template: Template, age: float) -> Anatomy:
 
 
 def _deformation(rng: np.random.Generator, template: Template, age: float) -> Float:
-    """Template voxel of every node of the patient's grid, [3, i, j, k]."""
+    """Return the template voxel of every node of the patient's grid, [3, i, j, k]."""
     size = np.array(_SIZE) * (1 + rng.normal(0, 0.02)) * (1 + rng.normal(0, 0.015, 3))
     size = np.clip(size, 0.80, (0.94, 0.895, 0.90))
     turn = _rotation(np.radians(rng.normal(0, (2.5, 1.5, 2.5))))
@@ -106,7 +106,7 @@ def _deformation(rng: np.random.Generator, template: Template, age: float) -> Fl
 
 
 def _rotation(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn around the axes x, y and z by angles in radians."""
+    """Return the rotation matrix around the axes x, y and z by angles in radians."""
     turn = np.eye(3)
     for axis, angle in enumerate(angles):
         one = np.eye(3)

@@ -1,4 +1,4 @@
-"""Which scans there are: the canonical splits of Table 1 of Shifts 2.0 over the simulated sites."""
+"""List of scans to simulate: the canonical splits of Table 1 of Shifts 2.0 over the simulated sites."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CANONICAL: Mapping[str, Mapping[str, int]] = {
     "site_e": {"dev_out": 25},
     "site_f": {"eval_out": 74},
 }
-"""Scans by site and split at scale 1: 33, 7, 33, 25 and 74."""
+"""Number of scans by site and split at scale 1: 33, 7, 33, 25 and 74 in the five splits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One scan to be drawn."""
+    """Identity of one scan to be drawn."""
 
     site: str
     split: str
@@ -31,11 +31,11 @@ class Entry:
 
     @property
     def id(self) -> str:
-        """Names its files; unique among all scans of a seed."""
+        """Name of the scan in its files; unique among all scans of a seed."""
         return f"{self.site.removeprefix('site_')}_{self.split}_{self.index:03d}"
 
     def rng(self, seed: int) -> np.random.Generator:
-        """Of this scan alone, so that it is the same in every subset."""
+        """Return the generator of this scan alone, so that the scan is the same in every subset."""
         return np.random.default_rng([seed, tuple(SITES).index(self.site), SPLITS.index(self.split), self.index])
 
 
@@ -44,15 +44,15 @@ def entries(
     sites: tuple[str, ...] = tuple(SITES),
     extra: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Iterator[Entry]:
-    """The scans of the sites, by site and split.
+    """Yield the scans of the sites, by site and split.
 
     Args:
-        scale: multiplies the canonical numbers; at least one scan each.
-        extra: scans by site and split in place of the canonical numbers, not scaled; for experiments across sites
-            a shifted site can have ``train``, ``dev_in`` and ``eval_in``, too.
+        scale: factor of the canonical numbers; at least one scan each.
+        extra: number of scans by site and split that replaces the canonical number and is not scaled. For experiments
+            across sites, a shifted site can have ``train``, ``dev_in`` and ``eval_in``, too.
 
     Raises:
-        ValueError: a scale that is not above 0, an unknown site or split, a negative number.
+        ValueError: a scale that is not above 0, an unknown site or split, or a negative number.
     """
     if not 0 < scale < np.inf:
         raise ValueError(f"scale is {scale}; a number above 0 is needed, 1 for the canonical number of scans")

@@ -1,4 +1,4 @@
-"""Simulated scans as files in the official layout, gzipped lightly, with a note of what they are."""
+"""Writer of simulated scans in the official layout, lightly gzipped, with a provenance note."""
 
 from __future__ import annotations
 
@@ -39,10 +39,13 @@ def simulate(
 ) -> list[Path]:
     """Write ``<root>/<site>/<split>/{flair,t1,gt,fg_mask}/<id>_….nii.gz``, scan by scan; see ``cohort.entries``.
 
-    Returns the files. Scans already there are drawn again.
+    Files that exist already are drawn and written again.
+
+    Returns:
+        The written files.
 
     Raises:
-        ValueError: as ``cohort.entries``.
+        ValueError: as in ``cohort.entries``.
         ImportError: nilearn or nibabel is not installed.
     """
     wanted = list(entries(scale, sites, extra))
@@ -63,7 +66,7 @@ def simulate(
 
 
 def write(path: Path, values: NDArray[Any]) -> Path:
-    """Return a volume [x, y, z] of the simulator's grid as gzipped NIfTI, float32 or uint8."""
+    """Write a volume [x, y, z] of the simulator's grid as gzipped NIfTI, float32 or uint8, and return its path."""
     nibabel = need("nibabel", "writing NIfTI")
     kind = np.uint8 if values.dtype == bool else np.float32
     image = nibabel.Nifti1Image(values.astype(kind), scan.AFFINE)

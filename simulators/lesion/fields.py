@@ -1,4 +1,4 @@
-"""Smooth random fields, blurs and resampling on a grid of voxels: one small matrix for each axis."""
+"""Smooth random fields, blurs and resampling on a voxel grid, each as one small matrix per axis."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ Shape = tuple[int, int, int]
 def smooth(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> Float:
     """Return a Gaussian field of mean 0 and variance 1 in every voxel, correlated over about ``scale`` voxels.
 
-    Uniform cubic B-splines whose coefficients are white noise; each row of weights has norm 1.
+    The field is a sum of uniform cubic B-splines with white-noise coefficients; each row of weights has norm 1.
     """
     noise = rng.standard_normal([_node_count(size, scale) for size in shape], np.float32)
     return along(noise, [_splines(size, scale, unit=True) for size in shape])
 
 
 def upsample(coarse: Float, shape: Shape, scale: float) -> Float:
-    """Values at nodes ``scale`` voxels apart, the first one node before the grid, smoothly brought to its voxels."""
+    """Interpolate values at nodes ``scale`` voxels apart smoothly to the grid; the first node lies before it."""
     return along(coarse, [_splines(size, scale, unit=False) for size in shape])
 
 
 def nodes(shape: Shape, scale: float) -> tuple[NDArray[np.float64], ...]:
-    """Where the nodes of ``upsample`` lie along each axis, in voxels."""
+    """Return the positions of the nodes of ``upsample`` along each axis, in voxels."""
     return tuple(np.asarray(scale * (np.arange(_node_count(size, scale)) - 1.0), np.float64) for size in shape)
 
 
 def along(volume: Float, matrices: Sequence[Float | None]) -> Float:
-    """Return a volume [x, y, z] after matrices [new, old] along x, y and z; None leaves an axis alone."""
+    """Apply matrices [new, old] to a volume [x, y, z] along x, y and z; None leaves an axis unchanged."""
     first, second, third = matrices
     if first is not None:
         volume = (first @ volume.reshape(volume.shape[0], -1)).reshape(-1, *volume.shape[1:])
@@ -52,15 +52,15 @@ def gaussian(size: int, sigma: float) -> Float | None:
 
 
 def blur(volume: Float, sigma: float) -> Float:
-    """Gaussian blur along all axes."""
+    """Blur a volume along all axes with a Gaussian of ``sigma`` voxels."""
     return along(volume, [gaussian(size, sigma) for size in volume.shape])
 
 
 def slices(size: int, spacing: float, width: float, phase: float) -> Float:
-    """The matrix [slices, size] of slices ``spacing`` voxels apart, the first ``phase`` voxels from the grid's begin.
+    """Return the matrix [slices, size] of slices ``spacing`` voxels apart, the first ``phase`` voxels into the grid.
 
-    The profile is a Gaussian of ``width`` voxels at half its maximum, which two-dimensional sequences and the point
-    spread of others come near to.
+    The slice profile is a Gaussian with a full width at half maximum of ``width`` voxels, which approximates
+    two-dimensional sequences and the point spread of others.
     """
     centres = np.arange(phase, size - 1 + spacing, spacing)
     sigma = width / math.sqrt(8 * math.log(2))
@@ -68,7 +68,7 @@ def slices(size: int, spacing: float, width: float, phase: float) -> Float:
 
 
 def between(size: int, spacing: float, phase: float) -> Float:
-    """The matrix [size, slices] that brings slices back to voxels with Catmull-Rom cubics, which may overshoot."""
+    """Return the matrix [size, slices] that maps slices back to voxels with Catmull-Rom cubics, which may overshoot."""
     count = len(np.arange(phase, size - 1 + spacing, spacing))
     place = (np.arange(size) - phase) / spacing
     apart = np.abs(place[:, None] - np.arange(count))
@@ -78,7 +78,7 @@ def between(size: int, spacing: float, phase: float) -> Float:
 
 
 def _splines(size: int, scale: float, *, unit: bool) -> Float:
-    """Weights [size, nodes] of uniform cubic B-splines; rows of norm 1 (``unit``) or sum 1."""
+    """Return weights [size, nodes] of uniform cubic B-splines; rows have norm 1 (``unit``) or sum 1."""
     apart = np.abs(np.arange(size)[:, None] / scale - (np.arange(_node_count(size, scale)) - 1.0))
     near = 2 / 3 - apart**2 + apart**3 / 2
     far = (2 - apart) ** 3 / 6

@@ -1,4 +1,4 @@
-"""What tissue looks like in FLAIR and T1 before a scanner blurs it, and what looks like a lesion but is none."""
+"""FLAIR and T1 signal of tissue before a scanner blurs it, with structures that resemble lesions but are not."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from simulators.lesion.sites import Contrast
 
 @dataclass(frozen=True, slots=True)
 class Bodies:
-    """What the two contrasts have in common besides tissue and lesions, each map [x, y, z]."""
+    """Structures that both contrasts share besides tissue and lesions, each map [x, y, z]."""
 
     band: Float
     """Bright lining and caps of the ventricles, 0 to about 1."""
     diffuse: Float
-    """White matter of a dirty appearance around lesions and behind the ventricles, 0 to about 1."""
+    """Dirty-appearing white matter around lesions and behind the ventricles, 0 to about 1."""
     spots: Float
-    """Points, vessels and flow: change of FLAIR relative to white matter."""
+    """Points, vessels and flow as the change of FLAIR relative to white matter."""
     tracts: Float
     """Slow variation within white matter, variance 1."""
     cortex: Float
@@ -31,7 +31,7 @@ class Bodies:
 
 
 def bodies(rng: np.random.Generator, anatomy: Anatomy, lesions: Lesions) -> Bodies:
-    """Draw what is common."""
+    """Draw the structures that both contrasts share."""
     from_wall = np.maximum(anatomy.ventricle, 0)
     width = rng.uniform(0.7, 1.8)
     patches = np.clip(0.7 + 0.6 * fields.smooth(rng, SHAPE, 9.0), 0, None)
@@ -49,7 +49,7 @@ def bodies(rng: np.random.Generator, anatomy: Anatomy, lesions: Lesions) -> Bodi
 
 
 def flair(rng: np.random.Generator, anatomy: Anatomy, lesions: Lesions, shared: Bodies, contrast: Contrast) -> Float:
-    """FLAIR signal, white matter 1; lesions bright, fluid dark."""
+    """Return the FLAIR signal with white matter at 1; lesions are bright, fluid is dark."""
     grey, fluid, lesion = _varied(rng, contrast)
     white = 1 + 0.045 * shared.tracts
     signal = anatomy.white * white
@@ -64,7 +64,7 @@ def flair(rng: np.random.Generator, anatomy: Anatomy, lesions: Lesions, shared: 
 
 
 def t1(rng: np.random.Generator, anatomy: Anatomy, lesions: Lesions, shared: Bodies, contrast: Contrast) -> Float:
-    """T1-weighted signal, white matter 1; lesions as white matter, as grey matter or as holes."""
+    """Return the T1-weighted signal with white matter at 1; lesions look like white matter, grey matter or holes."""
     grey, fluid, lesion = _varied(rng, contrast)
     signal = anatomy.white * (1 + 0.02 * shared.tracts - 0.06 * shared.diffuse)
     signal += anatomy.grey * (grey + 0.025 * shared.cortex) + anatomy.fluid * fluid
@@ -73,7 +73,7 @@ def t1(rng: np.random.Generator, anatomy: Anatomy, lesions: Lesions, shared: Bod
 
 
 def _varied(rng: np.random.Generator, contrast: Contrast) -> tuple[float, float, float]:
-    """Grey matter, fluid and lesion of one scan."""
+    """Return the signals of grey matter, fluid and lesions in one scan."""
     together, *apart = rng.normal(0, contrast.spread, 4)
     grey = 1 + (contrast.grey - 1) * math.exp(together + apart[0])
     fluid = contrast.fluid * math.exp(2 * apart[1])
@@ -82,7 +82,7 @@ def _varied(rng: np.random.Generator, contrast: Contrast) -> tuple[float, float,
 
 
 def _spots(rng: np.random.Generator, anatomy: Anatomy) -> Float:
-    """Points in white matter, vessels in furrows and choroid plexus, each a few voxels."""
+    """Return a map of points in white matter, vessels in furrows and choroid plexus, each a few voxels in size."""
     spots = np.zeros(SHAPE, np.float32)
     inside = anatomy.hull > 0.7
     places = (

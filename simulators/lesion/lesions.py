@@ -1,4 +1,4 @@
-"""Lesions of multiple sclerosis: how many, how large, where, of what shape, how bright and how dark."""
+"""Multiple sclerosis lesions of a patient: number, sizes, places, shapes and contrast."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from simulators.lesion.anatomy import SHAPE, Anatomy
 from simulators.lesion.fields import Float
 
 SMALLEST, LARGEST = 2.0, 700.0
-"""Volume of one focus, mm³; what is larger is several foci that grew together."""
+"""Smallest and largest volume of one focus, mm³; larger lesions are several foci that grew together."""
 _SPREAD = 1.75
 """Standard deviation of the logarithm of the volume of a lesion."""
 _CROWDING = 1.5
-"""Volume of all lesions apart over their volume together: they overlap and spare grey matter."""
+"""Sum of the volumes of single lesions over their joint volume: lesions overlap and spare grey matter."""
 
 PLACES = ("periventricular", "juxtacortical", "deep", "infratentorial")
 _SHARES = {"small": (0.28, 0.32, 0.34, 0.06), "large": (0.72, 0.12, 0.13, 0.03)}
-"""Where lesions below and above 60 mm³ lie; order of ``PLACES``."""
+"""Shares of lesions below and above 60 mm³ by place, in the order of ``PLACES``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Burden:
-    """What a patient carries."""
+    """Lesion burden of a patient."""
 
     volume: float
-    """Total, ml."""
+    """Total volume, ml."""
     count: int
 
 
@@ -40,13 +40,13 @@ class Lesions:
     share: Float
     """Share of each voxel that is lesion, 0 to 1."""
     brightness: Float
-    """How far FLAIR goes from tissue (0) to lesion (1 on average); 0 where no lesion is."""
+    """Position of the FLAIR signal between tissue (0) and lesion (1 on average); 0 outside lesions."""
     hole: Float
-    """How far T1 goes from white matter (0) to fluid (1)."""
+    """Position of the T1 signal between white matter (0) and fluid (1)."""
 
 
 def draw(rng: np.random.Generator, anatomy: Anatomy, burden: Burden) -> Lesions:
-    """Lesions of a total near the burden's."""
+    """Draw lesions whose total is near the burden's."""
     share, brightness, hole = (np.zeros(SHAPE, np.float32) for _ in range(3))
     texture = fields.smooth(rng, SHAPE, 3.0)
     wide = fields.smooth(rng, SHAPE, 7.0)
@@ -71,23 +71,23 @@ def draw(rng: np.random.Generator, anatomy: Anatomy, burden: Burden) -> Lesions:
 
 
 def _sizes(rng: np.random.Generator, burden: Burden) -> NDArray[np.float64]:
-    """Volumes of lesions, mm³, largest first: log-normal, with the burden's count and sum."""
+    """Draw volumes of lesions, mm³, largest first: log-normal, with the burden's count and sum."""
     logs = rng.normal(0, _SPREAD, burden.count)
     sizes = np.exp(logs)
     wanted = 1000 * burden.volume * _CROWDING
-    for _ in range(4):  # the smallest size makes the sum grow again
+    for _ in range(4):  # the smallest size increases the sum again
         sizes = np.maximum(sizes * wanted / sizes.sum(), SMALLEST)
     return -np.sort(-sizes)
 
 
 def _room(anatomy: Anatomy) -> Float:
-    """Where lesions can be: white matter, the deep part of grey matter next to it, never fluid."""
+    """Return the map of possible lesion tissue: white matter and the adjacent deep grey matter, never fluid."""
     near = np.clip(2.2 * fields.blur(anatomy.white, 1.0) - 0.35, 0, 1)
     return np.asarray(near * (1 - anatomy.fluid))
 
 
 def _candidates(rng: np.random.Generator, anatomy: Anatomy, room: Float) -> list[NDArray[np.intp]]:
-    """Flat indices of voxels a lesion may begin in, of each of ``PLACES``; denser means likelier."""
+    """Return flat indices of voxels in which a lesion may begin, for each of ``PLACES``; denser means likelier."""
     flat = np.flatnonzero((anatomy.white > 0.55).ravel() & (anatomy.hull > 0.6).ravel())
     flat = flat[rng.random(len(flat)) < 0.35]
     distance = anatomy.ventricle.ravel()[flat]
@@ -106,9 +106,9 @@ def _candidates(rng: np.random.Generator, anatomy: Anatomy, room: Float) -> list
 def _foci(
     rng: np.random.Generator, candidates: NDArray[np.intp], room: Float, distance: Float, size: float, by_wall: bool
 ) -> list[tuple[NDArray[np.float64], float]]:
-    """Centre and volume of the foci that make a lesion: one, or a chain of them that stays in white matter.
+    """Draw centre and volume of the foci of a lesion: a single focus, or a chain that stays in white matter.
 
-    ``by_wall``: the chain creeps along the ventricles.
+    If ``by_wall``, the chain follows the ventricles.
     """
     centre = np.array(np.unravel_index(rng.choice(candidates), SHAPE), float)
     count = max(1, math.ceil(size / LARGEST))
@@ -141,11 +141,11 @@ def _focus(
     periventricular: bool,
     softness: float,
 ) -> tuple[tuple[slice, ...], Float]:
-    """Return a box of the grid and the share of its voxels that an ovoid with a rough border takes."""
+    """Return a box of the grid and the share of each of its voxels that an ovoid with a rough border covers."""
     radius = (volume * 3 / (4 * math.pi)) ** (1 / 3)
     axes = np.exp(rng.normal(0, 0.22, 3))
     turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
-    if periventricular:  # fingers stand on the wall of the ventricle
+    if periventricular:  # lesions perpendicular to the wall of the ventricle
         axes[0] *= rng.uniform(1.0, 1.9)
         turn = _basis(rng, _normal(anatomy.ventricle, centre) + rng.normal(0, 0.25, 3))
     axes /= np.prod(axes) ** (1 / 3)
@@ -163,7 +163,7 @@ def _focus(
 
 
 def _normal(distance: Float, centre: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Direction in which the distance from the ventricle grows."""
+    """Return the direction in which the distance from the ventricle grows."""
     x, y, z = np.clip(centre.astype(int), 1, np.array(SHAPE) - 2)
     slope = np.array(
         [
@@ -177,5 +177,5 @@ def _normal(distance: Float, centre: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def _basis(rng: np.random.Generator, first: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Orthonormal columns, the first along ``first``."""
+    """Return an orthonormal basis as columns, the first along ``first``."""
     return np.linalg.qr(np.column_stack([first, rng.standard_normal((3, 2))]))[0]

@@ -1,4 +1,4 @@
-"""The truth of a scan: what most of a site's raters draw of the lesions they see."""
+"""Ground truth of a scan: consensus of a site's raters on the lesions that they see."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from simulators.lesion.fields import Float
 from simulators.lesion.sites import Raters
 
 _FAINT = 0.2
-"""Share of a voxel below which nobody draws."""
+"""Share of a voxel below which no rater draws it."""
 
 
 def consensus(
     rng: np.random.Generator, share: Float, brightness: Float, brain: NDArray[np.bool_], team: Raters
 ) -> NDArray[np.bool_]:
-    """Voxels that more than half of the raters drew, of two both, [x, y, z].
+    """Return the voxels that more than half of the raters drew (both of two raters), [x, y, z].
 
     Args:
-        share: of each voxel that is lesion, as the image shows it.
-        brightness: of the lesion a voxel belongs to, 1 on average.
+        share: lesion share of each voxel, as the image shows it.
+        brightness: brightness of the lesion to which a voxel belongs, 1 on average.
     """
     seen = share * np.clip(0.4 + 0.6 * brightness, 0.5, 1.3)
     labels, count = ndimage.label((seen > _FAINT) & brain)

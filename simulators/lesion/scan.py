@@ -1,4 +1,4 @@
-"""One simulated scan: a patient of a site, imaged and read there."""
+"""Simulated scan: a patient of a site, imaged and annotated at that site."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ AFFINE = np.array(
     [[float(row == column) for column in range(3)] + [-(anatomy.SHAPE[row] - 1) / 2] for row in range(3)]
     + [[0.0, 0.0, 0.0, 1.0]]
 )
-"""Voxel to millimetres: 1 mm towards right, front and top, 0 in the middle."""
+"""Transformation from voxels to millimetres: 1 mm towards right, front and top, 0 in the middle."""
 
 _RANGE = (0.6, 50.0)
-"""Total lesion volume, ml."""
+"""Range of the total lesion volume, ml."""
 
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """A scan in the form of the official files, each [x, y, z]; images are 0 outside the brain mask."""
+    """Volumes of a scan as in the official files, each [x, y, z]; images are 0 outside the brain mask."""
 
     flair: Float
     t1: Float
@@ -34,7 +34,7 @@ class Simulated:
 
 
 def draw(rng: np.random.Generator, template: Template, site: Site) -> Simulated:
-    """Return a scan; equal generators give equal scans."""
+    """Draw a scan; equal generators give equal scans."""
     age = float(rng.beta(1.8, 1.8))
     carried = burden(rng, site)
     disease = math.log(carried.volume / _RANGE[0]) / math.log(_RANGE[1] / _RANGE[0])
@@ -58,7 +58,7 @@ def draw(rng: np.random.Generator, template: Template, site: Site) -> Simulated:
 
 
 def burden(rng: np.random.Generator, site: Site) -> lesions.Burden:
-    """Volume and number of lesions of a patient of a site: gamma law, the number as the root of the volume."""
+    """Draw volume and number of lesions of a patient: the volume from a gamma law, the number as its square root."""
     mean, deviation = site.load
     volume = float(np.clip(rng.gamma((mean / deviation) ** 2, deviation**2 / mean), *_RANGE))
     count = site.lesions * math.sqrt(volume / 10) * math.exp(rng.normal(0, 0.5))

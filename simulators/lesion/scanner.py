@@ -1,4 +1,4 @@
-"""From signal to the published image: thick voxels, ringing, noise, bias, skull stripping, 1 mm voxels again."""
+"""Scanner from signal to published image: thick voxels, ringing, noise, bias, skull stripping, 1 mm voxels."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from simulators.lesion.anatomy import SHAPE, Anatomy
 from simulators.lesion.fields import Float
 
 _FINEST = 0.8
-"""Width, mm, of what is left of a point in the sharpest images, after denoising and interpolation."""
+"""Width of a point in the sharpest images, after denoising and interpolation, mm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """Acquired voxels over the grid: for each axis the matrix to them and the one back; finer ones count as 1 mm."""
+    """Acquired voxels over the grid: for each axis the matrix to them and back; finer voxels count as 1 mm."""
 
     there: tuple[Float, ...]
     back: tuple[Float, ...]
 
 
 def lattice(rng: np.random.Generator, voxel: tuple[float, float, float]) -> Lattice:
-    """Where a scan's voxels lie."""
+    """Draw the position of a scan's voxels."""
     phases = rng.uniform(0, 1, 3)
     return Lattice(
         tuple(fields.slices(n, max(e, 1.0), max(e, _FINEST), p) for n, e, p in zip(SHAPE, voxel, phases, strict=True)),
@@ -34,10 +34,10 @@ def lattice(rng: np.random.Generator, voxel: tuple[float, float, float]) -> Latt
 
 
 def acquire(rng: np.random.Generator, signal: Float, grid: Lattice, noise: float, bias: float) -> Float:
-    """Return the image that a scanner makes of a signal [x, y, z], on the grid of 1 mm.
+    """Return the scanner's image of a signal [x, y, z] on the grid of 1 mm.
 
-    Rician noise, its floor taken away as denoising does (mean of a squared magnitude, Gudbjartsson and Patz 1995);
-    interpolation overshoots at sharp borders, below 0 in fluid.
+    The noise is Rician; its floor is removed as by denoising (mean of a squared magnitude, Gudbjartsson and Patz 1995).
+    Interpolation overshoots at sharp borders, below 0 in fluid.
     """
     field = np.exp(bias * fields.smooth(rng, SHAPE, 45.0))
     seen = fields.along(signal * field, grid.there)
@@ -48,18 +48,18 @@ def acquire(rng: np.random.Generator, signal: Float, grid: Lattice, noise: float
 
 
 def blurred(share: Float, grid: Lattice) -> Float:
-    """What is left of a share [x, y, z] in the image, for those who read it."""
+    """Return a lesion share [x, y, z] at the resolution of the image, as raters see it."""
     return np.clip(fields.along(fields.along(share, grid.there), grid.back), 0, 1)
 
 
 def brain_mask(rng: np.random.Generator, anatomy: Anatomy) -> NDArray[np.bool_]:
-    """What skull stripping keeps: the brain with most of its fluid, with errors at the border."""
+    """Return the mask left by skull stripping: the brain with most of its fluid, with errors at the border."""
     border = 0.5 + rng.normal(0, 0.06) + 0.12 * fields.smooth(rng, SHAPE, 9.0)
     return np.asarray(anatomy.hull > np.clip(border, 0.15, 0.85))
 
 
 def surroundings(rng: np.random.Generator, anatomy: Anatomy) -> Float:
-    """Signal outside the brain that a generous mask lets in: dark fluid and bone, here and there bright membranes."""
+    """Return the signal outside the brain that a generous mask includes: dark fluid and bone, some bright membranes."""
     patches = np.clip(fields.smooth(rng, SHAPE, 10.0) - 0.8, 0, 1.0)
     outside = np.clip(1.6 - 2.2 * anatomy.hull, 0, 1)
     return np.asarray(outside * patches * math.exp(rng.normal(-0.4, 0.3)))

@@ -1,4 +1,4 @@
-"""The six places scans come from: scanner, contrasts, patients and raters of each."""
+"""Parameters of the six simulated sites: scanner, contrasts, patients and raters."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Signal of tissues relative to white matter, and how they vary from scan to scan."""
+    """Signal of tissues relative to white matter, and its variation from scan to scan."""
 
     grey: float
     fluid: float
     lesion: float
-    """Of an average lesion on FLAIR; of one without a black hole on T1."""
+    """Signal of an average lesion on FLAIR, or of a lesion without a black hole on T1."""
     spread: float
-    """Standard deviation over scans of the logarithm of (grey - 1), fluid and (lesion - 1) together and apart."""
+    """Standard deviation over scans of the logarithm of (grey - 1), fluid and (lesion - 1), together and apart."""
     noise: float
-    """Standard deviation in one acquired voxel."""
+    """Standard deviation of the noise in one acquired voxel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Raters:
-    """How a team draws."""
+    """Drawing habits of a team of raters."""
 
     count: int
     border: float
@@ -29,25 +29,25 @@ class Raters:
     disagreement: float
     """Standard deviation of that share between raters."""
     smallest: int
-    """Lesions of fewer voxels are not drawn."""
+    """Smallest lesion that is drawn, voxels."""
     overlooked: float
-    """Volume, mm³, of a lesion of average brightness that half of the raters see."""
+    """Volume of a lesion of average brightness that half of the raters see, mm³."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A centre; numbers are modelled on Tables 1 and 6 of Shifts 2.0."""
+    """Site of the study; numbers are modelled on Tables 1 and 6 of Shifts 2.0."""
 
     name: str
     shifted: bool
     flair: Contrast
     t1: Contrast
     voxel: tuple[float, float, float]
-    """Of the acquired FLAIR towards right, front and top, mm."""
+    """Voxel size of the acquired FLAIR towards right, front and top, mm."""
     bias: float
-    """Standard deviation of the logarithm of what bias correction left."""
+    """Standard deviation of the logarithm of the bias field that remains after correction."""
     unit: float
-    """White matter's signal in the scanner's units, ±40 %."""
+    """Signal of white matter in the scanner's units, ±40 %."""
     load: tuple[float, float]
     """Mean and standard deviation of the total lesion volume, ml."""
     lesions: float

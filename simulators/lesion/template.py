@@ -1,4 +1,4 @@
-"""The average brain that every patient is a deformation of: tissue maps of ICBM 152 as the nilearn package holds them.
+"""Average brain from which every patient is deformed: tissue maps of ICBM 152 from the nilearn package.
 
 ICBM 152 nonlinear symmetric 2009a, Copyright (C) 1993-2004 Louis Collins, McConnell Brain Imaging Centre, Montreal
 Neurological Institute, McGill University. Permission to use, copy, modify, and distribute it for any purpose and
@@ -16,32 +16,32 @@ from scipy import ndimage
 from simulators.lesion.fields import Float
 
 _VENTRICLE_DEPTH = 15
-"""Voxels below the surface of the brain from which fluid is taken for a ventricle's."""
+"""Depth below the surface of the brain from which fluid counts as ventricle, voxels."""
 _BOTTOM = 6
-"""Slices at the lower end of the maps, where the medulla is cut."""
+"""Number of slices at the lower end of the maps, at which the medulla is cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Maps on one grid of 1 mm, axes towards right, front and top."""
+    """Maps on one grid of 1 mm, with axes towards right, front and top."""
 
     grey: Float
     """Share of grey matter, [X, Y, Z]."""
     white: Float
     hull: Float
-    """Brain with its ventricles and the fluid of its furrows, with soft borders."""
+    """Mask of the brain with its ventricles and the fluid of its furrows, with soft borders."""
     ventricle: Float
     """Distance from the lateral ventricles, mm; negative inside."""
     widening: Float
-    """Direction and strength in which ventricles give way to pressure, [3, X, Y, Z]; norm at most 1."""
+    """Direction and strength in which ventricles yield to pressure, [3, X, Y, Z]; norm at most 1."""
     infratentorial: Float
-    """1 in brain stem and cerebellum."""
+    """Map that is 1 in brain stem and cerebellum."""
     centre: NDArray[np.float64]
     """Voxel in the middle of the brain."""
 
 
 def load() -> Template:
-    """Read the maps; takes about ten seconds.
+    """Read the maps, which takes about ten seconds.
 
     Raises:
         ImportError: nilearn is not installed (extra ``train``).
@@ -52,7 +52,7 @@ def load() -> Template:
     images = [loader(resolution=1) for loader in loaders]
     grey, white, whole = (np.asarray(image.dataobj, np.float32) for image in images)
     affine = images[0].affine
-    load_mni152_template.cache_clear()  # nilearn would keep what it read
+    load_mni152_template.cache_clear()  # nilearn would keep the maps in memory
     grey, white = grey / grey.max(), white / white.max()
     tissue = ndimage.binary_opening(grey + white > 0.5, iterations=2)
     solid = ndimage.binary_fill_holes(ndimage.binary_closing(np.pad(tissue, 8), iterations=6))[8:-8, 8:-8, 8:-8]
@@ -80,7 +80,7 @@ def load() -> Template:
 
 
 def _ventricles(solid: NDArray[np.bool_], tissue: Float, x: Float, y: Float, z: Float) -> NDArray[np.bool_]:
-    """The lateral ventricles: large bodies of fluid deep in the brain, but for the third and fourth ventricle."""
+    """Return the mask of the lateral ventricles: large deep bodies of fluid except the third and fourth ventricle."""
     deep = ndimage.binary_erosion(solid, iterations=_VENTRICLE_DEPTH)
     midline = (np.abs(x) < 3) | ((np.abs(x) < 6) & ((z < 4) | (z > 24) | (y > 30) | (y < -30)))
     fissure = (np.abs(x) > 28) & (y > -12) & (z > -14) | (np.abs(x) > 38) | (y > -8) & (z < -4)
@@ -93,7 +93,7 @@ def _ventricles(solid: NDArray[np.bool_], tissue: Float, x: Float, y: Float, z: 
 
 
 def _millimetres(affine: NDArray[np.float64], axis: int, shape: tuple[int, ...]) -> Float:
-    """Template coordinate of every voxel along an axis, ready to broadcast."""
+    """Return the template coordinate of every voxel along an axis, shaped for broadcasting."""
     values = affine[axis, axis] * np.arange(shape[axis]) + affine[axis, 3]
     ready = [-1 if other == axis else 1 for other in range(3)]
     return np.asarray(values, np.float32).reshape(ready)

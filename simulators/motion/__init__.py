@@ -1,1 +1,1 @@
-"""Simulated traffic of cities that differ; see ``docs/datasheets/motion-simulator.md``."""
+"""Simulated traffic of six different cities; see ``docs/datasheets/motion-simulator.md``."""

@@ -1,4 +1,4 @@
-"""What ``demur data motion simulate`` does."""
+"""Command-line action ``demur data motion simulate``."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ DATASHEET = "docs/datasheets/motion-simulator.md"
 
 
 def extra(words: list[str]) -> dict[tuple[str, str], int]:
-    """Numbers of scenes by split and city, from words such as ``train:AnnArbor=200``.
+    """Return the number of scenes by split and city, parsed from words such as ``train:AnnArbor=200``.
 
     Raises:
-        ValueError: another form, or a split's city twice.
+        ValueError: a word has another form, or a split's city is given twice.
     """
     found: dict[tuple[str, str], int] = {}
     for word in words:

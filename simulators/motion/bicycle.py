@@ -1,4 +1,4 @@
-"""Motion of cars: a kinematic bicycle whose driver steers towards a point ahead on the route (pure pursuit)."""
+"""Motion of cars: a kinematic bicycle that steers towards a point ahead on its route (pure pursuit)."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ import numpy as np
 from simulators.motion.curves import Floats, Points
 
 LARGEST_STEERING = 0.62
-"""Of the front wheels, rad."""
+"""Largest angle of the front wheels, rad."""
 _STEERING_RATE = 0.9
-"""rad/s."""
+"""Largest rate of the steering angle, rad/s."""
 
 
 @dataclass(slots=True)
 class Bodies:
-    """Where N cars are: middle of the rear axle."""
+    """State of N cars at the middle of the rear axle."""
 
     x: Floats
-    """m, [N]."""
+    """Position along x, m, [N]."""
     y: Floats
     yaw: Floats
-    """rad, not wrapped."""
+    """Heading, rad, not wrapped."""
     speed: Floats
-    """m/s, never negative."""
+    """Speed, m/s, never negative."""
     steering: Floats
     """Angle of the front wheels, rad."""
     wheelbase: Floats
-    """m."""
+    """Distance between the axles, m."""
 
 
 def lookahead(speed: Floats, wheelbase: Floats) -> Floats:
-    """How far ahead of the rear axle a driver aims, m."""
+    """Return the distance ahead of the rear axle at which a driver aims, m."""
     return np.asarray(np.maximum(wheelbase + 1.0, 2.0 + 0.5 * speed))
 
 
 def steer(bodies: Bodies, target: Points, dt: float) -> None:
-    """Turn the wheels so that an arc leads to the target [N, 2], as fast as wheels turn."""
+    """Turn the front wheels towards the angle whose arc leads to the target [N, 2], limited by the steering rate."""
     dx, dy = target[:, 0] - bodies.x, target[:, 1] - bodies.y
     sideways = np.cos(bodies.yaw) * dy - np.sin(bodies.yaw) * dx
     wanted = np.arctan(2 * bodies.wheelbase * sideways / np.maximum(dx**2 + dy**2, 1.0))
@@ -46,7 +46,7 @@ def steer(bodies: Bodies, target: Points, dt: float) -> None:
 
 
 def advance(bodies: Bodies, acceleration: Floats, dt: float) -> Floats:
-    """Move the cars; returns how far each rear axle went, m. Nobody goes backward."""
+    """Move the cars and return the distance that each rear axle moved, m; cars never move backward."""
     speed = np.maximum(bodies.speed + acceleration * dt, 0.0)
     moved = (bodies.speed + speed) / 2 * dt
     turned = moved / bodies.wheelbase * np.tan(bodies.steering)

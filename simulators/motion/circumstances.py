@@ -16,14 +16,14 @@ _PRECIPITATION = {
 }
 _SEASONS = {drivers.RAIN: ("kSpring", "kSummer", "kAutumn"), drivers.SLEET: ("kWinter", "kSpring", "kAutumn")}
 _DAYLIGHT = {"kWinter": (8.5, 16.5), "kSpring": (6.5, 19.0), "kSummer": (5.0, 21.0), "kAutumn": (7.5, 17.5)}
-"""Hours between which the sun is up."""
+"""Hours of sunrise and sunset by season."""
 _TRAINING = "Moscow"
 _TWILIGHT = 1.0
-"""Hours before and after."""
+"""Duration of twilight before sunrise and after sunset, hours."""
 
 
 def draw(rng: np.random.Generator, city: City, precipitation: int) -> motion_pb2.SceneTags:
-    """Tags of a scene of a city with a given precipitation."""
+    """Draw the tags of a scene of a city with a given precipitation."""
     every = ("kWinter", "kSpring", "kSummer", "kAutumn")
     seasons = ("kWinter",) if precipitation == drivers.SNOW else _SEASONS.get(precipitation, every)
     season = str(rng.choice(seasons))
@@ -47,10 +47,10 @@ def draw(rng: np.random.Generator, city: City, precipitation: int) -> motion_pb2
 
 
 def precipitation(rng: np.random.Generator, city: City, *, canonical: bool) -> int:
-    """What falls, by the city's shares.
+    """Draw the kind of precipitation by the city's shares.
 
     Args:
-        canonical: nothing in the training city, and no sleet elsewhere: the released filters keep such scenes.
+        canonical: no precipitation in the training city, and no sleet elsewhere: the released filters keep such scenes.
     """
     rain, sleet, snow = city.precipitation
     shares = np.array([1 - rain - sleet - snow, rain, sleet, snow])

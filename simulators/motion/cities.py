@@ -1,6 +1,6 @@
-"""The six simulated cities.
+"""Parameters of the six simulated cities.
 
-They carry the names of the places in the official tags, so that the canonical filters work, and are no models of them.
+They carry the names of the places in the official tags, so that the canonical filters work, but do not model them.
 """
 
 from __future__ import annotations
@@ -234,4 +234,4 @@ CITIES = {
         ),
     )
 }
-"""By the official name."""
+"""Simulated cities by official name."""

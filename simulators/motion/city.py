@@ -1,27 +1,27 @@
-"""What makes a city: geometry of its streets, density of its traffic and habits of those in it."""
+"""Parameters of a city: geometry of its streets, density of its traffic and habits of its road users."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 Span = tuple[float, float]
-"""Least and largest value; drawn uniformly."""
+"""Least and largest value of a uniform draw."""
 
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A class of roads."""
+    """Class of roads."""
 
     lanes: tuple[int, ...]
     """Possible numbers of lanes in each direction."""
     width: Span
-    """Of a lane, m."""
+    """Width of a lane, m."""
     limits: tuple[float, ...]
     """Possible speed limits, km/h."""
     parking: float
     """Share of roads with cars parked along them."""
     one_way: float = 0.0
-    """Share of roads of one direction."""
+    """Share of one-way roads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,39 +31,39 @@ class Layout:
     block: tuple[Span, Span]
     """Distance of neighbouring streets along both axes of the grid, m."""
     bend: float
-    """Amplitude of the smooth field that bends the grid, m; two waves."""
+    """Amplitude of the smooth field of two waves that bends the grid, m."""
     wave: Span
     """Wavelengths of that field, m."""
     main: Class
     side: Class
     main_share: float
-    """Share of streets that are main ones."""
+    """Share of streets that are main streets."""
     missing: float
-    """Share of side streets' blocks that are not built: junctions become T-shaped."""
+    """Share of blocks of side streets that are not built, which makes junctions T-shaped."""
     lights: float
-    """Share of junctions of two main streets with traffic lights; of others a third of it."""
+    """Share of junctions of two main streets with lights; a third of it for one main street, an eighth for none."""
     roundabouts: float
     """Share of junctions that are roundabouts."""
     all_way: float
-    """Share of junctions without lights where all have to stop."""
+    """Share of junctions without lights at which all vehicles have to stop."""
     corner: float
     """Radius of kerbs at corners, m."""
     lots: float
-    """Parking lots for each hundred metres of road."""
+    """Number of parking lots per hundred metres of road."""
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """How those in the traffic of a city behave; each driver varies around it."""
+    """Habits of road users in a city; each driver varies around them."""
 
     eagerness: float
-    """Wanted speed over the limit."""
+    """Ratio of the wanted speed to the limit."""
     gap: float
     """Time gap to the car ahead, s."""
     acceleration: float
-    """Largest comfortable, m/s²."""
+    """Largest comfortable acceleration, m/s²."""
     braking: float
-    """Comfortable, m/s²."""
+    """Comfortable braking, m/s²."""
     cornering: float
     """Comfortable sideways acceleration, m/s²."""
     patience: float
@@ -71,34 +71,35 @@ class Habits:
     turns: tuple[float, float, float]
     """Weights of going left, straight on and right."""
     weaving: float
-    """Lane changes of a car in a minute where there is a lane to change to."""
+    """Number of lane changes of a car per minute if there is a lane to change to."""
     halts: float
-    """Stops on the road of a car in a minute, and hard braking half as often."""
+    """Number of stops of a car on the road per minute; hard braking is half as frequent."""
     wander: float
     """Deviation of a car from the middle of its lane, m."""
     kerb: float
-    """Cars that leave the kerb, for each hundred metres of lane along which cars are parked; and share of cars on
-    the move that come to it."""
+    """Number of cars that leave the kerb per hundred metres of lane with parked cars, and share of moving cars that
+    stop at it.
+    """
     jaywalking: float
-    """Share of crossing pedestrians who do so anywhere."""
+    """Share of crossing pedestrians who cross outside crosswalks."""
 
 
 @dataclass(frozen=True, slots=True)
 class City:
-    """A place as the official tags name it."""
+    """Simulated city named as in the official tags."""
 
     name: str
     layout: Layout
     habits: Habits
     density: float
-    """Cars on the move, for each kilometre of lane."""
+    """Number of moving cars per kilometre of lane."""
     parked: float
     """Share of parking places that are taken."""
     pedestrians: float
-    """For each hundred metres of road."""
+    """Number of pedestrians per hundred metres of road."""
     trucks: float
     """Share of vehicles longer than a van."""
     precipitation: tuple[float, float, float]
     """Shares of scenes with rain, sleet and snow."""
     origin: tuple[float, float]
-    """Of its coordinates, m: scenes lie within some kilometres of it."""
+    """Origin of the city's coordinates, m; scenes lie within some kilometres of it."""

@@ -1,7 +1,7 @@
-"""Claims of cars on ways across junctions, in the order of their time.
+"""Claims of cars on ways across junctions, in the order of their times.
 
-A car that may enter has a claim on its way. Whoever claimed later waits before the place where both ways meet until the
-other has left it.
+A car that may enter has a claim on its way. The car with the later claim waits before the place where both ways meet
+until the other car has left it.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from simulators.motion.places import Places
 from simulators.motion.routes import Routes
 
 _OVERRUN = 3.0
-"""A car without a claim that stopped so far behind its stop line, m, has not entered the junction."""
+"""Distance behind its stop line up to which a car without a claim has not entered the junction, m."""
 _NEVER = 1e6
-"""Time of the claim of a car that slid into the junction without one, s: it waits for all others."""
+"""Time of the claim of a car that slid into the junction without a claim, s: it waits for all others."""
 _TIE = 1e-6
-"""Between cars whose claims are of one time, s."""
+"""Difference between claims of the same time, s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Of E ways that cars are on or may enter, [E] each."""
+    """Claims on E ways that cars are on or may enter, [E] each."""
 
     car: NDArray[np.intp]
     way: NDArray[np.intp]
     begin: Floats
-    """Of the way, from the start of the car's route, m."""
+    """Start of the way from the start of the car's route, m."""
     since: Floats
-    """s."""
+    """Time of the claim, s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +42,28 @@ class Coming:
     """Next way across a junction of each of N cars, [N] each."""
 
     way: NDArray[np.intp]
-    """-1 where none comes."""
+    """Number of the way; -1 if there is none ahead."""
     slot: NDArray[np.intp]
-    """Which lane of the route that is; 0 where none comes."""
+    """Position of the way among the lanes of the route; 0 if there is none ahead."""
     begin: Floats
-    """Its stop line, from the start of the route, m; infinite where none comes."""
+    """Stop line of the way from the start of the route, m; infinite if there is none ahead."""
     distance: Floats
-    """From the front to it, m."""
+    """Distance from the front of the car to the stop line, m."""
 
     @property
     def some(self) -> NDArray[np.bool_]:
-        """Return whether one comes."""
+        """Mask of the cars that have a way across a junction ahead."""
         return np.asarray(self.way != NONE)
 
 
 def look(
     routes: Routes, here: Places, since: Floats, lengths: Floats, there: NDArray[np.bool_]
 ) -> tuple[Claims, Coming]:
-    """Who is where.
+    """Return the claims that cars hold and the next way of each car.
 
     Args:
-        since: when a claim on each lane of each route was granted, s, [N, lanes of a route]; infinite where not.
-        lengths: of ways, m.
+        since: time at which a claim on each lane of each route was granted, s, [N, lanes of a route]; infinite if none.
+        lengths: lengths of ways, m.
     """
     rows = np.arange(len(here.front))
     is_way = (routes.ways != NONE) & there[:, None]
@@ -82,7 +82,7 @@ def look(
 
 
 def holds(claims: Claims, conflicts: Conflicts, here: Places) -> Floats:
-    """Where on its route each of N cars has to wait for older claims, m; infinite where nowhere."""
+    """Return the place on its route at which each of N cars waits for older claims, m; infinite if it need not wait."""
     found = np.full(len(here.front), np.inf)
     if len(claims.car) < 2:
         return found

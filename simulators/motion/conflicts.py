@@ -1,4 +1,4 @@
-"""Where ways across a junction meet: they part, they cross, or they join."""
+"""Conflicts of ways across a junction: pairs that part, cross or join."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from simulators.motion.curves import Floats, resampled
 from simulators.motion.lanes import NONE, Lane
 
 APART = 2.5
-"""Vehicles on centre lines farther apart than this pass each other, m."""
+"""Distance of centre lines from which vehicles pass each other, m."""
 PART, CROSS, JOIN = 1, 2, 3
 _STEP = 1.6
-"""Between the points of ways that are compared, m."""
+"""Distance of the points of ways that are compared, m."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conflicts:
-    """Of every way with every other, [ways, ways]."""
+    """Conflicts of every way with every other, [ways, ways]."""
 
     ways: NDArray[np.intp]
     """Lanes that are ways across junctions."""
     number: NDArray[np.intp]
-    """Of each lane among the ways; -1 of others."""
+    """Number of each lane among the ways; -1 for other lanes."""
     kind: NDArray[np.int8]
-    """0 where they never meet."""
+    """Kind of the conflict; 0 for ways that never meet."""
     start: Floats
-    """How far along the first of a pair they come together, m; infinite where they do not."""
+    """Distance along the first way of a pair at which they meet, m; infinite if they do not."""
     end: Floats
-    """How far along the first they are apart again, m; minus infinite where they do not meet."""
+    """Distance along the first way at which they are apart again, m; minus infinite if they do not meet."""
 
 
 def find(lanes: list[Lane], successors: dict[int, list[int]]) -> Conflicts:
-    """All conflicts of a network."""
+    """Return all conflicts of a network."""
     ways = [index for index, lane in enumerate(lanes) if lane.junction != NONE]
     number = np.full(len(lanes), NONE, np.intp)
     number[ways] = np.arange(len(ways))
@@ -66,7 +66,7 @@ def find(lanes: list[Lane], successors: dict[int, list[int]]) -> Conflicts:
 
 
 def _squared(points: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Squared distances, m², [points, others]."""
+    """Return squared distances, m², [points, others]."""
     x = points[:, None, 0] - others[None, :, 0]
     y = points[:, None, 1] - others[None, :, 1]
     return x * x + y * y

@@ -1,4 +1,4 @@
-"""Cars and people at crossings: who waits for whom."""
+"""Rules of waiting between cars and pedestrians at crossings."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from simulators.motion.places import Places
 from simulators.motion.routes import Routes
 
 _LINE = 0.9
-"""Cars stop so far before a crossing, m."""
+"""Distance before a crossing at which cars stop, m."""
 
 
 def holds(ground: Ground, walkers: Walkers, ways: Routes, here: Places, speed: Floats, hardest: float) -> Floats:
-    """Where on its route each car waits for people, m; infinite where nowhere.
+    """Return the place on its route at which each car waits for people, m; infinite if it need not wait.
 
-    Cars wait for those on the road, and at painted crossings without lights for those at the kerb, unless it is too
-    late to brake.
+    Cars wait for people on the road, and at painted crossings without lights also for people at the kerb, unless it is
+    too late to brake.
     """
     count = len(ground.crossing_signal)
     if not count or not len(walkers):
@@ -49,7 +49,7 @@ def may_cross(
     hardest: float,
     states: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Which walkers may step onto the road: no red light, and no car that is on the crossing or could not stop."""
+    """Return which walkers may step onto the road: no red light, and no car on the crossing or unable to stop."""
     may = np.ones(len(walkers), bool)
     asking = walkers.waiting()
     if not asking.any():
@@ -63,7 +63,7 @@ def may_cross(
     width = (ground.span_to - ground.span_from)[spans]
     v = speed[:, None]
     passing = (gap < 0.5) & (here.rear[:, None] < begin + width + 0.3)
-    # where cars need not stop for those at the kerb, people look farther
+    # at crossings where cars need not stop for people at the kerb, people look farther
     caution = np.where(ground.crossing_painted, 0.35, 0.2)[ground.span_crossing[spans]]
     coming = (gap >= 0.5) & (gap < v**2 / (2 * caution * hardest) + 1 + 0.4 * v) & (v > 0.7)
     danger = ((passing | coming) & there[:, None]).any(axis=0)

@@ -9,21 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 Points = NDArray[np.float64]
-"""[n, 2], m."""
+"""Chain of points, [n, 2], m."""
 Floats = NDArray[np.float64]
 
 STEP = 1.0
-"""Distance of points along a curve, about, m."""
+"""Approximate distance of points along a curve, m."""
 
 
 def lengths(points: Points) -> Floats:
-    """Distance of each point from the first along the curve, m, [n]."""
+    """Return the distance of each point from the first along the curve, m, [n]."""
     steps = np.hypot(*np.diff(points, axis=0).T)
     return np.concatenate([[0.0], np.cumsum(steps)])
 
 
 def at(points: Points, along: NDArray[Any]) -> Points:
-    """Points at distances along the curve, m; ends hold."""
+    """Return points at distances along the curve, m; distances beyond an end give that end."""
     known = lengths(points)
     return np.stack([np.interp(along, known, points[:, axis]) for axis in (0, 1)], axis=-1)
 
@@ -41,19 +41,19 @@ def part(points: Points, start: float, end: float) -> Points:
 
 
 def directions(points: Points) -> Points:
-    """Unit vectors of the curve's direction at its points, [n, 2]."""
+    """Return unit vectors of the curve's direction at its points, [n, 2]."""
     ahead = np.gradient(points, axis=0)
     return np.asarray(ahead / np.maximum(np.hypot(*ahead.T), 1e-9)[:, None])
 
 
 def parallel(points: Points, right: float | Floats) -> Points:
-    """Return the curve moved to its right by so many metres, one number or one of each point."""
+    """Return the curve moved to its right by a distance in metres, given once or for each point."""
     x, y = directions(points).T
     return np.asarray(points + np.stack([y, -x], axis=1) * np.reshape(right, (-1, 1)))
 
 
 def turn(start: Points, heading: Points, end: Points, exit_heading: Points) -> Points:
-    """Return a smooth curve between two points with given unit directions there, close to an arc of a circle."""
+    """Return a smooth curve, close to an arc of a circle, between two points with given unit directions."""
     chord = float(np.hypot(*(end - start)))
     cosine = float(np.clip(np.dot(heading, exit_heading), -1, 1))
     angle = math.acos(cosine)
@@ -65,7 +65,9 @@ def turn(start: Points, heading: Points, end: Points, exit_heading: Points) -> P
 
 
 def curvature(points: Points, step: float) -> Floats:
-    """Absolute curvature at points ``step`` metres apart, over two steps either side, 1/m, [..., n]; 0 of few points.
+    """Return the absolute curvature at points ``step`` metres apart, 1/m, [..., n]; 0 for fewer than five points.
+
+    The curvature is taken over two steps on either side.
 
     Args:
         points: one curve or many, [..., n, 2].

@@ -1,4 +1,4 @@
-"""Simulated scenes as files in the official layout, with their tags and rendered maps."""
+"""Writer of simulated scenes in the official layout, with tags and rendered maps."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ from simulators.motion.cities import CITIES
 SIMULATOR = "simulated by simulators/motion of Demur"
 LICENCE = "CC0-1.0"
 MOST_REQUESTS = 10
-"""Of a scene, unless asked otherwise; thinned at random where more vehicles are seen."""
+"""Default of the largest number of requests per scene; thinned at random if more vehicles are seen."""
 
 CANONICAL: Mapping[str, Mapping[str, int]] = {
     "train": {"Moscow": 2500},
     "dev": {"Moscow": 300, "Skolkovo": 100, "Innopolis": 100, "Modiin": 100},
     "eval": {"Moscow": 300, "AnnArbor": 150, "TelAviv": 150},
 }
-"""Scenes by split and city at scale 1; their weather is such that the canonical filters keep all of them."""
+"""Number of scenes by split and city at scale 1; their weather is such that the canonical filters keep all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One scene to be simulated."""
+    """Identity of one scene to be simulated."""
 
     split: str
     city: str
     index: int
     extra: bool = False
-    """Whether it comes beside the canonical ones; then any weather of the city is possible."""
+    """True for a scene beside the canonical ones, which may have any weather of the city."""
 
     @property
     def id(self) -> str:
-        """Names its file; sorted files go by city and index."""
+        """Name of the scene's file; sorted files are ordered by city and index."""
         return f"{self.split}_{'extra_' if self.extra else ''}{self.city.lower()}_{self.index:06d}"
 
     def rng(self, seed: int) -> np.random.Generator:
-        """Of this scene alone, so that it is the same in every subset."""
+        """Return the generator of this scene alone, so that the scene is the same in every subset."""
         key = (tuple(SPLITS).index(self.split), tuple(CITIES).index(self.city), int(self.extra), self.index)
         return np.random.default_rng([seed, *key])
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A scene, and what is to be made of it."""
+    """Scene to simulate, with the options of its output."""
 
     entry: Entry
     seed: int
@@ -66,7 +66,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A scene, serialised, and the maps of its requests by track, as files hold them."""
+    """Serialised scene and the maps of its requests by track, as stored in files."""
 
     scene: bytes
     maps: Mapping[int, bytes]
@@ -80,8 +80,8 @@ def entries(
     """Return the scenes of all splits, split by split in the order of their names.
 
     Args:
-        scale: multiplies the canonical numbers; at least one scene each.
-        extra: split and city to scenes beside the canonical ones, not scaled; for other partitions than the canonical.
+        scale: factor of the canonical numbers; at least one scene each.
+        extra: number of scenes by split and city beside the canonical ones, not scaled; for other partitions.
 
     Raises:
         ValueError: a scale that is not above 0, an unknown city or split, or a negative number.
@@ -107,7 +107,7 @@ def entries(
 
 
 def make(job: Job) -> Made:
-    """Simulate a scene, and render its requests; equal jobs make equal scenes."""
+    """Simulate a scene and render its requests; equal jobs make equal scenes."""
     rng, city = job.entry.rng(job.seed), CITIES[job.entry.city]
     precipitation = circumstances.precipitation(rng, city, canonical=not job.entry.extra)
     content = scene.simulate(rng, city, precipitation, job.entry.id, job.requests).SerializeToString(deterministic=True)
@@ -131,12 +131,12 @@ def simulate(
     processes: int = 1,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write ``<root>/{train,dev,eval}_pb``, ``_tags.txt`` and ``_rendered``; returns the files of scenes.
+    """Write ``<root>/{train,dev,eval}_pb``, ``_tags.txt`` and ``_rendered`` and return the files of scenes.
 
     The files do not depend on the number of processes.
 
     Raises:
-        ValueError: as ``entries``, a split that is there already, no request or no process.
+        ValueError: as in ``entries``; a split that exists already; fewer than one request or process.
         ChildProcessError: a process died.
     """
     wanted = entries(scale, cities, extra)
@@ -156,7 +156,7 @@ def simulate(
 
 
 def _made(jobs: Sequence[Job], processes: int) -> Iterator[Made]:
-    """In the order of the jobs."""
+    """Yield the results in the order of the jobs."""
     if processes == 1:
         yield from map(make, jobs)
         return

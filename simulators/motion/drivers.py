@@ -1,4 +1,4 @@
-"""Drivers and their cars: wishes, following (the intelligent driver model, Treiber and others 2000), weather."""
+"""Drivers and their cars: wanted speed, car following (intelligent driver model, Treiber and others 2000), weather."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulators.motion.city import City
 from simulators.motion.curves import Floats
 
 NONE, RAIN, SLEET, SNOW = range(4)
-"""Precipitation."""
+"""Kinds of precipitation."""
 _ROADS = (
     #  speed, gap, grip
     (1.00, 1.00, 1.00),
@@ -19,46 +19,46 @@ _ROADS = (
     (0.80, 1.40, 0.60),
     (0.70, 1.60, 0.45),
 )
-"""What precipitation makes of wanted speeds, time gaps, and of braking, accelerating and cornering."""
+"""Factors by precipitation of wanted speeds, of time gaps, and of braking, accelerating and cornering."""
 DRY_BRAKING = 8.0
-"""The hardest braking on a dry road, m/s²."""
+"""Hardest braking on a dry road, m/s²."""
 _STANDING = 0.6
-"""Distance from the line or thing that a driver stops before, m."""
+"""Distance from the line or object at which a driver stops, m."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drivers:
-    """N of them with their vehicles, [N] each."""
+    """Parameters of N drivers and their vehicles, [N] each."""
 
     length: Floats
-    """m."""
+    """Length of the vehicle, m."""
     width: Floats
     height: Floats
     wheelbase: Floats
     eagerness: Floats
-    """Wanted speed over the limit."""
+    """Ratio of the wanted speed to the limit."""
     gap: Floats
-    """s."""
+    """Time gap to the car ahead, s."""
     distance: Floats
-    """Kept behind a standing car, m."""
+    """Distance kept behind a standing car, m."""
     acceleration: Floats
-    """Comfortable, m/s²."""
+    """Comfortable acceleration, m/s²."""
     braking: Floats
-    """Comfortable, m/s²."""
+    """Comfortable braking, m/s²."""
     cornering: Floats
-    """Comfortable sideways, m/s²."""
+    """Comfortable sideways acceleration, m/s²."""
     patience: Floats
-    """s."""
+    """Time left before or behind another car when crossing its way, s."""
     wander: Floats
     """Deviation from the middle of the lane, m."""
     hardest: float
-    """Braking that the road allows, m/s²."""
+    """Hardest braking that the road allows, m/s²."""
 
     def __len__(self) -> int:
         return len(self.length)
 
     def shorten(self, which: NDArray[np.bool_]) -> None:
-        """Make vehicles ordinary cars."""
+        """Shrink the given vehicles to the size of ordinary cars."""
         self.length[which] = np.minimum(self.length[which], 4.6)
         self.width[which] = np.minimum(self.width[which], 1.9)
         self.height[which] = np.minimum(self.height[which], 1.6)
@@ -66,7 +66,7 @@ class Drivers:
 
 
 def draw(rng: np.random.Generator, city: City, count: int, precipitation: int) -> Drivers:
-    """Drivers of a city on a day."""
+    """Draw drivers of a city under a given precipitation."""
     speed, gap, grip = _ROADS[precipitation]
     habits = city.habits
 
@@ -96,7 +96,7 @@ def draw(rng: np.random.Generator, city: City, count: int, precipitation: int) -
 
 
 def wish(drivers: Drivers, speed: Floats, wanted: Floats) -> Floats:
-    """Acceleration towards the wanted speed on a free road, m/s², [N]."""
+    """Return the acceleration towards the wanted speed on a free road, m/s², [N]."""
     wanted = np.maximum(wanted, 0.5)
     faster = drivers.acceleration * (1 - (speed / wanted) ** 4)
     slower = np.maximum((wanted - speed) / 0.6, -1.6 * drivers.braking)
@@ -104,13 +104,13 @@ def wish(drivers: Drivers, speed: Floats, wanted: Floats) -> Floats:
 
 
 def follow(drivers: Drivers, speed: Floats, gap: Floats, leader: Floats) -> Floats:
-    """What a car ahead takes from the wish, m/s², [N]: at the distance ``gap``, m, with the speed ``leader``."""
+    """Return the deceleration due to a car ahead, m/s², [N]: ``gap`` metres ahead, at the speed ``leader``."""
     closing = speed * (speed - leader) / (2 * np.sqrt(drivers.acceleration * drivers.braking))
     wanted = drivers.distance + np.maximum(speed * drivers.gap + closing, 0)
     return np.asarray(drivers.acceleration * (wanted / np.maximum(gap, 0.3)) ** 2)
 
 
 def halt(drivers: Drivers, speed: Floats, gap: Floats) -> Floats:
-    """What a point to stop before takes from the wish, m/s², [N]: its distance ``gap`` from the bumper, m."""
+    """Return the deceleration due to a point to stop before, m/s², [N], ``gap`` metres from the bumper."""
     closing = speed**2 / (2 * np.sqrt(drivers.acceleration * drivers.braking))
     return np.asarray(drivers.acceleration * ((_STANDING + 0.3 * speed + closing) / np.maximum(gap, 0.2)) ** 2)

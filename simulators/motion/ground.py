@@ -1,4 +1,4 @@
-"""A network as arrays, for those who look at all cars at once."""
+"""Road network as arrays, for computations over all cars at once."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from simulators.motion.lanes import NONE
 from simulators.motion.network import Network
 
 _THROUGH_TURNS = 9.0
-"""Cars are taken to pass a junction no faster where they turn, m/s."""
+"""Largest speed assumed for cars that turn at a junction, m/s."""
 _STRAIGHT = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Ways across junctions, lights over time, and where crossings lie on lanes."""
+    """Arrays of ways across junctions, lights over time, and crossings on lanes."""
 
     network: Network
     rank: NDArray[np.intp]
-    """Of each way across a junction, [ways]."""
+    """Rank of each way across a junction, [ways]."""
     pace: Floats
-    """Speed that cars are taken to have on it, m/s."""
+    """Speed assumed for cars on the way, m/s."""
     length: Floats
-    """m."""
+    """Length of the way, m."""
     signal: NDArray[np.intp]
-    """Number of its light; -1 without."""
+    """Number of the light of the way; -1 if there is none."""
     stop_sign: NDArray[np.bool_]
     lights: NDArray[np.int64]
-    """States over time, [ticks, lights]."""
+    """States of lights over time, [ticks, lights]."""
     span_crossing: NDArray[np.intp]
-    """Of each place where a crossing lies on a lane: its number, [spans]."""
+    """Number of the crossing at each place where a crossing lies on a lane, [spans]."""
     span_lane: NDArray[np.intp]
     span_from: Floats
-    """Along the lane, m."""
+    """Start of the span along the lane, m."""
     span_to: Floats
     crossing_signal: NDArray[np.intp]
-    """Of each crossing; -1 without."""
+    """Number of the light of each crossing; -1 if there is none."""
     across: NDArray[np.bool_]
-    """Whether each lane is a way across a junction, [lanes]."""
+    """Mask of the lanes that are ways across a junction, [lanes]."""
     crossing_painted: NDArray[np.bool_]
-    """Whether cars give way to those who wait at it."""
+    """Mask of the crossings at which cars give way to waiting people."""
 
 
 def prepare(network: Network, seconds: float, step: float) -> Ground:
-    """Return a network for traffic of so many seconds, in steps of ``step`` seconds."""
+    """Return the arrays of a network for traffic of ``seconds`` seconds in steps of ``step`` seconds."""
     lanes = [network.lanes[way] for way in network.conflicts.ways]
     times = np.arange(0, seconds + 2 * step, step)
     states = [programme.states(times) for programme in network.lights]

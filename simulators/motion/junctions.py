@@ -1,4 +1,4 @@
-"""Junctions: ways across from every lane, who goes first on them, their lights, crosswalks and area."""
+"""Junctions: ways across from every lane, priorities, lights, crosswalks and area."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from simulators.motion.streets import Plan
 
 LEFT, STRAIGHT, RIGHT = range(3)
 TURNING_LIMIT = 30 / 3.6
-"""Speed limit of ways that turn, m/s."""
+"""Speed limit of turning ways, m/s."""
 _BEFORE = 2
-"""What the road with priority has over the other in rank."""
+"""Difference in rank between the road with priority and the other."""
 
 
 def build(
     rng: np.random.Generator, draft: Draft, site: Site, streets: Plan, roads: list[Built], lights: list[Programme]
 ) -> None:
-    """Add a junction whose roads are built, and its lights to ``lights``."""
+    """Add a junction whose roads are built, and add its lights to ``lights``."""
     programme = Programme.draw(rng, len(lights)) if site.lights else None
     if programme is not None:
         lights.append(programme)
@@ -75,23 +75,23 @@ def _priority(rng: np.random.Generator, site: Site, streets: Plan) -> int:
 
 
 def _movement(streets: Plan, site: Site, a: int, b: int) -> int:
-    """From one arm to another; opposite arms of one street are straight on however it bends."""
+    """Return the movement from one arm to another; opposite arms of one street are straight on however it bends."""
     first, last = site.arms[a], site.arms[b]
     if streets.roads[first.road].axis == streets.roads[last.road].axis:
         return STRAIGHT
-    turned = (sites.bearing(last) - sites.bearing(first)) % (2 * math.pi)  # counter-clockwise from whence one comes
+    turned = (sites.bearing(last) - sites.bearing(first)) % (2 * math.pi)  # counter-clockwise from the arm of entry
     return RIGHT if turned < math.pi else LEFT
 
 
 def _rank(site: Site, movement: int, *, first: bool) -> int:
-    """Left turns give way to oncoming cars; without lights the street with priority goes ``first``."""
+    """Return the rank: left turns give way to oncoming cars; without lights the street with priority goes ``first``."""
     if site.all_way:
         return 0
     return (0 if movement == LEFT else 1) + (_BEFORE if first and not site.lights else 0)
 
 
 def _pairs(site: Site, a: int, b: int, movement: int, roads: list[Built]) -> list[tuple[int, int]]:
-    """Lanes into the junction from one arm, each with the lane out by another."""
+    """Return pairs of a lane into the junction from one arm and the lane out by another."""
     into, out = sites.lanes_of(site.arms[a], roads)[0], sites.lanes_of(site.arms[b], roads)[1]
     if not into or not out:
         return []

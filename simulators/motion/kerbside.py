@@ -1,4 +1,4 @@
-"""Cars that leave a place at the kerb, or stop at one."""
+"""Manoeuvres of cars that leave a place at the kerb or stop at one."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from simulators.motion.network import Network
 from simulators.motion.streets import PARKING
 
 OUT, IN = 14.0, 17.0
-"""Along the road from the place to the lane, and from the lane to the place, m."""
+"""Distances along the road from the place to the lane and from the lane to the place, m."""
 _FIRST = 18.0
-"""No place is nearer to the begin of a lane, m."""
+"""Smallest distance of a place from the start of a lane, m."""
 _ASIDE = 2.4
-"""A place is at least so far from the middle of the lane, m."""
+"""Smallest distance of a place from the middle of the lane, m."""
 _LAST = 30.0
-"""No place is nearer to its end, m."""
+"""Smallest distance of a place from the end of the lane, m."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """At the kerb of a lane."""
+    """Parking place at the kerb of a lane."""
 
     lane: int
     along: float
-    """m."""
+    """Distance along the lane, m."""
     aside: float
-    """To the right of the lane's middle, m."""
+    """Distance to the right of the lane's middle, m."""
 
     def point(self, network: Network) -> Points:
-        """[2], m."""
+        """Return the position, [2], m."""
         line = parallel(network.lanes[self.lane].points, self.aside)
         return np.asarray(line[min(round(self.along), len(line) - 1)])
 
 
 def draw(rng: np.random.Generator, network: Network, lane: int, begin: float = 0.0) -> Place | None:
-    """Return a place along a lane, at least ``begin`` metres along; None where one cannot park."""
+    """Draw a place along a lane, at least ``begin`` metres along; None if parking is impossible there."""
     one = network.lanes[lane]
     first, last = max(_FIRST, begin), float(network.lengths[lane]) - _LAST
     aside = one.kerb - PARKING / 2 + 0.1
@@ -48,13 +48,13 @@ def draw(rng: np.random.Generator, network: Network, lane: int, begin: float = 0
 
 
 def leaving(line: Points, along: Floats, aside: float) -> tuple[Points, Floats]:
-    """Return the line from a place at its begin to the lane, and how far aside it is."""
+    """Return the line from a place at its start to the lane, and its distance aside of the lane."""
     shift = aside * (1 - _smooth((along - 1.0) / OUT))
     return parallel(line, shift), shift
 
 
 def entering(line: Points, along: Floats, aside: float, place: float) -> tuple[Points, Floats]:
-    """Return the line from the lane to a place ``place`` metres along it, and how far aside it is."""
+    """Return the line from the lane to a place ``place`` metres along it, and its distance aside of the lane."""
     shift = aside * _smooth((along - (place - IN)) / (IN - 2.0))
     return parallel(line, shift), shift
 

@@ -1,4 +1,4 @@
-"""Changing lanes: when there is a gap beside, onto a line that glides over."""
+"""Lane changes: gap check on the other lane and a smooth line to it."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from simulators.motion.places import Places
 from simulators.motion.routes import Routes
 
 _SECONDS = 3.6
-"""That a change takes at least, s."""
+"""Shortest duration of a change, s."""
 _SHORTEST = 15.0
-"""m."""
+"""Shortest length of a change, m."""
 _SAFE = 2.0
-"""Distance to others on the new lane at least, m."""
+"""Smallest distance to other cars on the new lane, m."""
 
 
 def glide(speed: float, cornering: float) -> float:
-    """How long a change is, m."""
+    """Return the length of a lane change, m."""
     return max(_SHORTEST, _SECONDS * speed * math.sqrt(max(1.0, 2.4 / cornering)))
 
 
 def has_gap(
     car: int, lane: int, inside: float, here: Places, who: Drivers, speed: Floats, there: NDArray[np.bool_]
 ) -> bool:
-    """Return whether a car would disturb nobody at a place ``inside`` metres along another lane."""
+    """Return whether the place ``inside`` metres along another lane leaves all cars there enough room."""
     others = there & (here.lane == lane)
     others[car] = False
     if not others.any():
@@ -57,13 +57,13 @@ def change(
     turns: tuple[float, float, float],
     style: routes.Style,
 ) -> None:
-    """Give a car a route on another lane, whose line begins where the car is.
+    """Give a car a route on another lane whose line begins at the car.
 
     Args:
-        inside: rear axle, along the new lane, m.
-        rear: rear axle, along the route so far, m.
-        length: of the change, m.
-        distance: that the new route shall have at least, m.
+        inside: position of the rear axle along the new lane, m.
+        rear: position of the rear axle along the previous route, m.
+        length: length of the change, m.
+        distance: smallest length of the new route, m.
     """
     old = routes_ahead(ways, car, rear)
 
@@ -77,7 +77,7 @@ def change(
 
 
 def routes_ahead(ways: Routes, car: int, begin: float) -> Points:
-    """Return the line of a car from ``begin`` on, as many points as a line has; its end goes on straight."""
+    """Return the line of a car from ``begin`` on, with as many points as a line has; its end continues straight."""
     known = np.arange(ways.points.shape[1], dtype=np.float64)
     wanted = begin + known
     line = ways.points[car]

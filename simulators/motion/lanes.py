@@ -1,4 +1,4 @@
-"""What a quarter consists of for those who drive, walk or draw in it."""
+"""Parts of a road network: lanes, crossings and the draft that collects them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simulators.motion.curves import Points, lengths
 
 NONE = -1
 CROSSWALK = (0.8, 4.3)
-"""From the stop line to the crosswalk's edges, m."""
+"""Distances from the stop line to the crosswalk's edges, m."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,28 +18,28 @@ class Lane:
     """One lane of a road between two junctions, or one way across a junction."""
 
     points: Points
-    """Centre line in the direction of driving, about 1 m apart."""
+    """Centre line in the direction of driving, points about 1 m apart."""
     limit: float
-    """m/s."""
+    """Speed limit, m/s."""
     road: int = NONE
-    """Of lanes of roads."""
+    """Number of the road; lanes of roads only."""
     main: bool = False
-    """Of lanes of roads: whether it is a main one."""
+    """True for a lane of a main road; lanes of roads only."""
     rightmost: bool = False
-    """Of lanes of roads: whether the kerb is beside it."""
+    """True for the lane beside the kerb; lanes of roads only."""
     kerb: float = 0.0
-    """From the centre line to the kerb on the right, m."""
+    """Distance from the centre line to the kerb on the right, m."""
     junction: int = NONE
-    """Of ways across."""
+    """Number of the junction; ways across only."""
     rank: int = 0
-    """Of ways across: lower ones give way to higher ones, equal ones in the order of arrival."""
+    """Priority of a way across: lower ranks give way to higher ones, equal ranks go in the order of arrival."""
     gives_way: bool = False
     signal: int = NONE
-    """Number of the light that rules it."""
+    """Number of the traffic light of the lane."""
     stop: bool = False
-    """Whether everybody has to stop before it."""
+    """True if all vehicles have to stop before the way."""
     movement: int = NONE
-    """Of ways across: 0 left, 1 straight on, 2 right."""
+    """Direction of a way across: 0 left, 1 straight on, 2 right."""
 
     @property
     def length(self) -> float:
@@ -48,31 +48,31 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """Where people cross a carriageway."""
+    """Place at which people cross a carriageway."""
 
     line: Points
-    """From kerb to kerb, [2, 2]."""
+    """Line from kerb to kerb, [2, 2]."""
     outline: Points
-    """[4, 2]; empty where nothing is painted."""
+    """Corners of the painted area, [4, 2]; empty if nothing is painted."""
     spans: tuple[tuple[int, float, float], ...]
-    """Lanes that it crosses, from where to where along them, m."""
+    """Lanes that the crossing covers, each with the start and end of the span along the lane, m."""
     signal: int = NONE
-    """Number of the pedestrians' light."""
+    """Number of the pedestrian light."""
 
 
 @dataclass(slots=True)
 class Draft:
-    """A network being built: lists that parts of it add to."""
+    """Road network under construction: lists that its parts add to."""
 
     lanes: list[Lane] = field(default_factory=list)
     successors: dict[int, list[int]] = field(default_factory=dict)
     beside: dict[int, list[int]] = field(default_factory=dict)
-    """Neighbouring lanes of the same direction."""
+    """Neighbouring lanes of the same direction, by lane."""
     polygons: list[Points] = field(default_factory=list)
     crossings: list[Crossing] = field(default_factory=list)
     pavements: list[Points] = field(default_factory=list)
     kerbs: list[tuple[Points, bool]] = field(default_factory=list)
-    """Kerb lines of roads in the direction of driving beside them, and whether cars may be parked along."""
+    """Kerb lines of roads in the direction of driving beside them, and whether parking is allowed along them."""
 
     def add(self, lane: Lane) -> int:
         self.lanes.append(lane)
@@ -83,7 +83,7 @@ class Draft:
 
 
 def rectangle(middle: Points, along: Points, length: float, width: float) -> Points:
-    """Corners of a box around a point with a unit direction, counter-clockwise, [4, 2]."""
+    """Return the corners of a box around a point with a unit direction, counter-clockwise, [4, 2]."""
     across = np.array([-along[1], along[0]])
     halves = [(1, -1), (1, 1), (-1, 1), (-1, -1)]
     return np.stack([middle + sign * length / 2 * along + side * width / 2 * across for sign, side in halves])

@@ -1,4 +1,4 @@
-"""Traffic lights: one programme a junction, a light for each axis, one for those who walk along it."""
+"""Traffic lights: one programme per junction, with a vehicle light and a pedestrian light for each axis."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ GREEN, BLINKING, YELLOW, RED, RED_YELLOW = (
     for name in ("GREEN", "BLINKING_GREEN", "YELLOW", "RED", "RED_YELLOW")
 )
 SIGNALS = 4
-"""Lights of a junction: for vehicles of both axes, for walkers across both axes."""
+"""Number of lights of a junction: vehicles of both axes, then walkers across both axes."""
 _YELLOW = 3.0
 _CLEARING = 2.0
 _BLINKING = 3.0
 _READY = 1.0
 _DISCHARGE = 0.45
-"""Vehicles of one lane that pass a green light, 1/s."""
+"""Rate of vehicles of one lane that pass a green light, 1/s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Programme:
-    """A cycle: green along one axis, then along the other, with yellow and all red between."""
+    """Signal cycle: green along one axis, then along the other, with yellow and all-red phases between."""
 
     number: int
-    """Of the junction among those with lights."""
+    """Number of the junction among those with lights."""
     green: tuple[float, float]
-    """Of each axis, s."""
+    """Green time of each axis, s."""
     phase: float
-    """Where the cycle is at time 0, s."""
+    """Position in the cycle at time 0, s."""
     blinking: bool
-    """Whether green blinks before its end, and red and yellow tell that green comes."""
+    """True if green blinks before its end and red-yellow precedes green."""
 
     @classmethod
     def draw(cls, rng: np.random.Generator, first: int) -> Programme:
@@ -43,26 +43,26 @@ class Programme:
 
     @property
     def cycle(self) -> float:
-        """s."""
+        """Length of the cycle, s."""
         return sum(self.green) + 2 * (_YELLOW + _CLEARING)
 
     def vehicles(self, axis: int) -> int:
-        """Number of the light of vehicles that come along an axis."""
+        """Return the number of the light of vehicles that come along an axis."""
         return SIGNALS * self.number + axis
 
     def walkers(self, axis: int) -> int:
-        """Number of the light of those who cross the arms of an axis."""
+        """Return the number of the light of pedestrians who cross the arms of an axis."""
         return SIGNALS * self.number + 2 + axis
 
     def states(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Of its lights in the order of their numbers, [T, 4]."""
+        """Return the states of the programme's lights in the order of their numbers, [T, 4]."""
         vehicles = [self._vehicles(axis, times) for axis in (0, 1)]
-        # those who cross an arm go while the other axis has green, and stop early enough to get over
+        # walkers cross an arm while the other axis has green, and stop early enough to get over
         walkers = [self._walkers(1 - axis, times) for axis in (0, 1)]
         return np.stack([*vehicles, *walkers], axis=1)
 
     def queue(self, axis: int, flow: float) -> float:
-        """How many vehicles wait before the light of an axis at time 0, of ``flow`` a second that come."""
+        """Return the expected queue before the light of an axis at time 0 if ``flow`` vehicles arrive per second."""
         into, green = self._into(axis, np.zeros(1))
         red = float(into[0]) - green
         if red > 0:
@@ -70,7 +70,7 @@ class Programme:
         return max(0.0, flow * (self.cycle - green) - (_DISCHARGE - flow) * float(into[0]))
 
     def _into(self, axis: int, times: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Seconds since the axis' green began, and how long it lasts."""
+        """Return the seconds since the axis' green began, and the length of its green."""
         start = 0.0 if axis == 0 else self.green[0] + _YELLOW + _CLEARING
         return (times + self.phase - start) % self.cycle, self.green[axis]
 

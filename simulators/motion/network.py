@@ -1,4 +1,4 @@
-"""The whole quarter: streets with lanes, junctions, lights, crossings and pavements."""
+"""Road network of a quarter: streets with lanes, junctions, lights, crossings and pavements."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from simulators.motion.lanes import Crossing, Draft, Lane
 from simulators.motion.lights import Programme
 
 _WILD = 6
-"""Places where people cross without a crosswalk."""
+"""Number of places at which people cross without a crosswalk."""
 _WILD_WITHIN = 90.0
-"""m from the middle."""
+"""Largest distance of these places from the middle, m."""
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What does not move; coordinates around (0, 0), m."""
+    """Immobile parts of a quarter; coordinates around (0, 0), m."""
 
     lanes: tuple[Lane, ...]
     successors: tuple[tuple[int, ...], ...]
     beside: tuple[tuple[int, ...], ...]
-    """Neighbours of each lane, of the same direction."""
+    """Neighbours of each lane in the same direction."""
     lengths: Floats
-    """Of lanes, m."""
+    """Lengths of lanes, m."""
     signals: NDArray[np.intp]
-    """Number of the light of each lane; -1 without."""
+    """Number of the light of each lane; -1 if there is none."""
     conflicts: Conflicts
     crossings: tuple[Crossing, ...]
     lights: tuple[Programme, ...]
     polygons: tuple[Points, ...]
-    """Where one can drive."""
+    """Outlines of drivable areas."""
     pavements: tuple[Points, ...]
     kerbs: tuple[tuple[Points, bool], ...]
-    """Kerb lines, and whether cars may be parked along them."""
+    """Kerb lines, and whether parking is allowed along them."""
 
 
 def draw(rng: np.random.Generator, city: City) -> Network:
-    """Return a quarter of a city."""
+    """Draw a quarter of a city."""
     plan = streets.draw(rng, city.layout)
     nodes = [int(node) for node in np.flatnonzero(plan.inside)]
     planned = [sites.plan(rng, plan, node, city.layout) for node in nodes]

@@ -1,4 +1,4 @@
-"""Cars that stand all the time: along kerbs and on parking lots."""
+"""Parked cars along kerbs and on parking lots."""
 
 from __future__ import annotations
 
@@ -16,48 +16,48 @@ from simulators.motion.streets import PARKING
 _PLACE = 6.2
 """Length of a place along a kerb, m."""
 _CLEAR = 6.0
-"""No place is nearer to the mouth of a junction, m."""
+"""Smallest distance of a place from the mouth of a junction, m."""
 _BAY = 2.7
 """Width of a place on a lot, m."""
 _DEEP = 5.2
 """Length of a place on a lot, m."""
 _AISLE = 6.0
-"""Between the rows of a lot, m."""
+"""Distance between the rows of a lot, m."""
 _RADIUS = 145.0
-"""Cars are parked within this distance of the middle, m."""
+"""Distance from the middle within which cars are parked, m."""
 _NEXT = 5.6
-"""Between a place that has to be free and the middle of the next car, m."""
+"""Distance between a place that has to be free and the middle of the next car, m."""
 _BACKING = 0.06
-"""Share of cars with their nose in a lot that back out of it."""
+"""Share of cars parked nose-in on a lot that back out of it."""
 STEP = 0.2
-"""Of the states, s."""
+"""Time step of the states, s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """P cars in T steps, [T, P]; nearly all of them stand."""
+    """States of P parked cars in T steps, [T, P]; nearly all of them stand."""
 
     x: Floats
-    """m."""
+    """Position along x, m."""
     y: Floats
     yaw: Floats
-    """rad."""
+    """Heading, rad."""
     speed: Floats
-    """m/s; below 0 of those that back out of a place."""
+    """Speed, m/s; negative for cars that back out of a place."""
     turning: Floats
-    """rad/s."""
+    """Yaw rate, rad/s."""
     acceleration: Floats
-    """m/s²."""
+    """Acceleration, m/s²."""
     length: Floats
-    """m, [P]."""
+    """Length of the cars, m, [P]."""
     width: Floats
     height: Floats
     lots: tuple[Points, ...]
-    """Areas where one can drive to the places of lots."""
+    """Outlines of the drivable areas of parking lots."""
 
 
 def draw(rng: np.random.Generator, city: City, network: Network, free: Points, steps: int) -> Parked:
-    """Cars parked near the middle.
+    """Draw cars parked near the middle.
 
     Args:
         free: points of kerbs that other cars need, [n, 2], m.
@@ -72,7 +72,7 @@ def draw(rng: np.random.Generator, city: City, network: Network, free: Points, s
     near = np.hypot(found[:, 0], found[:, 1]) < _RADIUS
     found, on_lot = found[near], on_lot[near]
     count = len(found)
-    # who backs out of a lot stands with his nose in it
+    # cars that back out of a lot are parked nose-in
     turned = np.where(rng.random(count) < np.where(on_lot, 0.3, 0.1), np.pi, 0.0)
     leaves = on_lot & (turned == 0) & (rng.random(count) < _BACKING)
     yaw = found[:, 2] + turned + rng.normal(0, 0.03, count)
@@ -96,12 +96,12 @@ def draw(rng: np.random.Generator, city: City, network: Network, free: Points, s
 
 
 def _standing(place: Floats, yaw: float, steps: int) -> Floats:
-    """States x, y, yaw, speed, turning, acceleration, [steps, 6]."""
+    """Return states x, y, yaw, speed, turning and acceleration of a standing car, [steps, 6]."""
     return np.tile([place[0], place[1], yaw, 0.0, 0.0, 0.0], (steps, 1))
 
 
 def _backing(rng: np.random.Generator, place: Floats, yaw: float, steps: int) -> Floats:
-    """As ``_standing``: backs a few metres out of a place, and stops in the aisle."""
+    """Return states as ``_standing`` of a car that backs a few metres out of a place and stops in the aisle."""
     time = STEP * np.arange(steps)
     begin, lasts, way = rng.uniform(-1, 8), rng.uniform(4, 7), rng.uniform(3.5, 4.8)
     share = np.clip((time - begin) / lasts, 0, 1)
@@ -117,7 +117,7 @@ def _backing(rng: np.random.Generator, place: Floats, yaw: float, steps: int) ->
 
 
 def _along(rng: np.random.Generator, city: City, kerb: Points) -> Floats:
-    """Taken places along a kerb: x, y, yaw, [n, 3]."""
+    """Draw taken places along a kerb: x, y, yaw, [n, 3]."""
     total = float(curves.lengths(kerb)[-1])
     middles = np.arange(_CLEAR + _PLACE / 2, total - _CLEAR, _PLACE)
     taken = middles[rng.random(len(middles)) < city.parked * rng.uniform(0.5, 1.3)]
@@ -128,7 +128,7 @@ def _along(rng: np.random.Generator, city: City, kerb: Points) -> Floats:
 
 
 def _lots(rng: np.random.Generator, city: City, network: Network) -> tuple[list[Floats], list[Points]]:
-    """Taken places of lots beside roads, and their areas."""
+    """Draw taken places of lots beside roads, and the areas of the lots."""
     near = [kerb for kerb, _ in network.kerbs if np.hypot(*kerb.T).min() < 0.8 * _RADIUS]
     street = sum(float((np.hypot(*kerb.T) < _RADIUS).sum()) for kerb in near) / 2
     places: list[Floats] = []
@@ -158,7 +158,7 @@ def _lots(rng: np.random.Generator, city: City, network: Network) -> tuple[list[
             taken = np.flatnonzero(rng.random(bays) < min(1.0, 2 * city.parked))
             offsets = (taken + 0.5) * _BAY - size / 2
             if side == -1:
-                offsets = offsets[np.abs(offsets) > 4.5]  # where one drives in
+                offsets = offsets[np.abs(offsets) > 4.5]  # keep the entrance free
             points = centre + side * away * (depth / 2 - _DEEP / 2) + offsets[:, None] * along
             points = points + rng.normal(0, 0.12, points.shape)
             places.append(np.column_stack([points, np.full(len(points), np.arctan2(side * away[1], side * away[0]))]))

@@ -1,4 +1,4 @@
-"""People on pavements and crossings: they wait for lights and for cars, and cross."""
+"""Pedestrians on pavements and crossings; they wait for lights and cars before they cross."""
 
 from __future__ import annotations
 
@@ -12,54 +12,54 @@ from simulators.motion.curves import Floats, Points
 from simulators.motion.lanes import NONE, Crossing
 
 _SPREAD = 0.8
-"""Half the width in which people walk beside each other, m."""
+"""Half the width over which pedestrians spread, m."""
 _CROSSING = 0.45
-"""Share of people who are on their way across a road."""
+"""Share of people on their way across a road."""
 _WAITING = 1.1
-"""From where a crossing's line begins on the pavement to where people wait, m: half a metre before the kerb."""
+"""Distance from the start of a crossing's line to the waiting place, m: half a metre before the kerb."""
 _NEAR = 6.0
-"""A crossing leads to a pavement that is not farther from its end, m."""
+"""Largest distance of a pavement from the end of a crossing that leads to it, m."""
 _END = 8
-"""Points of a pavement beside its end: one does not walk to there."""
+"""Number of points at the end of a pavement to which pedestrians do not walk."""
 
 
 @dataclass(slots=True)
 class Walkers:
-    """M people, [M] each; each walks along a line of his own."""
+    """State of M pedestrians, [M] each; each walks along a line of their own."""
 
     lines: Floats
-    """[M, P, 2], 1 m apart."""
+    """Lines, [M, P, 2], points 1 m apart."""
     along: Floats
-    """m."""
+    """Distance along the line, m."""
     speed: Floats
-    """Wanted, m/s."""
+    """Wanted speed, m/s."""
     crossing: NDArray[np.intp]
-    """Which one they cross; -1 none."""
+    """Number of the crossing that the pedestrian uses; -1 if none."""
     kerbs: Floats
-    """Where along the line they step onto the road and off it, [M, 2], m."""
+    """Distances along the line to the kerbs at which the road begins and ends, [M, 2], m."""
     length: Floats
-    """Of the line, m."""
+    """Length of the line, m."""
 
     def __len__(self) -> int:
         return len(self.along)
 
     def places(self) -> Points:
-        """[M, 2]."""
+        """Return the positions, [M, 2]."""
         low = np.clip(self.along.astype(np.intp), 0, self.lines.shape[1] - 2)
         rows, share = np.arange(len(self)), (self.along - low)[:, None]
         return np.asarray(self.lines[rows, low] * (1 - share) + self.lines[rows, low + 1] * share)
 
     def on_road(self) -> NDArray[np.bool_]:
-        """Who is between kerbs."""
+        """Return the mask of pedestrians between kerbs."""
         return np.asarray((self.crossing != NONE) & (self.along > self.kerbs[:, 0]) & (self.along < self.kerbs[:, 1]))
 
     def waiting(self) -> NDArray[np.bool_]:
-        """Who stands at a kerb, about to cross."""
+        """Return the mask of pedestrians who stand at a kerb, about to cross."""
         before = self.kerbs[:, 0] - self.along
         return np.asarray((self.crossing != NONE) & (before >= 0) & (before < 0.6))
 
     def step(self, may_cross: NDArray[np.bool_], dt: float) -> None:
-        """Move all by a time step. Who may not cross stops at the kerb."""
+        """Move all pedestrians by a time step; those who may not cross stop at the kerb."""
         wanted = self.along + self.speed * dt
         held = (self.crossing != NONE) & (self.along <= self.kerbs[:, 0]) & ~may_cross
         after = np.where(held, np.minimum(wanted, np.maximum(self.kerbs[:, 0], self.along)), wanted)
@@ -75,10 +75,10 @@ def draw(
     radius: float,
     jaywalking: float,
 ) -> Walkers:
-    """People within ``radius`` metres of the middle, some of them on their way across a road.
+    """Draw pedestrians within ``radius`` metres of the middle, some of them on their way across a road.
 
     Args:
-        jaywalking: share of these who do so where nothing is painted.
+        jaywalking: share of these who cross outside painted crossings.
     """
     near: dict[bool, list[int]] = {True: [], False: []}
     for index, one in enumerate(crossings):
@@ -110,7 +110,7 @@ def draw(
 
 
 def _along(rng: np.random.Generator, pavements: tuple[Points, ...], distance: float, radius: float) -> Points:
-    """Return a piece of pavement, in either direction."""
+    """Draw a piece of pavement in either direction."""
     for _ in range(20):
         line = pavements[int(rng.integers(len(pavements)))]
         total = float(curves.lengths(line)[-1])
@@ -125,7 +125,7 @@ def _along(rng: np.random.Generator, pavements: tuple[Points, ...], distance: fl
 def _across(
     rng: np.random.Generator, crossing: Crossing, pavements: tuple[Points, ...], before: float, after: float
 ) -> tuple[Points, tuple[float, float]]:
-    """Along the pavement to a crossing, over it and on; and where along that line the kerbs are."""
+    """Draw a line along the pavement to a crossing, over it and on; return it with the distances of the kerbs."""
     ends = crossing.line if rng.random() < 0.5 else crossing.line[::-1]
     ahead = (ends[1] - ends[0]) / np.hypot(*(ends[1] - ends[0]))
     ends = ends + np.array([-ahead[1], ahead[0]]) * rng.uniform(-1.2, 1.2)
@@ -137,7 +137,7 @@ def _across(
 
 
 def _from(rng: np.random.Generator, place: Points, pavements: tuple[Points, ...], distance: float) -> Points:
-    """Return the pavement away from a place near it, nearest points first; nothing where there is none."""
+    """Return the pavement away from a nearby place, nearest points first; empty if there is none."""
     away = [np.hypot(*(line - place).T) for line in pavements]
     line, apart = min(zip(pavements, away, strict=True), key=lambda pair: float(pair[1].min()))
     nearest = int(np.argmin(apart))

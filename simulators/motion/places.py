@@ -1,4 +1,4 @@
-"""Where each car is on its route and on which lane, and who is ahead of it."""
+"""Positions of cars on routes and lanes, and the car ahead of each."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from simulators.motion.lanes import NONE
 from simulators.motion.routes import Routes
 
 ASIDE = 1.7
-"""A car that is farther to the side of its lane is in nobody's way, m."""
+"""Distance to the side of its lane beyond which a car does not block others, m."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Of N cars, along their routes, m."""
+    """Positions of N cars along their routes, m."""
 
     middle: Floats
     front: Floats
     rear: Floats
     lane: NDArray[np.intp]
-    """That the middle is on."""
+    """Lane of the car's middle."""
     inside: Floats
-    """Of the middle, along the lane, m."""
+    """Position of the middle along the lane, m."""
 
 
 @dataclass(slots=True)
 class Leaving:
-    """Cars that change lanes are still on the lane that they come from."""
+    """Lanes that cars in a lane change still occupy."""
 
     lane: NDArray[np.intp]
-    """-1 for cars that change nothing, [N]."""
+    """Previous lane; -1 for cars without a lane change, [N]."""
     begun: Floats
-    """How far along that lane the car's route began, m."""
+    """Distance along that lane at which the car's route began, m."""
     until: Floats
-    """How far along its route the car is off that lane, m."""
+    """Distance along its route at which the car has left that lane, m."""
 
 
 def locate(routes: Routes, along: Floats, wheelbase: Floats, length: Floats) -> Places:
-    """Places of cars whose rear axles are ``along`` their routes, m."""
+    """Return the places of cars whose rear axles are ``along`` their routes, m."""
     middle = along + wheelbase / 2
     rows = np.arange(len(along))
     slot = np.maximum((routes.starts <= middle[:, None]).sum(axis=1) - 1, 0)
@@ -63,10 +63,10 @@ def leaders(
     leaving: Leaving,
     across: NDArray[np.bool_],
 ) -> tuple[Floats, Floats]:
-    """Rear of the next car on each car's route, m, and its speed, m/s.
+    """Return the rear of the next car on each car's route, m, and its speed, m/s.
 
     Args:
-        across: whether each lane is a way across a junction: others may part from it and join it.
+        across: mask of the lanes that are ways across a junction: others may part from them and join them.
     """
     lane = here.lane
     place = np.take(routes.start, lane, axis=1) + here.inside
@@ -92,6 +92,6 @@ def leaders(
 
 
 def aside(routes: Routes, along: Floats) -> Floats:
-    """How far each car's line is to the right of its lane, m."""
+    """Return how far each car's line is to the right of its lane, m."""
     low = np.clip(along.astype(np.intp), 0, routes.aside.shape[1] - 1)
     return np.asarray(routes.aside[np.arange(len(along)), low])

@@ -1,4 +1,4 @@
-"""The map of a scene as the official message, in the frame that coordinates of a city have."""
+"""Map of a scene as the official message, in the coordinates of a city."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from simulators.motion.lanes import NONE
 from simulators.motion.network import Network
 
 _MAPPED = 165.0
-"""The map reaches so far from the ego vehicle, m."""
+"""Distance from the ego vehicle up to which the map reaches, m."""
 _TOLERANCE = 0.05
-"""Points of lines are left out where the line moves by less, m."""
+"""Tolerance within which points of lines are left out, m."""
 _FEW = 5
-"""Lines of so few points, 1 m apart, keep them: their curvature is not known."""
+"""Number of points, 1 m apart, up to which a line keeps all of them: its curvature is not known."""
 _FIRST_SECTION = 101
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Turns and moves a quarter to its place in the city."""
+    """Rotation and translation of a quarter to its place in the city."""
 
     turn: float
-    """rad."""
+    """Angle of rotation, rad."""
     origin: tuple[float, float]
-    """m."""
+    """Translation, m."""
 
     @classmethod
     def draw(cls, rng: np.random.Generator, around: tuple[float, float]) -> Frame:
-        """Return a place within two kilometres of the city's own."""
+        """Draw a frame within two kilometres of the city's origin."""
         x, y = rng.uniform(-2000, 2000, 2)
         return cls(float(rng.uniform(-np.pi, np.pi)), (around[0] + float(x), around[1] + float(y)))
 
     def vectors(self, values: Floats) -> Floats:
-        """Directions [..., 2]."""
+        """Return directions [..., 2] in the frame of the city."""
         cos, sin = np.cos(self.turn), np.sin(self.turn)
         x, y = values[..., 0], values[..., 1]
         return np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1)
 
     def points(self, values: Floats) -> Floats:
-        """Places [..., 2], m."""
+        """Return positions [..., 2] in the frame of the city, m."""
         return np.asarray(self.vectors(values) + self.origin)
 
 
@@ -100,7 +100,7 @@ def thinned(points: Points) -> Points:
 
 
 def simplified(points: Points, tolerance: float = 2 * _TOLERANCE) -> Points:
-    """The curve with as few of its points as keep it within the tolerance of the chain (Douglas and Peucker 1973)."""
+    """Return the curve with the fewest points that keep it within the tolerance (Douglas and Peucker 1973)."""
     keep = np.zeros(len(points), bool)
     keep[[0, -1]] = True
     open_parts = [(0, len(points) - 1)]

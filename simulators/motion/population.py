@@ -1,4 +1,4 @@
-"""Who is on the streets when the traffic begins: cars on lanes and at kerbs, with drivers, routes and whims."""
+"""Initial traffic: cars on lanes and at kerbs, with drivers, routes and spontaneous actions."""
 
 from __future__ import annotations
 
@@ -18,72 +18,72 @@ from simulators.motion.routes import Routes, Style
 from simulators.motion.whims import Whims
 
 _RADIUS = 260.0
-"""Cars farther from the middle do not come into sight, m."""
+"""Distance from the middle beyond which cars do not come into sight, m."""
 _LEAVING = 150.0
-"""As ``_RADIUS``, of lanes on which one only drives away, m."""
+"""Same limit for lanes on which cars only drive away, m."""
 _SPACE = 14.0
-"""Between middles of cars at least, m; trucks have room."""
+"""Smallest distance between middles of cars, m; leaves room for trucks."""
 _QUEUED = 12.5
-"""Between middles of cars that wait, m; trucks have room."""
+"""Distance between middles of waiting cars, m; leaves room for trucks."""
 _FLOWING = 0.7
-"""Speed of cars on the move over the limit."""
+"""Ratio of the speed of moving cars to the limit."""
 _YIELDING = 3.0
-"""How long a car waits that has to give way, s."""
+"""Time that a car waits that has to give way, s."""
 _FASTEST = 21.0
-"""Nobody drives faster, m/s."""
+"""Upper bound of the speed of any car, m/s."""
 _SLOWING = 0.9
 """Braking before a junction, m/s²."""
 _KERB_APART = 6.0
-"""Between what two cars need at a kerb, m."""
+"""Distance that two cars need between them at a kerb, m."""
 _INTO = (-kerbside.IN, 5.0)
-"""What a car needs that comes to a place at the kerb, m before and behind it."""
+"""Space before and behind a place at the kerb that a car pulling in needs, m."""
 _TRUCK_RADIUS = 16.0
-"""Long vehicles do not go where streets bend more tightly, m."""
+"""Smallest radius of street bends that long vehicles drive, m."""
 _LONG = 6.0
-"""Longer vehicles avoid turns and do not park at kerbs, m."""
+"""Length above which vehicles avoid turns and do not park at kerbs, m."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """N cars."""
+    """N cars at the start of the traffic."""
 
     drivers: Drivers
     routes: Routes
     whims: Whims
     speed: Floats
-    """m/s, [N]."""
+    """Speed, m/s, [N]."""
     kept_free: Points
     """Places at kerbs that cars come from or go to, [n, 2], m."""
     turns: tuple[float, float, float]
     weaving: float
-    """Wishes for another lane in a minute."""
+    """Rate of lane changes that a driver wants, per minute."""
     seconds: float
-    """How long the traffic goes on."""
+    """Duration of the traffic, s."""
 
     def style(self, car: int) -> Style:
-        """How a driver takes a line."""
+        """Return the driving style of a car."""
         who = self.drivers
         return Style(float(who.eagerness[car]), float(who.cornering[car]), float(who.braking[car]))
 
     def reach(self, car: int, time: float) -> float:
-        """How far a car may get from a time on, m."""
+        """Return the largest distance that a car can drive from a time on, m."""
         return _FASTEST * (self.seconds - time) + 40
 
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """Where a car begins."""
+    """Starting position of a car."""
 
     lane: int
     along: float
-    """Rear axle, m."""
+    """Position of the rear axle along the lane, m."""
     speed: float
     place: Place | None = None
-    """At the kerb, if it begins there."""
+    """Place at the kerb, if the car starts there."""
 
 
 def draw(rng: np.random.Generator, city: City, network: Network, precipitation: int, seconds: float) -> Cast:
-    """Cars spread over the lanes; some wait before red lights, some leave the kerb or come to it."""
+    """Draw cars spread over the lanes; some wait before red lights, some leave the kerb or pull in to it."""
     spots = [*_at_kerbs(rng, city, network), *_on_lanes(rng, city, network)]
     count = len(spots)
     who = drivers.draw(rng, city, count, precipitation)
@@ -108,7 +108,7 @@ def _on_lanes(rng: np.random.Generator, city: City, network: Network) -> list[_S
         distance = np.hypot(*lane.points.T)
         radius = _RADIUS if network.successors[number] else _LEAVING
         density = city.density * busy * (1.0 if lane.main else 0.6)
-        position, ahead = lane.length - 10.0, (np.inf, 0.0)  # of the car ahead: where it is, how fast
+        position, ahead = lane.length - 10.0, (np.inf, 0.0)  # position and speed of the car ahead
         for _ in range(_queue(rng, network, number, density / 1000 * _FLOWING * lane.limit)):
             if position > 8:
                 spots.append(_Spot(number, position, 0.0))
@@ -129,7 +129,7 @@ def _on_lanes(rng: np.random.Generator, city: City, network: Network) -> list[_S
 
 
 def _queue(rng: np.random.Generator, network: Network, lane: int, flow: float) -> int:
-    """Cars that stand at the end of a lane to which ``flow`` cars come each second."""
+    """Draw the number of cars that stand at the end of a lane to which ``flow`` cars come per second."""
     following = [network.lanes[way] for way in network.successors[lane]]
     signals = [one.signal for one in following if one.signal != NONE]
     if signals:
@@ -139,13 +139,13 @@ def _queue(rng: np.random.Generator, network: Network, lane: int, flow: float) -
 
 
 def _speed(rng: np.random.Generator, limit: float, left: float) -> float:
-    """Of a car before a junction, m/s; most will have to slow down for it."""
+    """Draw the speed of a car before a junction, m/s; most will have to slow down for it."""
     slowed = math.sqrt(2 * _SLOWING * left) if rng.random() < 0.7 else limit
     return min(float(rng.uniform(0.65, 1.0)) * limit, slowed)
 
 
 def _at_kerbs(rng: np.random.Generator, city: City, network: Network) -> list[_Spot]:
-    """Cars that will leave the kerb."""
+    """Draw cars that will leave the kerb."""
     spots = []
     for number, lane in enumerate(network.lanes):
         if lane.road == NONE or rng.random() >= city.habits.kerb * lane.length / 100:
@@ -159,7 +159,7 @@ def _at_kerbs(rng: np.random.Generator, city: City, network: Network) -> list[_S
 def _send(
     rng: np.random.Generator, city: City, network: Network, cast: Cast, car: int, spot: _Spot, taken: list[Points]
 ) -> list[Points]:
-    """Give a car its route; returns what has to be kept free at kerbs for it, apart from what is ``taken``."""
+    """Give a car its route and return the points at kerbs to keep free for it, apart from those in ``taken``."""
     mood, style = cast.whims, cast.style(car)
     long = cast.drivers.length[car] > _LONG
     turns = (0.01, 1.0, 0.01) if long else city.habits.turns
@@ -194,7 +194,7 @@ def _send(
 def _stop(
     rng: np.random.Generator, network: Network, chain: list[int], spot: _Spot, taken: list[Points]
 ) -> tuple[Place, float] | None:
-    """Return a place at the kerb on a car's route, and how far along the route the rear axle is there, m."""
+    """Draw a place at the kerb on a car's route; return it with the rear axle's distance along the route, m."""
     start = -spot.along
     for lane in chain:
         place = kerbside.draw(rng, network, lane, max(0.0, 40.0 - start))
@@ -208,7 +208,7 @@ def _stop(
 
 
 def _free(network: Network, place: Place, before: float, after: float) -> list[Points]:
-    """Points at the kerb, a few metres apart, from ``before`` to ``after`` metres from a place."""
+    """Return points at the kerb, a few metres apart, from ``before`` to ``after`` metres from a place."""
     return [
         Place(place.lane, place.along + shift, place.aside).point(network)
         for shift in np.arange(before, after + 3, 3.0)

@@ -1,4 +1,4 @@
-"""Ten seconds of a quarter as they were: all vehicles, people and lights in steps of 0.2 s."""
+"""Recording of ten seconds of a quarter: all vehicles, people and lights in steps of 0.2 s."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from simulators.motion.sensing import World
 from simulators.motion.traffic import Moment, Traffic
 
 PAST = FUTURE = 25
-"""Steps; the last of the past is now."""
+"""Number of steps before and after the present; the last past step is the present."""
 _TICKS = round(STEP / traffic.DT)
 _WARM_UP = 9.0
-"""Traffic before the recording begins, s."""
+"""Duration of traffic before the recording begins, s."""
 _PEOPLE = 115.0
-"""People are within this distance of the middle, m."""
+"""Distance from the middle within which people are simulated, m."""
 _FEWEST = 2
-"""Cars on the move of a scene."""
+"""Smallest number of moving cars in a scene."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Of T = 50 steps; coordinates around (0, 0), m."""
+    """Recording of T = 50 steps; coordinates around (0, 0), m."""
 
     network: Network
     lots: tuple[Points, ...]
     """Areas of parking lots."""
     world: World
-    """All vehicles: those in the traffic first, then those that are parked."""
+    """States of all vehicles: first those in traffic, then parked ones."""
     moving: int
-    """How many are in the traffic."""
+    """Number of vehicles in traffic."""
     people: Floats
-    """Places of M people, m, [T, M, 2]."""
+    """Positions of M people, m, [T, M, 2]."""
     lights: NDArray[np.int64]
-    """States, [T, lights]."""
+    """States of the lights, [T, lights]."""
 
 
 def record(rng: np.random.Generator, city: City, precipitation: int) -> Recording:
-    """Traffic of a quarter that is drawn anew; equal generators record equal things."""
+    """Record the traffic of a newly drawn quarter; equal generators give equal recordings."""
     seconds = _WARM_UP + (PAST + FUTURE) * STEP
     quarter, cast = _peopled(rng, city, precipitation, seconds)
     running = Traffic(rng, ground.prepare(quarter, seconds, traffic.DT), cast, _people(rng, city, quarter, seconds))
@@ -71,7 +71,7 @@ def record(rng: np.random.Generator, city: City, precipitation: int) -> Recordin
 
 
 def _peopled(rng: np.random.Generator, city: City, precipitation: int, seconds: float) -> tuple[Network, Cast]:
-    """Return a quarter with traffic: where nobody drives, there is nobody to look from."""
+    """Draw quarters until one of them has enough moving cars to observe from."""
     while True:
         quarter = network.draw(rng, city)
         cast = population.draw(rng, city, quarter, precipitation, seconds)

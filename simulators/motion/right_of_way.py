@@ -1,4 +1,4 @@
-"""Who may enter a junction: lights, stop signs, priority, gaps in the traffic, room behind it."""
+"""Right of way at junctions: lights, stop signs, priority, gaps in the traffic, room behind the junction."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from simulators.motion.lanes import NONE
 
 _GO = (lights.GREEN, lights.BLINKING)
 _MOST_WAIT = 3.5
-"""After so many seconds at a stop line a car is not waited for any more, s."""
+"""Time at a stop line after which others stop waiting for a car, s."""
 _SLOWEST = 2.0
-"""Cars that are to cross are taken to be as fast at least, m/s."""
+"""Smallest speed assumed for cars that are to cross, m/s."""
 _YELLOW_BRAKING = 3.0
 """Braking that drivers accept when a light turns yellow, m/s²."""
 _ANTICIPATED = 1.2
-"""Braking for which drivers look ahead, m/s²."""
+"""Braking at which drivers begin to negotiate a junction, m/s²."""
 _FARTHEST = 90.0
-"""Others farther from the junction do not count, m."""
+"""Distance from the junction beyond which other cars do not count, m."""
 
 
 @dataclass(slots=True)
 class Patience:
-    """What cars before junctions remember, [N] each."""
+    """Memory of cars before junctions, [N] each."""
 
     since: Floats
-    """When the claim on each lane of the route was granted, s, [N, lanes of a route]; infinite where not."""
+    """Time at which the claim on each lane of the route was granted, s, [N, lanes of a route]; infinite if none."""
     waited: Floats
-    """How long a car has stood at its stop line, s."""
+    """Time that a car has stood at its stop line, s."""
     stopped: NDArray[np.bool_]
-    """Whether it has stopped before its stop sign."""
+    """Mask of the cars that have stopped before their stop sign."""
 
 
 def update(
@@ -54,13 +54,13 @@ def update(
     time: float,
     step: float,
 ) -> bool:
-    """Take back claims of cars before a light that is not green any more, and grants new ones; whether any changed.
+    """Revoke claims of cars before a light that is no longer green, grant new ones, and return whether any changed.
 
     Args:
-        front: of cars, along their routes, m.
+        front: positions of the cars' fronts along their routes, m.
         leader: rear of the next car on the route, m, and its speed, m/s.
-        states: of all lights now.
-        step: since the last update, s.
+        states: current states of all lights.
+        step: time since the last update, s.
     """
     rows = np.arange(len(front))
     green = _green(ground, coming, states)
@@ -87,7 +87,7 @@ def update(
 
 
 def _green(ground: Ground, coming: Coming, states: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return whether the light lets go; true where there is none."""
+    """Return whether each car's light is green; true if there is no light."""
     signal = np.where(coming.some, ground.signal[coming.way], NONE)
     found = np.ones(len(signal), bool)
     lit = signal != NONE
@@ -98,19 +98,19 @@ def _green(ground: Ground, coming: Coming, states: NDArray[np.int64]) -> NDArray
 def _attentive(
     ground: Ground, who: Drivers, memory: Patience, coming: Coming, speed: Floats, leader: tuple[Floats, Floats]
 ) -> NDArray[np.bool_]:
-    """Who is near enough to ask, stopped if there is a sign, has room behind the junction, and comes next."""
+    """Return which cars are near enough to enter, have stopped at a stop sign, have room behind, and come next."""
     near = coming.distance < 8 + speed + speed**2 / (2 * _ANTICIPATED)
     sign = coming.some & ground.stop_sign[coming.way]
     begin = np.where(coming.some, coming.begin, 0.0)
     rear, pace = leader
     room = (rear - begin - ground.length[coming.way] > who.length + 2) | (pace > 3)
-    # a car behind another asks when the other has passed the line, or is about to
+    # a car behind another may enter when the other has passed the line, or is about to
     first = (rear > begin) | (pace > 2)
     return np.asarray(near & (~sign | memory.stopped) & room & first)
 
 
 def _travel(distance: Floats, speed: Floats, pace: Floats) -> Floats:
-    """Rough time to go a distance, s: at the mean of speed and pace."""
+    """Return the rough time to cover a distance, s, at the mean of speed and pace."""
     start = np.where(speed < 1, 0.6, 0)
     return np.asarray(np.maximum(distance, 0) / np.maximum((speed + pace) / 2, _SLOWEST) + start)
 
@@ -125,7 +125,7 @@ def _admitted(
     front: Floats,
     speed: Floats,
 ) -> list[int]:
-    """Which candidates may enter now, in the order of their claims: by rank, then by arrival."""
+    """Return the candidates that may enter now, in the order of their claims: by rank, then by arrival."""
     way, rank = coming.way, ground.rank
     arrival = _travel(coming.distance, speed, ground.pace[way])
     order = sorted(candidates.tolist(), key=lambda car: (-int(rank[way[car]]), float(arrival[car])))
@@ -159,7 +159,7 @@ def _blocked(
     front: Floats,
     speed: Floats,
 ) -> bool:
-    """Return whether a car would come to the place where its way meets those of older claims before these are gone."""
+    """Return whether a car would reach a conflict with the way of an older claim before that car has left it."""
     own, found = coming.way[car], ground.network.conflicts
     into = _travel(coming.distance[car] + found.start[own, other], speed[car], ground.pace[own])
     gone = front[others] - begin
@@ -174,7 +174,7 @@ def _blocked(
 def _first_come(
     ground: Ground, who: Drivers, coming: Coming, car: int, others: NDArray[np.intp], speed: Floats
 ) -> bool:
-    """Return whether one of the others, who go first, would come while a car crosses their ways, or shortly after."""
+    """Return whether a car with priority would come while a car crosses its way, or shortly after."""
     own, other, found = coming.way[car], coming.way[others], ground.network.conflicts
     pace = ground.pace
     into = _travel(coming.distance[car] + found.start[own, other], speed[car], pace[own])

@@ -12,16 +12,16 @@ from simulators.motion.lanes import Crossing, Draft, Lane
 from simulators.motion.streets import Plan, Road
 
 PAVEMENT = 1.6
-"""From the kerb to where people walk, m."""
+"""Distance from the kerb to the line on which people walk, m."""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A road's lanes, from the middle outwards."""
+    """Road with its lanes, from the middle outwards."""
 
     road: Road
     centre: Points
-    """Between the mouths of its junctions."""
+    """Centre line between the mouths of the road's junctions."""
     forward: tuple[int, ...]
     backward: tuple[int, ...]
 
@@ -30,7 +30,7 @@ def build(draft: Draft, plan: Plan, trims: dict[tuple[int, int], float]) -> list
     """Add the lanes of all roads.
 
     Args:
-        trims: by road and node, how far from the node its mouth is, m.
+        trims: distance of a road's mouth from the node, by road and node, m.
     """
     built = []
     for index, road in enumerate(plan.roads):
@@ -49,7 +49,7 @@ def build(draft: Draft, plan: Plan, trims: dict[tuple[int, int], float]) -> list
 
 
 def wild_crossing(rng: np.random.Generator, draft: Draft, built: list[Built], near: float) -> Crossing | None:
-    """Return a line over a road where nothing is painted, within ``near`` metres of the middle; None if not found."""
+    """Draw an unpainted crossing of a road within ``near`` metres of the middle; None if none is found."""
     for _ in range(10):
         one = built[int(rng.integers(len(built)))]
         place = int(rng.integers(len(one.centre)))
@@ -68,7 +68,7 @@ def wild_crossing(rng: np.random.Generator, draft: Draft, built: list[Built], ne
 
 
 def _lanes(draft: Draft, index: int, road: Road, centre: Points, count: int, against: int) -> tuple[int, ...]:
-    """Add the lanes along one direction of a centre line; returns them from the middle outwards."""
+    """Add the lanes along one direction of a centre line and return them from the middle outwards."""
     numbers = []
     for place in range(count):
         right = road.carriageway - (count - place - 0.5) * road.width

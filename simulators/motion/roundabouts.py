@@ -1,6 +1,6 @@
 """Roundabouts: a ring of one lane, counter-clockwise, with an entry and an exit at each arm.
 
-Each arm's piece of the ring is a small junction of its own: whoever is on the ring goes first.
+Each arm's piece of the ring is a small junction of its own, at which cars on the ring go first.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from simulators.motion.sites import DEPTH, RING_EXIT, Site
 from simulators.motion.streets import Plan
 
 _WIDTH = 5.4
-"""Of the ring's lane, m."""
+"""Width of the ring's lane, m."""
 _LIMIT = 30 / 3.6
-"""m/s."""
+"""Speed limit, m/s."""
 _ENTRY, _RING = 1, 3
-"""Ranks."""
+"""Ranks of ways into the ring and of ways on it."""
 _PIECES = 16
-"""More than the arms of any roundabout, for numbers of its small junctions."""
+"""Upper bound of the number of arms of a roundabout, used to number its small junctions."""
 
 
 def build(draft: Draft, site: Site, streets: Plan, roads: list[Built]) -> None:
@@ -32,13 +32,13 @@ def build(draft: Draft, site: Site, streets: Plan, roads: list[Built]) -> None:
     centre, ring, apart = streets.places[site.node], site.ring, RING_EXIT / site.ring
     found = sorted((sites.bearing(arm, ring), index) for index, arm in enumerate(site.arms))
     following = [*(bearing for bearing, _ in found[1:]), found[0][0] + 2 * math.pi]
-    pieces = [  # of the ring between arms: from one arm's entry to the exit of the next
+    pieces = [  # parts of the ring between arms: from one arm's entry to the exit of the next
         draft.add(Lane(_arc(centre, ring, bearing + apart, after - apart), _LIMIT))
         for (bearing, _), after in zip(found, following, strict=True)
     ]
     for place, (bearing, index) in enumerate(found):
         before, after, depth = pieces[place - 1], pieces[place], site.depths[index]
-        junction = -(site.node * _PIECES + place) - 2  # apart from the nodes' own numbers, and from none
+        junction = -(site.node * _PIECES + place) - 2  # differs from the nodes' own numbers, and from NONE
         into, out = sites.lanes_of(site.arms[index], roads)
         spans: list[tuple[int, float, float]] = []
 
@@ -70,7 +70,7 @@ def _arc(centre: Points, ring: float, start: float, end: float) -> Points:
 
 
 def _mouth(site: Site, streets: Plan, index: int, centre: Points, bearing: float) -> Points:
-    """From an arm's mouth to the ring, wide enough for entry and exit."""
+    """Return the area from an arm's mouth to the ring, wide enough for entry and exit."""
     half = streets.roads[site.arms[index].road].half
     near, far, out = sites.mouth(site, index)
     right = np.array([out[1], -out[0]])
@@ -83,7 +83,7 @@ def _mouth(site: Site, streets: Plan, index: int, centre: Points, bearing: float
 
 
 def _halves(centre: Points, ring: float) -> Iterator[Points]:
-    """The ring's area in two parts, because an outline has no hole."""
+    """Yield the ring's area in two parts, because an outline has no hole."""
     for start in (0.0, math.pi):
         outer = _arc(centre, ring + _WIDTH / 2, start, start + math.pi)
         inner = _arc(centre, ring - _WIDTH / 2, start, start + math.pi)

@@ -1,4 +1,4 @@
-"""Ways of cars through a network: chains of lanes, the line to drive, the speed it allows, and who else is on it."""
+"""Routes of cars through a network: chains of lanes, the line to drive, its speed profile, and overlaps with others."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from simulators.motion.network import Network
 
 _MOST_LANES = 24
 _SLACK = 30.0
-"""Line beyond the last point that a car can reach, m."""
+"""Length of the line beyond the last point that a car can reach, m."""
 _SLOWEST = 1.0
-"""No line allows less, m/s."""
+"""Lower bound of the allowed speed along a line, m/s."""
 
 
 @dataclass(slots=True)
@@ -26,45 +26,45 @@ class Routes:
     """Routes of N cars; distances are from the start of each car's route, m."""
 
     lanes: NDArray[np.intp]
-    """[N, 24], then -1."""
+    """Lanes of the route, [N, 24], padded with -1."""
     starts: Floats
-    """Of each lane of the route, [N, 24], then infinite."""
+    """Start of each lane of the route, [N, 24], padded with infinity."""
     ways: NDArray[np.intp]
-    """Number of each lane of the route among the ways across junctions, [N, 24]; -1 for others."""
+    """Number of each lane of the route among the ways across junctions, [N, 24]; -1 for other lanes."""
     start: Floats
-    """Of each lane of the network, [N, lanes]; infinite where it is not on the route."""
+    """Start of each lane of the network, [N, lanes]; infinite if it is not on the route."""
     parted: Floats
-    """As ``start``, for ways that part from one on the route: where that one begins."""
+    """Start, as ``start``, of ways that part from a way on the route: the start of that way."""
     parted_until: Floats
-    """How far along such a way a car's rear is still on the route, [N, lanes]."""
+    """Distance along such a way up to which a car's rear is still on the route, [N, lanes]."""
     joined: Floats
-    """As ``start``, for ways that join one on the route; set so that the ends of both are at one place."""
+    """Start, as ``start``, of ways that join a way on the route, set so that both end at the same place."""
     joined_from: Floats
-    """How far along such a way a car's front has come into the route, [N, lanes]."""
+    """Distance along such a way from which a car's front is on the route, [N, lanes]."""
     points: NDArray[np.float64]
-    """[N, P, 2], 1 m apart."""
+    """Points of the line, [N, P, 2], 1 m apart."""
     aside: Floats
-    """How far each point is to the right of its lane, [N, P], m."""
+    """Distance of each point to the right of its lane, [N, P], m."""
     allowed: Floats
-    """Speed at each point that leaves time to brake for what comes, m/s, [N, P]."""
+    """Speed at each point that leaves time to brake for what follows, m/s, [N, P]."""
     length: Floats
-    """[N], m."""
+    """Length of the route, [N], m."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How fast a driver takes a line."""
+    """Driving style: speed and braking along a line."""
 
     eagerness: float
-    """Wanted speed over the limit."""
+    """Ratio of the wanted speed to the limit."""
     cornering: float
     """Sideways acceleration, m/s²."""
     braking: float
-    """m/s²."""
+    """Braking, m/s²."""
 
 
 def empty(count: int, network: Network, reach: float) -> Routes:
-    """Room for routes of ``reach`` metres at most."""
+    """Return empty routes of at most ``reach`` metres."""
     lanes, points = (count, len(network.lanes)), (count, int(reach) + 2)
     return Routes(
         np.full((count, _MOST_LANES), NONE, np.intp),
@@ -85,7 +85,7 @@ def empty(count: int, network: Network, reach: float) -> Routes:
 def choose(
     rng: np.random.Generator, network: Network, first: int, distance: float, turns: tuple[float, float, float]
 ) -> list[int]:
-    """Return a chain of lanes of at least ``distance`` metres, or to where the streets end.
+    """Draw a chain of lanes of at least ``distance`` metres, or up to the end of the streets.
 
     Args:
         turns: weights of going left, straight on and right.
@@ -111,11 +111,11 @@ def set_route(
     style: Style,
     moved: Callable[[Points, Floats], tuple[Points, Floats]] | None = None,
 ) -> None:
-    """Make a chain of lanes the route of a car, which begins ``begun`` metres along the first lane.
+    """Set a chain of lanes as the route of a car, starting ``begun`` metres along the first lane.
 
     Args:
-        moved: what makes the line to drive of the middle of the lanes [P, 2] and the distances of its points, and
-            says how far aside it is, [P], m.
+        moved: function that turns the middle of the lanes [P, 2] and the distances of its points into the line to
+            drive and its distance aside, [P], m.
     """
     for table in (routes.start, routes.parted, routes.joined, routes.joined_from):
         table[car] = np.inf
@@ -125,7 +125,7 @@ def set_route(
     routes.lanes[car, :count], routes.lanes[car, count:] = chain, NONE
     routes.starts[car, :count], routes.starts[car, count:] = starts[:-1], np.inf
     routes.ways[car, :count], routes.ways[car, count:] = network.conflicts.number[chain], NONE
-    routes.start[car, chain[::-1]] = starts[:-1][::-1]  # where a lane comes twice, the first time counts; below, too
+    routes.start[car, chain[::-1]] = starts[:-1][::-1]  # if a lane comes twice, the first time counts; below, too
     _shadows(routes, car, network, chain, starts)
 
     size = routes.points.shape[1]
@@ -144,7 +144,7 @@ def set_route(
 
 
 def at(routes: Routes, along: Floats) -> NDArray[np.float64]:
-    """Points of the lines at one distance each, [N, 2]."""
+    """Return the points of the lines at one distance each, [N, 2]."""
     low = np.clip(along.astype(np.intp), 0, routes.points.shape[1] - 2)
     rows = np.arange(len(along))
     share = (along - low)[:, None]
@@ -152,7 +152,7 @@ def at(routes: Routes, along: Floats) -> NDArray[np.float64]:
 
 
 def _shadows(routes: Routes, car: int, network: Network, chain: list[int], starts: Floats) -> None:
-    """Where cars on ways that part from the route's, or join them, are on the route."""
+    """Set the positions on the route of cars on ways that part from the route's ways or join them."""
     found = network.conflicts
     for lane, start, end in reversed(list(zip(chain, starts[:-1], starts[1:], strict=True))):
         way = found.number[lane]

@@ -1,4 +1,4 @@
-"""One simulated scene as the official message: ten seconds of a quarter, as one of its cars measured them."""
+"""Simulated scene as the official message: ten seconds of a quarter as measured by one of its cars."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from simulators.motion.recording import FUTURE, PAST
 from simulators.motion.sensing import Seen, World
 
 _REQUESTED = 70.0
-"""Vehicles are requested up to this distance from the ego vehicle, m."""
+"""Largest distance of requested vehicles from the ego vehicle, m."""
 _EGO = 60.0
-"""The ego vehicle is within this distance of the middle now, m."""
+"""Largest present distance of the ego vehicle from the middle, m."""
 _FIRST_TRACK, _FIRST_WALKER = 1001, 5001
-"""Numbers of tracks."""
+"""First numbers of the tracks of vehicles and of pedestrians."""
 
 
 def simulate(
     rng: np.random.Generator, city: City, precipitation: int, name: str, requests: int = 20
 ) -> motion_pb2.Scene:
-    """Return a scene; equal generators give equal scenes.
+    """Simulate a scene; equal generators give equal scenes.
 
     Args:
-        precipitation: as numbered in ``drivers``.
+        precipitation: kind, as numbered in ``drivers``.
         name: the scene's id.
-        requests: at most; thinned at random where more vehicles are seen.
+        requests: largest number of requests; thinned at random if more vehicles are seen.
     """
     found = recording.record(rng, city, precipitation)
     world = found.world
@@ -52,7 +52,7 @@ def simulate(
 
 
 def _ego(rng: np.random.Generator, world: World, moving: int) -> int:
-    """One of the cars near the middle, more likely one that moves."""
+    """Draw one of the cars near the middle, more likely a moving one."""
     now = PAST - 1
     distance = np.hypot(world.x[now, :moving], world.y[now, :moving])
     there = world.there[:, :moving].all(axis=0)
@@ -112,7 +112,7 @@ def _add_people(message: motion_pb2.Scene, frame: Frame, seen: Seen) -> None:
 
 
 def _add_ego(message: motion_pb2.Scene, frame: Frame, world: World, ego: int) -> None:
-    """The car that measures knows itself well."""
+    """Add the track of the ego vehicle, which is measured without errors."""
     position = frame.points(np.stack([world.x[:, ego], world.y[:, ego]], axis=1))
     yaw = world.yaw[:, ego] + frame.turn
     for step in range(PAST + FUTURE):

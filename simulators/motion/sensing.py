@@ -1,4 +1,4 @@
-"""What a car that measures makes of the traffic around it: range, occlusion, lost steps, noise, ambiguous yaw."""
+"""Measurement of traffic by a car: range, occlusion, lost steps, noise, ambiguous yaw."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from numpy.typing import NDArray
 from simulators.motion.curves import Floats
 
 RANGE = 115.0
-"""Vehicles are tracked up to this distance, m, with some spread."""
+"""Distance up to which vehicles are tracked, m, with some spread."""
 PEOPLE_RANGE = 60.0
 _SPREAD = 10.0
 _TALL = 1.83
-"""Sensors on the roof look over lower vehicles, m."""
+"""Height of vehicles over which the roof sensors see, m."""
 _BLOCKED = 0.9
-"""A line of sight is blocked by a tall vehicle whose middle is nearer to it, m."""
+"""Distance of a tall vehicle's middle from a line of sight within which it blocks the line, m."""
 _NEAR = 3.0
-"""What is this near to an end of the line does not block it, m."""
+"""Distance from either end of the line within which a vehicle does not block it, m."""
 _CARELESS = 0.12
-"""Share of tracks that are lost now and then."""
+"""Share of tracks that are often lost."""
 _LOST, _RARELY = 0.04, 0.0006
-"""Chance of these, and of other tracks, to be lost in a step."""
+"""Probabilities of losing such a track, and any other track, in a step."""
 _FOUND = 0.45
-"""Chance to be found again in the next."""
+"""Probability of finding a lost track again in the next step."""
 _FLIPPED = 0.12
-"""Share of tracks whose yaw points backward; and chance of a standing one to turn in a step."""
+"""Share of tracks whose yaw points backward; then the probability that a standing vehicle's yaw flips in a step."""
 _FLICKER = 0.004
 _POSITION = 0.07
-"""Standard deviations: m, m/s, m/s², rad; each changes slowly from step to step."""
+"""Standard deviations of errors that change slowly from step to step: m, m/s, m/s², rad."""
 _VELOCITY = 0.12
 _ACCELERATION = 0.25
 _YAW = 0.015
@@ -38,44 +38,44 @@ _MEMORY = 0.8
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What was, of N vehicles in T steps, [T, N]."""
+    """True states of N vehicles in T steps, [T, N]."""
 
     x: Floats
-    """m."""
+    """Position along x, m."""
     y: Floats
     yaw: Floats
-    """rad."""
+    """Heading, rad."""
     speed: Floats
-    """m/s."""
+    """Speed, m/s."""
     acceleration: Floats
-    """Along the vehicle, m/s²."""
+    """Acceleration along the vehicle, m/s²."""
     turning: Floats
-    """rad/s."""
+    """Yaw rate, rad/s."""
     there: NDArray[np.bool_]
     size: Floats
-    """Length, width, height, m, [N, 3]."""
+    """Length, width and height, m, [N, 3]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was measured of N objects in T steps."""
+    """Measurements of N objects in T steps."""
 
     there: NDArray[np.bool_]
-    """[T, N]."""
+    """Mask of the measured steps, [T, N]."""
     position: Floats
-    """m, [T, N, 2]."""
+    """Position, m, [T, N, 2]."""
     velocity: Floats
-    """m/s, [T, N, 2]."""
+    """Velocity, m/s, [T, N, 2]."""
     acceleration: Floats
-    """m/s², [T, N, 2]."""
+    """Acceleration, m/s², [T, N, 2]."""
     yaw: Floats
-    """rad, [T, N]."""
+    """Heading, rad, [T, N]."""
     size: Floats
-    """m, [N, 3]."""
+    """Length, width and height, m, [N, 3]."""
 
 
 def vehicles(rng: np.random.Generator, world: World, ego: int) -> Seen:
-    """Return the tracks of all vehicles but the ego vehicle (never ``there``)."""
+    """Return the tracks of all vehicles except the ego vehicle (never ``there``)."""
     steps, count = world.x.shape
     place = np.stack([world.x, world.y], axis=2)
     there = (
@@ -89,7 +89,7 @@ def vehicles(rng: np.random.Generator, world: World, ego: int) -> Seen:
     side = np.stack([-heading[..., 1], heading[..., 0]], axis=2)
     velocity = heading * world.speed[..., None]
     acceleration = heading * world.acceleration[..., None] + side * (world.speed * world.turning)[..., None]
-    moving = np.minimum(world.speed / 0.5, 1.0)[..., None]  # what stands is told to stand
+    moving = np.minimum(world.speed / 0.5, 1.0)[..., None]  # standing vehicles are measured as standing
     size = world.size * np.exp(0.04 * rng.standard_normal(world.size.shape))
     return Seen(
         there,
@@ -105,8 +105,8 @@ def people(rng: np.random.Generator, place: Floats, ego: Floats) -> Seen:
     """Return the tracks of pedestrians.
 
     Args:
-        place: [T, M, 2], m.
-        ego: where the ego vehicle is, [T, 2], m.
+        place: positions, [T, M, 2], m.
+        ego: positions of the ego vehicle, [T, 2], m.
     """
     steps, count, _ = place.shape
     there = _in_range(rng, place, ego, PEOPLE_RANGE) & _kept(rng, steps, count)
@@ -123,7 +123,7 @@ def people(rng: np.random.Generator, place: Floats, ego: Floats) -> Seen:
 
 
 def wrapped(angle: Floats) -> Floats:
-    """Between -pi and pi."""
+    """Return angles wrapped to between -pi and pi."""
     return np.asarray((angle + np.pi) % (2 * np.pi) - np.pi)
 
 
@@ -133,7 +133,7 @@ def _in_range(rng: np.random.Generator, place: Floats, ego: Floats, reach: float
 
 
 def _hidden(place: Floats, ego: int, there: NDArray[np.bool_], tall: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Behind a tall vehicle, [T, N]."""
+    """Return the mask of vehicles hidden behind a tall vehicle, [T, N]."""
     own = place - place[:, ego, None]
     distance = np.hypot(own[..., 0], own[..., 1])
     towards = own / np.maximum(distance, 1e-6)[..., None]
@@ -148,7 +148,7 @@ def _hidden(place: Floats, ego: int, there: NDArray[np.bool_], tall: NDArray[np.
 
 
 def _kept(rng: np.random.Generator, steps: int, count: int) -> NDArray[np.bool_]:
-    """Return whether the tracker has not lost an object: a chain of two states, [T, N]."""
+    """Draw whether the tracker keeps an object, by a chain of two states, [T, N]."""
     kept = np.ones((steps, count), bool)
     chance = rng.random((steps, count))
     lost = np.where(rng.random(count) < _CARELESS, _LOST, _RARELY)
@@ -158,7 +158,7 @@ def _kept(rng: np.random.Generator, steps: int, count: int) -> NDArray[np.bool_]
 
 
 def _slow(rng: np.random.Generator, shape: tuple[int, ...], deviation: float | Floats) -> Floats:
-    """Noise that changes slowly along the first axis."""
+    """Draw noise that changes slowly along the first axis."""
     noise = rng.standard_normal(shape)
     for step in range(1, len(noise)):
         noise[step] = _MEMORY * noise[step - 1] + np.sqrt(1 - _MEMORY**2) * noise[step]
@@ -166,7 +166,7 @@ def _slow(rng: np.random.Generator, shape: tuple[int, ...], deviation: float | F
 
 
 def _ambiguous(rng: np.random.Generator, yaw: Floats, speed: Floats) -> Floats:
-    """Yaw with half a turn more or less, as trackers have it."""
+    """Return yaw with random half turns, as from trackers."""
     steps, count = yaw.shape
     flips = (rng.random((steps, count)) < _FLICKER) & (speed < 0.5)
     flips[0] = rng.random(count) < _FLIPPED

@@ -1,4 +1,4 @@
-"""What is to be where streets meet: a junction with or without lights, or a roundabout; and how wide it opens."""
+"""Plans of junctions: with lights, without, or as a roundabout, and the size of their mouths."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from simulators.motion.roads import PAVEMENT, Built
 from simulators.motion.streets import Arm, Plan
 
 DEPTH = 5.0
-"""Between the stop line and the junction proper where there is a crosswalk, m."""
+"""Distance between the stop line and the junction proper if there is a crosswalk, m."""
 _BARE = 1.0
-"""As ``DEPTH`` without a crosswalk, m."""
+"""Same distance without a crosswalk, m."""
 _FARTHEST = 30.0
-"""No mouth is farther from its node, m."""
+"""Largest distance of a mouth from its node, m."""
 _APPROACH = 9.0
-"""From the ring of a roundabout to the stop line of an arm, m."""
+"""Distance from the ring of a roundabout to the stop line of an arm, m."""
 RING_EXIT = 8.0
-"""From the middle of an arm to its exit and to its entry along the ring, m."""
+"""Distance along the ring from the middle of an arm to its exit and to its entry, m."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A junction to be built."""
+    """Plan of one junction."""
 
     node: int
     arms: tuple[Arm, ...]
-    """Counter-clockwise."""
+    """Arms, counter-clockwise."""
     depths: tuple[float, ...]
-    """Of each arm, from the stop line to the junction proper, m; ``DEPTH`` is one with a crosswalk."""
+    """Distance of each arm from the stop line to the junction proper, m; ``DEPTH`` if it has a crosswalk."""
     trims: tuple[float, ...]
-    """Of each arm, from the node to the stop line, m."""
+    """Distance of each arm from the node to the stop line, m."""
     lights: bool = False
     all_way: bool = False
-    """Whether everybody has to stop."""
+    """True if vehicles of all arms have to stop."""
     ring: float = 0.0
-    """Radius of a roundabout, m; 0 where there is none."""
+    """Radius of the roundabout, m; 0 if there is none."""
 
 
 def plan(rng: np.random.Generator, streets: Plan, node: int, layout: Layout) -> Site:
-    """What is to be at a node."""
+    """Draw the plan of the junction at a node."""
     arms = tuple(streets.arms(node))
     mains = {streets.roads[arm.road].axis for arm in arms if streets.roads[arm.road].main}
     crossed = len(arms) > 2
@@ -66,19 +66,19 @@ def plan(rng: np.random.Generator, streets: Plan, node: int, layout: Layout) -> 
 
 
 def bearing(arm: Arm, distance: float = 12.0) -> float:
-    """Of an arm's middle at a distance from its node, rad."""
+    """Return the bearing of an arm's middle at a distance from its node, rad."""
     ahead = arm.curve[min(round(distance), len(arm.curve) - 1)] - arm.curve[0]
     return math.atan2(ahead[1], ahead[0])
 
 
 def lanes_of(arm: Arm, roads: list[Built]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Into the node and out of it, from the middle outwards."""
+    """Return the lanes into the node and out of it, from the middle outwards."""
     built = roads[arm.road]
     return (built.backward, built.forward) if arm.outward else (built.forward, built.backward)
 
 
 def way_across(before: Points, after: Points, depth: float, other_depth: float) -> Points:
-    """From the end of one lane to the begin of another: straight past crosswalks, and a turn between."""
+    """Return the line from the end of a lane to the start of another: straight past crosswalks, then a turn."""
     heading, leaving = before[-1] - before[-2], after[1] - after[0]
     heading, leaving = heading / np.hypot(*heading), leaving / np.hypot(*leaving)
     start, end = before[-1] + depth * heading, after[0] - other_depth * leaving
@@ -87,14 +87,14 @@ def way_across(before: Points, after: Points, depth: float, other_depth: float) 
 
 
 def mouth(site: Site, index: int) -> tuple[Points, Points, Points]:
-    """Of an arm: where the junction proper ends, where its stop line is, and the unit direction outwards."""
+    """Return the point at which the junction proper ends on an arm, its stop line, and the unit direction outwards."""
     trim = site.trims[index]
     near, far = curves.at(site.arms[index].curve, np.array([trim - site.depths[index], trim]))
     return near, far, (far - near) / np.hypot(*(far - near))
 
 
 def crosswalk(site: Site, index: int, streets: Plan, spans: list[tuple[int, float, float]], signal: int) -> Crossing:
-    """Over an arm; ``spans`` are the ways that it crosses."""
+    """Return the crosswalk over an arm; ``spans`` are the ways that it crosses."""
     half, trim = streets.roads[site.arms[index].road].half, site.trims[index]
     near, far = curves.at(site.arms[index].curve, np.array([trim - CROSSWALK[1], trim - CROSSWALK[0]]))
     along = (far - near) / np.hypot(*(far - near))
@@ -110,7 +110,7 @@ def _length(arm: Arm) -> float:
 
 
 def _reach(streets: Plan, arms: tuple[Arm, ...], index: int, corner: float) -> float:
-    """From the node to where an arm's kerbs run parallel, m: past the corners with both neighbours."""
+    """Return the distance from the node at which an arm's kerbs run parallel, m, past both neighbours' corners."""
     half = streets.roads[arms[index].road].half
     here = bearing(arms[index])
     reach = 4.0
@@ -126,7 +126,7 @@ def _reach(streets: Plan, arms: tuple[Arm, ...], index: int, corner: float) -> f
 
 
 def _fits(arms: tuple[Arm, ...], ring: float) -> bool:
-    """Return whether arms are long enough, and far enough from each other, for a ring between them."""
+    """Return whether arms are long enough, and far enough apart, for a ring between them."""
     if len(arms) < 3 or min(_length(arm) for arm in arms) < 2.6 * (ring + _APPROACH):
         return False
     bearings = np.sort([bearing(arm, ring) for arm in arms])

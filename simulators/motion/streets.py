@@ -1,4 +1,4 @@
-"""The plan of a quarter: where streets run and meet, before they have lanes."""
+"""Street plan of a quarter: courses and crossings of streets, before they have lanes."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from simulators.motion.city import Class, Layout
 from simulators.motion.curves import Points, lengths, resampled
 
 HALF = 145.0
-"""Streets meet within a square of twice this size before it is bent, m; beyond it they run on and meet nothing."""
+"""Half the side of the square within which streets meet, m, before bending; beyond it they have no junctions."""
 RUNWAY = 160.0
-"""How far they run on, m: what will come into sight starts there."""
+"""Length of streets beyond the square, m; traffic that comes into sight starts there."""
 _KERB = 0.5
-"""Between the outermost lane and the kerb where nobody parks, m."""
+"""Distance between the outermost lane and a kerb without parking, m."""
 PARKING = 2.3
 """Width of a row of parked cars, m."""
 KMH = 1 / 3.6
 _SHARPEST = 0.5
-"""Cosine of the sharpest angle at which streets meet."""
+"""Largest absolute cosine of the angle at which streets meet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Road:
-    """Between two nodes."""
+    """Road between two nodes."""
 
     first: int
     last: int
     centre: Points
-    """Middle of the carriageway from the first node to the last, about 1 m apart."""
+    """Middle of the carriageway from the first node to the last, points about 1 m apart."""
     forward: int
-    """Lanes towards the last node."""
+    """Number of lanes towards the last node."""
     backward: int
     width: float
-    """Of a lane, m."""
+    """Width of a lane, m."""
     limit: float
-    """m/s."""
+    """Speed limit, m/s."""
     main: bool
     axis: int
-    """0 along the rows of the grid, 1 along its columns."""
+    """Axis of the grid: 0 along its rows, 1 along its columns."""
     parking: bool
-    """Whether cars are parked on both sides."""
+    """True if cars are parked on both sides."""
 
     @property
     def carriageway(self) -> float:
@@ -52,33 +52,33 @@ class Road:
 
     @property
     def half(self) -> float:
-        """From the middle to the kerb, m."""
+        """Distance from the middle to the kerb, m."""
         return self.carriageway + (PARKING if self.parking else _KERB)
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A road as it leaves a node."""
+    """Road as seen from one of its nodes."""
 
     road: int
     outward: bool
-    """Whether the road's first node is this one."""
+    """True if the node is the road's first node."""
     curve: Points
     """Middle of the carriageway, away from the node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Streets of a quarter whose middle is (0, 0), on a street."""
+    """Streets of a quarter whose middle (0, 0) lies on a street."""
 
     places: Points
-    """Of nodes, [n, 2]."""
+    """Positions of nodes, [n, 2]."""
     inside: NDArray[np.bool_]
-    """[n]; at other nodes roads just begin or end."""
+    """Mask of the nodes with junctions, [n]; at other nodes roads just begin or end."""
     roads: tuple[Road, ...]
 
     def arms(self, node: int) -> list[Arm]:
-        """Roads at a node, counter-clockwise."""
+        """Return the roads at a node, counter-clockwise."""
         found = []
         for index, road in enumerate(self.roads):
             if road.first == node:
@@ -89,7 +89,7 @@ class Plan:
 
 
 def draw(rng: np.random.Generator, layout: Layout) -> Plan:
-    """A quarter of a city: a grid of uneven blocks, bent by a smooth field, some of its side streets not built."""
+    """Draw a quarter of a city: a grid of uneven blocks, bent by a smooth field, with some side streets left out."""
     columns, rows = (_lines(rng, span) for span in layout.block)
     main = [rng.random(len(lines)) < layout.main_share for lines in (rows, columns)]
     along = rng.uniform(-0.5, 0.5) * np.mean(layout.block[0])
@@ -119,7 +119,7 @@ def draw(rng: np.random.Generator, layout: Layout) -> Plan:
 
 
 def _lines(rng: np.random.Generator, span: tuple[float, float]) -> NDArray[np.float64]:
-    """Coordinates of parallel streets, one of them 0, beyond the square on both sides."""
+    """Draw coordinates of parallel streets, one of them 0, beyond the square on both sides."""
     count = int((HALF + span[1]) / span[0]) + 2
     steps = rng.uniform(*span, 2 * count)
     lines = np.concatenate([[0.0], np.cumsum(steps)])
@@ -128,18 +128,18 @@ def _lines(rng: np.random.Generator, span: tuple[float, float]) -> NDArray[np.fl
 
 @dataclass(frozen=True, slots=True)
 class _Bending:
-    """A smooth displacement of the plane: two waves in random directions."""
+    """Smooth displacement of the plane: two waves in random directions."""
 
     waves: Points
     """Wave vectors, rad/m, [2, 2]."""
     phase: NDArray[np.float64]
-    """rad, [2]."""
+    """Phases, rad, [2]."""
     shift: Points
     """Largest displacement by each wave, m, [2, 2]."""
 
     @classmethod
     def draw(cls, rng: np.random.Generator, layout: Layout, nodes: Points) -> _Bending:
-        """As strong as the layout says, or less where streets would meet at too sharp an angle."""
+        """Draw a bending of the layout's strength, or less if streets would meet at too sharp an angle."""
         heading = rng.uniform(0, 2 * np.pi, 2)
         number = 2 * np.pi / rng.uniform(*layout.wave, 2)
         waves = np.stack([np.cos(heading), np.sin(heading)], axis=1) * number[:, None]
@@ -155,14 +155,14 @@ class _Bending:
         return np.asarray(points + np.sin(points @ self.waves.T + self.phase) @ self.shift)
 
     def _sharpest(self, nodes: Points) -> float:
-        """Largest absolute cosine of the angles between streets at nodes."""
+        """Return the largest absolute cosine of the angles between streets at nodes."""
         rows, columns = (self(nodes + step) - self(nodes - step) for step in np.eye(2))
         cosine = (rows * columns).sum(axis=1) / (np.hypot(*rows.T) * np.hypot(*columns.T))
         return float(np.abs(cosine).max())
 
 
 def _kind(rng: np.random.Generator, kind: Class, main: bool) -> Road:
-    """What all roads of one line share."""
+    """Draw the attributes that all roads of one line share."""
     lanes = int(rng.choice(kind.lanes))
     one_way = rng.random() < kind.one_way
     ways = ((lanes, 0) if rng.random() < 0.5 else (0, lanes)) if one_way else (lanes, lanes)
@@ -172,7 +172,7 @@ def _kind(rng: np.random.Generator, kind: Class, main: bool) -> Road:
 
 
 def _thinned(rng: np.random.Generator, roads: list[Road], inside: NDArray[np.bool_], share: float) -> list[Road]:
-    """Without some side roads; nodes keep three arms or two opposite ones, and a few become bends."""
+    """Return the roads without some side roads; nodes keep three arms or two opposite ones, and a few become bends."""
     kept = list(roads)
     for road in roads:
         if road.main or rng.random() >= share:
@@ -189,7 +189,7 @@ def _well_met(rng: np.random.Generator, roads: list[Road], node: int) -> bool:
 
 
 def _passable(roads: list[Road], inside: NDArray[np.bool_]) -> list[Road]:
-    """With two directions wherever somebody could come to a node and not leave it."""
+    """Return the roads, two-way wherever a car could otherwise reach a node and not leave it."""
     found = list(roads)
     changed = True
     while changed:
@@ -213,7 +213,7 @@ def _stuck(roads: list[Road], node: int) -> bool:
 
 
 def _ways(roads: list[Road], node: int) -> Iterator[tuple[int, int]]:
-    """Lanes into and out of a node, of each of its roads."""
+    """Yield the numbers of lanes into and out of a node for each of its roads."""
     for road in roads:
         if road.first == node:
             yield road.backward, road.forward
@@ -222,7 +222,7 @@ def _ways(roads: list[Road], node: int) -> Iterator[tuple[int, int]]:
 
 
 def _run_on(road: Road, inside: NDArray[np.bool_]) -> Road:
-    """Extended straight where an end is outside."""
+    """Return the road, extended straight at ends that are outside."""
     centre = road.centre
     steps = np.arange(1, RUNWAY)[:, None]
     if not inside[road.last]:

@@ -1,4 +1,4 @@
-"""The traffic of a quarter for some seconds: one loop over time, arrays over cars."""
+"""Traffic of a quarter over some seconds: one loop over time, arrays over cars."""
 
 from __future__ import annotations
 
@@ -29,38 +29,38 @@ from simulators.motion.population import Cast
 from simulators.motion.right_of_way import Patience
 
 DT = 0.1
-"""Step, s."""
+"""Time step, s."""
 _STOP_LINE = 0.5
-"""Between stop line and bumper at least, m."""
+"""Smallest distance between stop line and bumper, m."""
 _JERK = (12.0, 3.0)
-"""Braking comes faster than power, m/s³."""
+"""Largest jerk of braking and of accelerating, m/s³."""
 _SETTLED = 14.0
-"""A change of lanes is over so long before the end of the lane, m."""
+"""Distance before the end of the lane at which a lane change must be over, m."""
 _SET_OFF = 1.5
-"""Who leaves the kerb faster than this does not wait any more, m/s."""
+"""Speed above which a car leaving the kerb no longer waits, m/s."""
 _RESTLESS = 0.12
-"""Standard deviation of what a foot does without need, m/s²."""
+"""Standard deviation of random pedal movements, m/s²."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What can be seen at one time."""
+    """Observable state at one time."""
 
     x: Floats
-    """Middle of each car, m, [N]."""
+    """Position of each car's middle along x, m, [N]."""
     y: Floats
     yaw: Floats
-    """rad."""
+    """Heading, rad."""
     speed: Floats
-    """m/s."""
+    """Speed, m/s."""
     acceleration: Floats
-    """Along the car, m/s²."""
+    """Acceleration along the car, m/s²."""
     turning: Floats
-    """rad/s."""
+    """Yaw rate, rad/s."""
     there: NDArray[np.bool_]
-    """Whether the car has not left the quarter."""
+    """Mask of the cars that have not left the quarter."""
     people: Floats
-    """Places, m, [M, 2]."""
+    """Positions of people, m, [M, 2]."""
 
 
 class Traffic:
@@ -87,11 +87,11 @@ class Traffic:
 
     @property
     def time(self) -> float:
-        """s."""
+        """Simulated time, s."""
         return self._tick * DT
 
     def moment(self) -> Moment:
-        """What can be seen now."""
+        """Return the present observable state."""
         body, middle = self._bodies, self.drivers.wheelbase / 2
         return Moment(
             body.x + middle * np.cos(body.yaw),
@@ -105,11 +105,11 @@ class Traffic:
         )
 
     def states(self) -> NDArray[np.int64]:
-        """Of all lights now."""
+        """Return the present states of all lights."""
         return np.asarray(self.ground.lights[self._tick])
 
     def step(self) -> None:
-        """``DT`` later."""
+        """Advance the traffic by ``DT``."""
         who, ways, speed = self.drivers, self._routes, self._bodies.speed
         here = places.locate(ways, self._along, who.wheelbase, who.length)
         rear, pace = places.leaders(ways, here, who.length, speed, self._there, self._leaving, self.ground.across)
@@ -128,7 +128,7 @@ class Traffic:
         self._tick += 1
 
     def _junctions(self, here: Places, rear: Floats, pace: Floats) -> tuple[Coming, Floats]:
-        """Next junctions, and where each car has to wait at one, m along its route."""
+        """Return the next junctions, and the place along its route at which each car has to wait for a junction, m."""
         ground, ways, memory = self.ground, self._routes, self._patience
         conflicts = ground.network.conflicts
         held, coming = claims.look(ways, here, memory.since, ground.length, self._there)
@@ -153,7 +153,7 @@ class Traffic:
         return coming, np.minimum(line, claims.holds(held, conflicts, here))
 
     def _kerb(self, here: Places) -> Floats:
-        """Where cars at the kerb are held until they want to go and nobody comes, m along their routes."""
+        """Return the places that hold cars at the kerb until they want to go and the lane is clear, m along routes."""
         mood, speed, length = self._whims, self._bodies.speed, self.drivers.length
         hold = np.full(len(speed), np.inf)
         waiting = np.isfinite(mood.go_time)
@@ -168,7 +168,7 @@ class Traffic:
         return hold
 
     def _drive(self, here: Places, rear: Floats, pace: Floats, hold: Floats) -> None:
-        """Accelerates and steers, given the rear and the pace of the car ahead and where to stop."""
+        """Accelerate and steer, given the rear and the pace of the car ahead and the place to stop."""
         who, ways, body = self.drivers, self._routes, self._bodies
         rows, speed = np.arange(len(rear)), body.speed
         aim = np.clip((self._along + 0.5 * speed).astype(np.intp), 0, ways.allowed.shape[1] - 1)
@@ -202,7 +202,7 @@ class Traffic:
         self._along = self._along + np.maximum(gone, 0.0)
 
     def _change_lanes(self, here: Places) -> None:
-        """Begin changes of cars that want to be on another lane and find a gap; ends those that are over."""
+        """Begin lane changes of cars that want one and find a gap, and end changes that are over."""
         network, mood, speed = self.ground.network, self._whims, self._bodies.speed
         over = (self._leaving.lane != NONE) & (here.rear > self._leaving.until)
         for car in np.flatnonzero(over):
@@ -233,7 +233,7 @@ class Traffic:
 
     def _begin_change(self, car: int, lane: int, other: int, inside: float, length: float, here: Places) -> None:
         begun = float(self._along[car])
-        behind = float(here.middle[car]) - begun  # of the middle, the rear axle
+        behind = float(here.middle[car]) - begun  # distance of the rear axle behind the middle
         lane_changes.change(
             self._rng,
             self._routes,

@@ -1,4 +1,4 @@
-"""What drivers do of their own accord: stop on the road for a while, brake hard, change lanes, leave the kerb."""
+"""Spontaneous actions of drivers: stops on the road, hard braking, lane changes, leaving the kerb."""
 
 from __future__ import annotations
 
@@ -12,50 +12,50 @@ from simulators.motion.drivers import Drivers
 from simulators.motion.places import Places
 
 _HALT = (2.0, 9.0)
-"""How long a stop on the road lasts, s."""
+"""Range of the duration of a stop on the road, s."""
 _HARD = (0.35, 0.75)
-"""Hard braking over the hardest that the road allows."""
+"""Range of hard braking relative to the hardest braking that the road allows."""
 _HARD_FOR = (0.6, 1.6)
-"""How long it lasts, s."""
+"""Range of the duration of hard braking, s."""
 
 
 @dataclass(slots=True)
 class Whims:
-    """Of N cars, [N] each."""
+    """Spontaneous actions of N cars, [N] each."""
 
     halt_time: Floats
-    """When the driver decides to stop, s."""
+    """Time at which the driver decides to stop, s."""
     halt_for: Floats
-    """How long, s."""
+    """Duration of the stop, s."""
     halt_at: Floats
-    """Where on the route, m; infinite where not."""
+    """Place of the stop along the route, m; infinite if none."""
     halt_until: Floats
-    """s."""
+    """End of the stop, s."""
     brake_time: Floats
-    """When the driver brakes hard, s."""
+    """Time at which the driver brakes hard, s."""
     brake_for: Floats
-    """How long, s."""
+    """Duration of hard braking, s."""
     brake_by: Floats
-    """m/s²."""
+    """Deceleration of hard braking, m/s²."""
     change_time: Floats
-    """When the driver would like to be on another lane, s."""
+    """Time from which the driver wants to be on another lane, s."""
     go_time: Floats
-    """When a car leaves the kerb at the earliest, s; minus infinite for cars that do not stand there."""
+    """Earliest time at which a car leaves the kerb, s; minus infinite for cars that do not stand there."""
     terminal: Floats
-    """Where on the route the car stops for good, m; infinite where not."""
+    """Place along the route at which the car stops for good, m; infinite if none."""
 
     def reset(self, car: int, begin: float) -> None:
-        """The route of a car begins ``begin`` metres later than before."""
+        """Shift the places of a car whose route begins ``begin`` metres later than before."""
         self.halt_at[car] -= begin
         self.terminal[car] -= begin
 
 
 def draw(rng: np.random.Generator, habits: Habits, who: Drivers) -> Whims:
-    """Events by the rates of a city's habits."""
+    """Draw events by the rates of a city's habits."""
     count = len(who)
 
     def times(rate: float) -> Floats:
-        """Until the first of events that come ``rate`` times a minute, s."""
+        """Draw times until the first of events that occur ``rate`` times a minute, s."""
         return np.asarray(rng.exponential(60 / max(rate, 1e-6), count))
 
     return Whims(
@@ -73,10 +73,10 @@ def draw(rng: np.random.Generator, habits: Habits, who: Drivers) -> Whims:
 
 
 def holds(whims: Whims, who: Drivers, here: Places, speed: Floats, to_junction: Floats, time: float) -> Floats:
-    """Where each car stops because its driver wants to, m along the route; infinite where nowhere.
+    """Return the place along the route at which each driver chooses to stop, m; infinite if none.
 
     Args:
-        to_junction: from the front to the next stop line, m; nobody stops on a junction by choice.
+        to_junction: distance from the front to the next stop line, m; drivers do not stop on a junction by choice.
     """
     way = speed**2 / (2 * 0.8 * who.braking) + 1.0
     starts = (time >= whims.halt_time) & (to_junction > way + 4) & np.isinf(whims.terminal)
@@ -89,6 +89,6 @@ def holds(whims: Whims, who: Drivers, here: Places, speed: Floats, to_junction: 
 
 
 def braking(whims: Whims, speed: Floats, time: float) -> Floats:
-    """Hard braking now, m/s², [N]; 0 for most."""
+    """Return the present hard braking, m/s², [N]; 0 for most cars."""
     active = (time >= whims.brake_time) & (time < whims.brake_time + whims.brake_for) & (speed > 2)
     return np.where(active, whims.brake_by, 0.0)

@@ -1,4 +1,4 @@
-"""Actions of the vessel simulator on the command line."""
+"""Command-line actions of the vessel simulator."""
 
 from __future__ import annotations
 

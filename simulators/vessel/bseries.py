@@ -59,7 +59,7 @@ def cubic(terms: Floats, pitch_ratio: float, area_ratio: float, blades: int) -> 
 
 
 def reynolds_thrust(log_rn: Floats, pitch_ratio: float, area_ratio: float, blades: int) -> tuple[Floats, ...]:
-    """Delta K_T as coefficients (1, J, J^2), each [N]; `log_rn` is log10(Rn at 0.75 R) - 0.301."""
+    """Return Delta K_T as coefficients (1, J, J^2), each [N]; `log_rn` is log10(Rn at 0.75 R) - 0.301."""
     p, a, z, lr = pitch_ratio, area_ratio, float(blades), log_rn
     zero = np.full_like(lr, 0.000353485)
     one = -0.00478125 * a * p + 0.0000954 * lr * z * a * p + 0.0000032049 * lr * z**2 * a * p**3
@@ -69,7 +69,7 @@ def reynolds_thrust(log_rn: Floats, pitch_ratio: float, area_ratio: float, blade
 
 
 def reynolds_torque(log_rn: Floats, pitch_ratio: float, area_ratio: float, blades: int) -> tuple[Floats, ...]:
-    """Delta K_Q as coefficients (1, J, J^2), each [N]; `log_rn` as for `reynolds_thrust`."""
+    """Return Delta K_Q as coefficients (1, J, J^2), each [N]; `log_rn` as for `reynolds_thrust`."""
     p, a, z, lr = pitch_ratio, area_ratio, float(blades), log_rn
     fixed = -0.000591412 + 0.00696898 * p - 0.0000666654 * z * p**6 + 0.0160818 * a**2
     zero = fixed - 0.000938091 * lr * p - 0.00059593 * lr * p**2 + 0.0000782099 * lr**2 * p**2

@@ -2,7 +2,7 @@
 
 Shifts 2.0, Appendix D.1: noise on labels and features (Table 15), partition by wind and time (Tables 12,
 13), uniform sampling (Table 16). The data sheet `docs/datasheets/vessel-simulator.md` lists every choice
-made where the paper is silent.
+that the paper leaves open.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Progress = Callable[[float], None]
 Minutes = NDArray[np.int64]
 
 DRY_DOCK_OFFSET = 10_776
-"""timeSinceDryDock - time_id, minutes."""
+"""Offset of timeSinceDryDock from time_id, minutes."""
 WIND_EDGES = (0.0, 9.0, 14.0, 19.0, 26.0, 40.0)
-"""kn: groups 1, 2, 3 (Table 12), then group 4 cut where dev_out ends and where eval_out ends."""
+"""Edges of wind groups 1, 2 and 3 (Table 12), then of group 4, cut at the ends of dev_out and of eval_out, kn."""
 COUNTS: dict[str, tuple[int, ...]] = {
     "train": (231_626, 118_698, 172_866),
     "dev_in": (8_017, 4_108, 5_983),
@@ -39,49 +39,49 @@ COUNTS: dict[str, tuple[int, ...]] = {
 """Rows per wind group at scale 1 (Table 13); the shifted splits lie in group 4."""
 TRAIN_END = round(39.4 * MINUTES_PER_MONTH)
 DEV_OUT_END = 1_884_985
-"""One past the last time_id that the public summary of train and dev shows."""
+"""End of dev_out: one past the last time_id in the public summary of train and dev."""
 DEV_OUT_START = DEV_OUT_END - round(6.6 * MINUTES_PER_MONTH)
 HORIZON = round(48 * MINUTES_PER_MONTH)
-"""Four years."""
+"""Length of the simulation, minutes: four years."""
 EVAL_OUT_START = HORIZON - round(18 * MINUTES_PER_MONTH)
 LOW_SPEED_ROWS = 20_000
-"""Rows of the low-speed set at scale 1."""
+"""Number of rows of the low-speed set at scale 1."""
 _CHUNK = 100_000
 _ATTEMPTS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Standard deviations of the noise the paper adds."""
+    """Standard deviations of the noise that the paper adds."""
 
     power: float = 0.025
-    """a: label noise over label."""
+    """Label noise relative to the label (a in the paper)."""
     wind: float = 25.0
-    """b: label noise in kW over true wind speed in kn."""
+    """Label noise relative to the true wind speed (b in the paper), kW/kn."""
     draft: float = 0.15
-    """m."""
+    """Noise on both drafts, m."""
     stw: float = 0.25
-    """kn."""
+    """Noise on the speed through water, kn."""
     acceleration: float = 0.25
-    """kn/3min."""
+    """Noise on the acceleration, kn/3min."""
     wind_speed: float = 0.5
-    """kn, on the apparent wind speed; its direction stays."""
+    """Noise on the apparent wind speed, kn; the wind direction stays."""
     current: float = 0.05
-    """kn, each component."""
+    """Noise on each component of the current, kn."""
     wave: float = 0.1
-    """m."""
+    """Noise on the wave height, m."""
 
     def label(self, rng: np.random.Generator, clean: Floats, true_wind: Floats, floor: float) -> Floats:
-        """Noisy labels [N] in kW: two independent Gaussians, then never below `floor` kW."""
+        """Return noisy labels [N] in kW: two independent Gaussians are added, and the sum is at least `floor` kW."""
         first = rng.standard_normal(len(clean)) * self.power * clean
         second = rng.standard_normal(len(clean)) * self.wind * true_wind
         return np.maximum(clean + first + second, floor)
 
     def observe(self, rng: np.random.Generator, features: Floats) -> Floats:
-        """Features [N, 10] as the sensors show them (Table 15); no noise on the dry-dock time.
+        """Return features [N, 10] with sensor noise (Table 15); the dry-dock time has none.
 
-        Apparent wind: one draw on the speed, both components scaled alike, so the cross component keeps its
-        sign; speed and wave height are taken as magnitudes.
+        The noise of the apparent wind is one draw on the speed that scales both components, so the cross component
+        keeps its sign; speed and wave height are taken as magnitudes.
         """
         noisy = features.copy()
         count = len(features)
@@ -154,7 +154,7 @@ def generalisation(
 ) -> Table:
     """Return the generalisation set: `rows` independent draws from the box of Table 16 (canonical: 2.5 million).
 
-    Acceleration and dry-dock time, which the table does not name: a Gaussian of 0.17 kn/3min cut at 1, and
+    The table does not name acceleration and dry-dock time: they are a Gaussian of 0.17 kn/3min cut at 1, and
     a whole minute of the four years. Labels carry the label noise, features none unless `feature_noise`.
     `Noise` with zeros for `power` and `wind` gives clean labels. Raises ValueError if rows is negative.
     """
@@ -164,9 +164,9 @@ def generalisation(
 def low_speed(rows: int, seed: int, *, noise: Noise | None = None, vessel: Vessel | None = None) -> Table:
     """Draw ``rows`` rows of a ship at rest, manoeuvring or in slow steaming, with noise on features and labels.
 
-    The canonical splits hold only voyages at sea, above 4 kn. A model that is trained on them alone extrapolates at
-    lower speed, to negative power. Drafts, wind and waves are drawn from the box that voyages of the training split
-    lie in. Raises ValueError if rows is negative.
+    The canonical splits hold only voyages at sea, above 4 kn. A model trained only on them extrapolates to negative
+    power at lower speed. Drafts, wind and waves are drawn from the box of the voyages of the training split.
+    Raises ValueError if rows is negative.
     """
     stream = np.random.SeedSequence(seed, spawn_key=(_LOW_SPEED_STREAM,))
     return _boxed(_LOW_SPEED_BOX, rows, stream, noise, True, vessel, None)
@@ -177,9 +177,9 @@ class _Box:
     """Ranges from which rows are drawn independently and uniformly."""
 
     speed: tuple[float, float]
-    """Over ground, kn."""
+    """Speed over ground, kn."""
     draft: tuple[float, float]
-    """Aft and fore, m."""
+    """Draft aft and fore, m."""
     wind: float
     """Largest true wind speed, kn."""
     wave: float
@@ -187,7 +187,7 @@ class _Box:
 
 
 _CANONICAL_BOX = _Box(speed=(5.0, 23.0), draft=(8.0, 15.0), wind=40.0, wave=6.0)
-"""Table 16 of the paper."""
+"""Box of Table 16 of the paper."""
 _LOW_SPEED_BOX = _Box(speed=(0.0, 8.0), draft=(7.0, 15.5), wind=26.0, wave=4.0)
 _LOW_SPEED_STREAM = 1_000
 
@@ -217,7 +217,7 @@ def _boxed(
 
 
 def _run(seed: np.random.SeedSequence, vessel: Vessel) -> tuple[Weather, Voyages, Floats]:
-    """Weather, voyages, true wind speed [HORIZON] in kn; drawn again until every cell has its rows."""
+    """Draw weather, voyages and true wind speed [HORIZON] in kn, until every cell has enough rows."""
     for attempt in seed.spawn(_ATTEMPTS):
         rng = np.random.default_rng(attempt)
         sky = weather(rng, HORIZON // HOUR + 2)
@@ -233,7 +233,7 @@ def _run(seed: np.random.SeedSequence, vessel: Vessel) -> tuple[Weather, Voyages
 
 
 def _within_engine(sky: Weather, ship: Voyages, vessel: Vessel) -> Voyages:
-    """Voyages slowed down where the power would pass the engine's, looked at every ten minutes."""
+    """Return the voyages, slowed where the power would exceed the engine's, checked every ten minutes."""
     rows = np.arange(0, len(ship.stw), 10, dtype=np.int64)
     clean, _ = _features(sky, ship, rows)
     clean[:, 3] = 0.0
@@ -243,7 +243,7 @@ def _within_engine(sky: Weather, ship: Voyages, vessel: Vessel) -> Voyages:
 
 
 def _cells(ship: Voyages, speed: Floats) -> dict[str, list[Minutes]]:
-    """Usable minutes of each cell: three wind groups in domain, one for each shifted split."""
+    """Return the usable minutes of each cell: three wind groups in domain, and one cell for each shifted split."""
     minute = np.arange(len(speed), dtype=np.int64)
     group = np.where(ship.sailing, np.searchsorted(WIND_EDGES, speed, side="right"), 0)
     train = minute < TRAIN_END
@@ -259,7 +259,7 @@ def _cells(ship: Voyages, speed: Floats) -> dict[str, list[Minutes]]:
 
 
 def _choose(rng: np.random.Generator, ship: Voyages, speed: Floats, scale: float) -> dict[str, Minutes]:
-    """Rising minutes of every split, without a minute used twice."""
+    """Draw rising minutes for every split, without using a minute twice."""
     counts = {name: [max(1, round(n * scale)) for n in groups] for name, groups in COUNTS.items()}
     cells = _cells(ship, speed)
     picked: dict[str, list[Minutes]] = {name: [] for name in COUNTS}
@@ -276,7 +276,7 @@ def _choose(rng: np.random.Generator, ship: Voyages, speed: Floats, scale: float
 
 
 def _features(sky: Weather, ship: Voyages, rows: Minutes) -> tuple[Floats, Floats]:
-    """Features [N, 10] without noise and true wind speed [N] in kn at the minutes `rows`."""
+    """Return features [N, 10] without noise and true wind speed [N] in kn at the minutes `rows`."""
     minute = rows.astype(np.float64)
     heading = ship.heading[rows]
     east, north = sky.at(sky.wind_east, minute), sky.at(sky.wind_north, minute)
@@ -300,7 +300,7 @@ def _features(sky: Weather, ship: Voyages, rows: Minutes) -> tuple[Floats, Float
 
 
 def _uniform(rng: np.random.Generator, count: int, box: _Box) -> tuple[Minutes, Floats, Floats]:
-    """Dry-dock minute [N], features [N, 10] and true wind speed [N] drawn from a box; speed through water is >= 0."""
+    """Draw dry-dock minute [N], features [N, 10] and true wind speed [N] from a box; speed through water is >= 0."""
     minute = rng.integers(0, HORIZON, count)
     ground = rng.uniform(*box.speed, count)
     wind, wind_angle = rng.uniform(0.0, box.wind, count), rng.uniform(0.0, 2.0 * np.pi, count)

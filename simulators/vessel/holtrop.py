@@ -5,11 +5,10 @@ Shipbuilding Progress 29 (1982), 166-170, with the worked example that the tests
 statistical re-analysis of resistance and propulsion data", ISP 31 (1984), for the wave resistance above
 Fn 0.40 and for the form factor of the full-form variant. Symbols are the papers'.
 
-The full-form variant answers Nikolopoulos and Boulougouris (2019), who recalibrated the constants of this
-method for tankers and bulk carriers by a genetic search. Their constants are not reproduced here. Ours
-instead takes the form factor of the 1984 re-analysis, which has no singularity at C_P = 0.95, and holds the
-wave coefficients inside the regime of such ships (C_P at most 0.85, Fn at most 0.22 in the interference
-term).
+Nikolopoulos and Boulougouris (2019) recalibrated the constants of this method for tankers and bulk carriers by
+a genetic search. Their constants are not reproduced here. The full-form variant instead takes the form factor of
+the 1984 re-analysis, which has no singularity at C_P = 0.95, and holds the wave coefficients inside the regime of
+such ships (C_P at most 0.85, Fn at most 0.22 in the interference term).
 """
 
 from __future__ import annotations
@@ -26,50 +25,50 @@ _WAVE_LOW, _WAVE_HIGH = 0.40, 0.55
 
 @dataclass(frozen=True, slots=True)
 class Resistance:
-    """Calm-water resistance by component, each an array [N] in N, with the coefficients others need."""
+    """Calm-water resistance by component, each an array [N] in N, with the coefficients that other parts need."""
 
     friction: Floats
-    """R_F, flat plate of the wetted surface."""
+    """Frictional resistance R_F of a flat plate of the wetted surface."""
     form_factor: Floats
-    """1 + k1."""
+    """Form factor 1 + k1."""
     appendages: Floats
-    """R_APP."""
+    """Resistance of the appendages, R_APP."""
     wave: Floats
-    """R_W."""
+    """Wave resistance R_W."""
     bulb: Floats
-    """R_B."""
+    """Resistance of the bulb, R_B."""
     transom: Floats
-    """R_TR."""
+    """Resistance of the transom, R_TR."""
     correlation: Floats
-    """R_A: hull roughness of 150 um and still air."""
+    """Model-ship correlation resistance R_A: hull roughness of 150 um and still air."""
     wetted_surface: Floats
-    """S, m2."""
+    """Wetted surface S, m2."""
     friction_coefficient: Floats
-    """C_F (ITTC-1957)."""
+    """Friction coefficient C_F (ITTC-1957)."""
     correlation_coefficient: Floats
-    """C_A."""
+    """Correlation coefficient C_A."""
 
     @property
     def total(self) -> Floats:
-        """R_total, N."""
+        """Total resistance R_total, N."""
         viscous = self.friction * self.form_factor
         return viscous + self.appendages + self.wave + self.bulb + self.transom + self.correlation
 
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """Hull-propeller interaction, arrays [N] without unit."""
+    """Hull-propeller interaction, dimensionless arrays [N]."""
 
     wake: Floats
-    """w, Taylor wake fraction."""
+    """Taylor wake fraction w."""
     thrust_deduction: Floats
-    """t."""
+    """Thrust deduction t."""
     rotative: Floats
-    """eta_R, relative rotative efficiency."""
+    """Relative rotative efficiency eta_R."""
 
 
 def wetted_surface(form: Form) -> Floats:
-    """S [N] in m2 with the bulb (1982, Section 2)."""
+    """Return the wetted surface S [N] in m2 with the bulb (1982, Section 2)."""
     c_b, c_m = form.block_coefficient, form.midship_coefficient
     shape = 0.453 + 0.4425 * c_b - 0.2862 * c_m - 0.003467 * form.beam / form.draft
     shape = shape + 0.3696 * form.waterplane_coefficient
@@ -78,19 +77,19 @@ def wetted_surface(form: Form) -> Floats:
 
 
 def friction_coefficient(speed: Floats, length: Floats | float) -> Floats:
-    """C_F [N] of the ITTC-1957 line; speed [N] in m/s, length in m."""
+    """Return C_F [N] of the ITTC-1957 line; speed [N] in m/s, length in m."""
     reynolds = np.maximum(speed, 0.1) * length / SEA_VISCOSITY
     return np.asarray(0.075 / (np.log10(reynolds) - 2.0) ** 2)
 
 
 def run_length(form: Form) -> Floats:
-    """L_R [N] in m, the length of the run (1982, Section 2)."""
+    """Return the length of the run L_R [N] in m (1982, Section 2)."""
     c_p = form.prismatic_coefficient
     return np.asarray(form.length * (1.0 - c_p + 0.06 * c_p * form.lcb / (4.0 * c_p - 1.0)))
 
 
 def form_factor(form: Form, ship_type: ShipType = "slender") -> Floats:
-    """1 + k1 [N]: the 1982 formula for slender hulls, that of 1984 for bulky ones."""
+    """Return 1 + k1 [N]: the 1982 formula for slender hulls, that of 1984 for bulky ones."""
     c_p, c13 = form.prismatic_coefficient, 1.0 + 0.003 * form.stern
     length, beam, draft = form.length, form.beam, form.draft
     t_l = np.asarray(draft / length, np.float64)
@@ -107,7 +106,7 @@ def form_factor(form: Form, ship_type: ShipType = "slender") -> Floats:
 
 
 def _entrance_angle(form: Form, run: Floats) -> Floats:
-    """i_E [N] in degrees, half the angle of entrance of the waterline (1982, Section 2)."""
+    """Return half the angle of entrance of the waterline, i_E [N], in degrees (1982, Section 2)."""
     length, beam = form.length, form.beam
     fine = np.maximum(1.0 - form.prismatic_coefficient - 0.0225 * form.lcb, 0.02) ** 0.6367
     power = (length / beam) ** 0.80856 * (1.0 - form.waterplane_coefficient) ** 0.30484 * fine
@@ -116,7 +115,7 @@ def _entrance_angle(form: Form, run: Floats) -> Floats:
 
 
 def _bulb_damping(form: Form) -> Floats:
-    """c2 [N], reduction of wave resistance by the bulb (1982, Section 2)."""
+    """Return c2 [N], the reduction of wave resistance by the bulb (1982, Section 2)."""
     area = np.asarray(form.bulb_area, np.float64)
     lever = 0.31 * np.sqrt(area) + form.draft_fore - form.bulb_height
     c3 = 0.56 * area**1.5 / (form.beam * form.draft * lever)
@@ -124,7 +123,7 @@ def _bulb_damping(form: Form) -> Floats:
 
 
 def _wave_resistance(form: Form, speed: Floats, c2: Floats, ship_type: ShipType) -> Floats:
-    """R_W [N] in N: 1982 up to Fn 0.40, 1984 from Fn 0.55, a line in Fn between."""
+    """Return R_W [N] in N: 1982 up to Fn 0.40, 1984 from Fn 0.55, linear in Fn between."""
     length, beam, draft, volume = form.length, form.beam, form.draft, form.volume
     c_p = np.asarray(form.prismatic_coefficient, np.float64)
     if ship_type == "bulky":
@@ -166,7 +165,7 @@ def _wave_resistance(form: Form, speed: Floats, c2: Floats, ship_type: ShipType)
 
 
 def _bulb_resistance(form: Form, speed: Floats) -> Floats:
-    """R_B [N] in N, the pressure resistance of a bulb near the surface (1982, Section 2)."""
+    """Return R_B [N] in N, the pressure resistance of a bulb near the surface (1982, Section 2)."""
     area = np.asarray(form.bulb_area, np.float64)
     depth = np.maximum(form.draft_fore - 1.5 * form.bulb_height, 0.05)
     emergence = np.maximum(0.56 * np.sqrt(area) / depth, 1e-3)
@@ -177,7 +176,7 @@ def _bulb_resistance(form: Form, speed: Floats) -> Floats:
 
 
 def _transom_resistance(form: Form, speed: Floats) -> Floats:
-    """R_TR [N] in N, the pressure resistance of an immersed transom (1982, Section 2)."""
+    """Return R_TR [N] in N, the pressure resistance of an immersed transom (1982, Section 2)."""
     area = np.asarray(form.transom_area, np.float64)
     spread = form.beam * (1.0 + form.waterplane_coefficient)
     fnt = speed / np.sqrt(2.0 * GRAVITY * np.maximum(area, 1e-6) / spread)
@@ -188,10 +187,10 @@ def _transom_resistance(form: Form, speed: Floats) -> Floats:
 def resistance(
     form: Form, speed: Floats, ship_type: ShipType = "slender", *, rough_appendages: bool = False
 ) -> Resistance:
-    """Calm-water resistance of `form` at `speed` [N] in m/s (1982, Section 2).
+    """Return the calm-water resistance of `form` at `speed` [N] in m/s (1982, Section 2).
 
     The text takes the model-ship correlation R_A over the hull's surface S; the printed number of the worked
-    example takes it over S + S_APP, which `rough_appendages` does.
+    example takes it over S + S_APP, as with `rough_appendages`.
     """
     speed = np.maximum(np.asarray(speed, np.float64), 0.1)
     surface = wetted_surface(form)
@@ -216,10 +215,10 @@ def resistance(
 
 
 def interaction(form: Form, calm: Resistance, diameter: float, area_ratio: float) -> Interaction:
-    """Wake, thrust deduction and rotative efficiency of a single screw (1982, Section 3).
+    """Return wake, thrust deduction and rotative efficiency of a single screw (1982, Section 3).
 
     `diameter` of the propeller in m, `area_ratio` A_E/A_0. Fractions are held to 0.05..0.60 (wake) and
-    0.05..0.40 (thrust deduction), which only touches drafts and trims far outside the statistics.
+    0.05..0.40 (thrust deduction), which only affects drafts and trims far outside the statistics.
     """
     length, beam, aft = form.length, form.beam, form.draft_aft
     c_p, lcb = form.prismatic_coefficient, form.lcb

@@ -1,8 +1,8 @@
-"""Ship particulars and hydrostatics: which body of water the ship displaces at given drafts.
+"""Ship particulars and hydrostatics: volume and shape of the displaced water at given drafts.
 
-The ship is invented: a container carrier of the 300 m class, sized so that its shaft power lies
-where the public summary of the measured ship lies. No lines plan exists; the hydrostatic table is replaced
-by closed forms that agree with each other (the waterplane is the derivative of the volume).
+The ship is invented: a container carrier of the 300 m class, sized so that its shaft power matches the
+public summary of the measured ship. No lines plan exists; the hydrostatic table is replaced by closed
+forms that agree with each other (the waterplane is the derivative of the volume).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ShipType = Literal["slender", "bulky"]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The wetted hull at one or many loading conditions. Every field is a float or an array [N]."""
+    """Wetted hull at one or many loading conditions. Every field is a float or an array [N]."""
 
     length: Floats | float
     """Length on the waterline, m."""
@@ -36,30 +36,30 @@ class Form:
     lcb: Floats | float
     """Centre of buoyancy forward of L/2, per cent of L (aft is negative)."""
     midship_coefficient: Floats | float
-    """C_M, midship section area over beam times draft."""
+    """Midship coefficient C_M: midship section area over beam times draft."""
     waterplane_coefficient: Floats | float
-    """C_WP, waterplane area over length times beam."""
+    """Waterplane coefficient C_WP: waterplane area over length times beam."""
     bulb_area: Floats | float
-    """A_BT, transverse area of the bulb where the still-water line cuts the stem, m2."""
+    """Transverse area A_BT of the bulb at the place where the still-water line cuts the stem, m2."""
     bulb_height: Floats | float
-    """h_B, centre of A_BT above the keel line, m."""
+    """Height h_B of the centre of A_BT above the keel line, m."""
     transom_area: Floats | float
-    """A_T, immersed transom area at rest, m2."""
+    """Immersed transom area A_T at rest, m2."""
     appendage_area: Floats | float
-    """S_APP, wetted surface of the appendages, m2."""
+    """Wetted surface S_APP of the appendages, m2."""
     appendage_factor: float
-    """(1 + k2)eq of the appendages."""
+    """Appendage factor (1 + k2)eq."""
     stern: float
-    """C_stern: -25 barge, -10 V-shaped, 0 normal, +10 U-shaped with Hogner stern."""
+    """Stern shape C_stern: -25 barge, -10 V-shaped, 0 normal, +10 U-shaped with Hogner stern."""
 
     @property
     def block_coefficient(self) -> Floats | float:
-        """C_B on the waterline length."""
+        """Block coefficient C_B on the waterline length."""
         return self.volume / (self.length * self.beam * self.draft)
 
     @property
     def prismatic_coefficient(self) -> Floats | float:
-        """C_P on the waterline length."""
+        """Prismatic coefficient C_P on the waterline length."""
         return self.block_coefficient / self.midship_coefficient
 
 
@@ -68,12 +68,12 @@ class Hull:
     """Particulars of the simulated ship. Lengths in m, areas in m2."""
 
     ship_type: ShipType = "slender"
-    """Which calm-water method applies."""
+    """Hull type, which selects the calm-water method."""
     length_overall: float = 306.0
     length_perpendiculars: float = 292.0
     beam: float = 46.0
     depth: float = 24.6
-    """Keel to upper deck at side."""
+    """Distance from the keel to the upper deck at side."""
     draft_design: float = 14.5
     """Draft to which the coefficients below belong."""
     block_design: float = 0.670
@@ -81,15 +81,15 @@ class Hull:
     waterplane_design: float = 0.750
     """C_WP on the length between perpendiculars at the design draft."""
     midship_design: float = 0.985
-    """C_M at the design draft; the bilge area that is missing is the same at every draft."""
+    """C_M at the design draft; the missing bilge area is the same at every draft."""
     lcb_design: float = -2.0
     """Centre of buoyancy at the design draft on even keel, per cent of L forward of L/2."""
     lcb_slope: float = 0.35
-    """Forward movement of the centre of buoyancy per metre of draft less, per cent of L per m."""
+    """Forward movement of the centre of buoyancy per metre less draft, per cent of L per m."""
     flotation: float = -0.035
     """Centre of flotation forward of L/2 as a share of L (aft is negative)."""
     deadweight_max: float = 100_000.0
-    """t at the scantling draft."""
+    """Deadweight at the scantling draft, t."""
     bulb_area: float = 34.0
     bulb_height: float = 4.0
     bulb_top: float = 8.5
@@ -98,7 +98,7 @@ class Hull:
     """Lower edge of the transom above the keel, m."""
     transom_breadth: float = 26.0
     appendage_area: float = 200.0
-    """Rudder (both sides) and bilge keels."""
+    """Wetted surface of the rudder (both sides) and the bilge keels."""
     appendage_factor: float = 1.5
     stern: float = 10.0
     house_height: float = 34.0
@@ -110,13 +110,13 @@ class Hull:
     house_length: float = 16.0
 
     def form(self, draft_aft: Floats, draft_fore: Floats) -> Form:
-        """Hydrostatics at the given drafts [N] in m.
+        """Return the hydrostatics at the given drafts [N] in m.
 
         Volume follows V = V_d (T/T_d)^e with e = C_WP/C_B at design, so that the waterplane L B C_WP is
         exactly dV/dT. Trim turns the ship about its centre of flotation and moves the centre of buoyancy by
         the longitudinal metacentric radius (I_L = 0.0735 C_WP^2 L^3 B, an estimate) times the angle; the
-        result is held within 6 per cent of L so that the regression of Holtrop and Mennen, fitted on 5, is
-        not left by far. Drafts below 2 m are taken as 2 m.
+        result is held within 6 per cent of L so that it stays near the range of the regression of Holtrop and
+        Mennen, which was fitted on 5. Drafts below 2 m are taken as 2 m.
         """
         aft = np.maximum(np.asarray(draft_aft, np.float64), 2.0)
         fore = np.maximum(np.asarray(draft_fore, np.float64), 2.0)

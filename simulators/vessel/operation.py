@@ -1,8 +1,8 @@
-"""How the ship is run: voyages with drafts, courses and ordered speeds, minute by minute.
+"""Operation of the ship: voyages with drafts, courses and ordered speeds, minute by minute.
 
-Ours throughout. Two habits couple the features as real operation does: the ship slows down in heavy
-weather, and laden voyages differ in speed from light ones. A model that learns only from such data can
-mistake habits for physics, which is what the generalisation set shows.
+All numbers are own assumptions. Two habits couple the features as in real operation: the ship slows down in
+heavy weather, and laden voyages differ in speed from light ones. A model that learns only from such data can
+mistake habits for physics, as the generalisation set shows.
 """
 
 from __future__ import annotations
@@ -19,48 +19,48 @@ from simulators.vessel.weather import Weather, memory
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """How the ship is traded and handled."""
+    """Trading and handling of the ship."""
 
     passage_hours: tuple[float, float] = (70.0, 0.8)
     """Median and logarithmic spread of the time at sea."""
     port_hours: tuple[float, float] = (13.0, 0.5)
     """Median and logarithmic spread of the time in port."""
     order_hours: float = 9.0
-    """Mean time between two orders of speed and course."""
+    """Mean time between two orders of speed and course, hours."""
     fast_share: float = 0.68
-    """Share of passages on schedule speed; the others are slow steaming."""
+    """Share of passages at schedule speed; the others are slow steaming."""
     fast_speed: tuple[float, float] = (19.0, 0.75)
-    """Mean and standard deviation of ordered schedule speed, kn."""
+    """Mean and standard deviation of the ordered schedule speed, kn."""
     slow_speed: tuple[float, float] = (14.0, 1.5)
-    """The same in slow steaming, kn."""
+    """Mean and standard deviation of the ordered speed in slow steaming, kn."""
     lag: float = 12.0
-    """Minutes in which the ship takes up 63 per cent of an ordered change."""
+    """Time in which the ship follows 63 per cent of an ordered change, minutes."""
     wander: tuple[float, float] = (0.30, 150.0)
-    """Standard deviation in kn and memory in minutes of the slow unsteadiness of speed."""
+    """Standard deviation in kn and memory in minutes of the slow variation of speed."""
     flutter: tuple[float, float] = (0.03, 8.0)
-    """The same of the quick unsteadiness."""
+    """Standard deviation in kn and memory in minutes of the fast variation of speed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Voyages:
-    """The ship's run, arrays [M] with one value a minute."""
+    """Courses, speeds and drafts of the ship, arrays [M] with one value a minute."""
 
     sailing: NDArray[np.bool_]
-    """At sea and moving at 5 kn or more."""
+    """True while the ship is at sea and moves at 5 kn or more."""
     heading: Floats
-    """Course in rad, mathematical sense against east."""
+    """Course in rad, counter-clockwise from east."""
     stw: Floats
     """Speed through water, kn."""
     acceleration: Floats
-    """Change of speed in three minutes, kn; known to 0.1."""
+    """Change of speed in three minutes, kn; rounded to 0.1."""
     draft_aft: Floats
-    """m, as reported once a day."""
+    """Aft draft, m, as reported once a day."""
     draft_fore: Floats
-    """m, as reported once a day."""
+    """Fore draft, m, as reported once a day."""
 
 
 def _drafts(rng: np.random.Generator) -> tuple[float, float]:
-    """Departure drafts aft and fore in m: mostly laden, skewed to the light side."""
+    """Draw departure drafts aft and fore in m: mostly laden, skewed to the light side."""
     aft = float(np.clip(15.1 - rng.gamma(2.6, 1.0), 7.65, 15.1))
     trim = 0.26 + 0.12 * (12.3 - aft) + rng.normal(0.0, 0.35)
     return aft, float(np.clip(aft - trim, 5.9, 15.0))
@@ -104,12 +104,12 @@ def voyages(rng: np.random.Generator, minutes: int, weather: Weather, habits: Ha
 
 
 def slowed(ship: Voyages, factor: Floats) -> Voyages:
-    """Return the same voyages with the speed times `factor` [M], as when the engine cannot give more."""
+    """Return the same voyages with the speed times `factor` [M], as limited by the engine."""
     return _moving(ship.sailing, ship.heading, ship.stw * factor, ship.draft_aft, ship.draft_fore)
 
 
 def _moving(sea: NDArray[np.bool_], heading: Floats, stw: Floats, aft: Floats, fore: Floats) -> Voyages:
-    """Voyages with the acceleration of these speeds; below 5 kn does not count as sailing."""
+    """Return voyages with the acceleration of these speeds; speeds below 5 kn do not count as sailing."""
     change = np.zeros(len(stw))
     change[3:] = np.clip(stw[3:] - stw[:-3], -2.0, 2.0)
     change = np.asarray(np.round(change, 1), np.float64)
@@ -117,7 +117,7 @@ def _moving(sea: NDArray[np.bool_], heading: Floats, stw: Floats, aft: Floats, f
 
 
 def _slowdown(weather: Weather, heading: Floats) -> Floats:
-    """Speed [M] in kn given up in heavy weather: more in head seas than in following ones."""
+    """Return the speed [M] in kn lost in heavy weather: more in head seas than in following ones."""
     minute = np.arange(len(heading), dtype=np.float64)
     east, north = weather.at(weather.wind_east, minute), weather.at(weather.wind_north, minute)
     head = -(east * np.cos(heading) + north * np.sin(heading))
@@ -129,7 +129,7 @@ def _slowdown(weather: Weather, heading: Floats) -> Floats:
 
 
 def _speed(rng: np.random.Generator, target: Floats, habits: Habits) -> Floats:
-    """Speed through water [M] in kn that follows the ordered speed with a lag and some unsteadiness."""
+    """Return the speed through water [M] in kn that follows the ordered speed with a lag and some variation."""
     keep = np.exp(-1.0 / habits.lag)
     smooth = np.asarray(signal.lfilter([1.0 - keep], [1.0, -keep], target, zi=[keep * target[0]])[0])
     for spread, minutes in (habits.wander, habits.flutter):

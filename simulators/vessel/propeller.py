@@ -1,4 +1,4 @@
-"""The propeller behind the ship: operating point from thrust identity, then torque and power.
+"""Propeller behind the ship: operating point from thrust identity, then torque and power.
 
 Open-water curves come from `bseries`; the cavitation criteria are Keller's minimum blade area and Burrill's
 limit for merchant ships (J. Carlton, "Marine Propellers and Propulsion", sections on cavitation criteria).
@@ -15,41 +15,41 @@ from simulators.vessel import bseries
 from simulators.vessel.units import GRAVITY, SEA_DENSITY, SEA_VISCOSITY, Floats
 
 _VAPOUR_MARGIN = 99_047.0
-"""Atmospheric less vapour pressure at 15 degrees C, Pa (Holtrop and Mennen 1982)."""
+"""Atmospheric pressure less vapour pressure at 15 degrees C, Pa (Holtrop and Mennen 1982)."""
 
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """Where the propeller works, arrays [N]."""
+    """Operating point of the propeller, arrays [N]."""
 
     advance: Floats
-    """J."""
+    """Advance ratio J."""
     rate: Floats
-    """n, revolutions per second."""
+    """Rate of revolution n, revolutions per second."""
     torque: Floats
-    """Q in open water, N m."""
+    """Open-water torque Q, N m."""
     efficiency: Floats
-    """eta_O."""
+    """Open-water efficiency eta_O."""
     power: Floats
-    """2 pi n Q, W, before the relative rotative efficiency."""
+    """Power 2 pi n Q, W, before the relative rotative efficiency."""
 
 
 @dataclass(frozen=True)
 class Propeller:
-    """A fixed-pitch B-series propeller."""
+    """Fixed-pitch B-series propeller."""
 
     diameter: float = 8.4
-    """m."""
+    """Diameter, m."""
     pitch_ratio: float = 1.0
-    """P/D."""
+    """Pitch ratio P/D."""
     area_ratio: float = 0.95
-    """A_E/A_0."""
+    """Blade area ratio A_E/A_0."""
     blades: int = 5
     shaft_height: float = 4.6
-    """Shaft line above the keel, m."""
+    """Height of the shaft line above the keel, m."""
 
     advance_range: tuple[float, float] = (0.02, 1.30)
-    """J is held in this range; its upper part is windmilling (negative thrust)."""
+    """Range in which J is held; its upper part is windmilling (negative thrust)."""
 
     @cached_property
     def thrust_curve(self) -> Floats:
@@ -68,14 +68,14 @@ class Propeller:
 
     @cached_property
     def _inverse(self) -> tuple[Floats, Floats]:
-        """K_T/J^2, rising, and the J that belongs to it: the starting points of the solver."""
+        """Rising K_T/J^2 and the corresponding J: the starting points of the solver."""
         low, high = self.advance_range
         advance = np.geomspace(low, high, 4096)
         loading = np.polynomial.polynomial.polyval(advance, self.thrust_curve) / advance**2
         return loading[::-1].copy(), advance[::-1].copy()
 
     def _log_reynolds(self, inflow: Floats, advance: Floats) -> Floats:
-        """log10(Rn) - 0.301 at 0.75 R, held to the range in which the corrections were fitted."""
+        """Return log10(Rn) - 0.301 at 0.75 R, held to the range in which the corrections were fitted."""
         tip = 0.75 * np.pi / advance
         reynolds = self.chord * inflow * np.sqrt(1.0 + tip**2) / SEA_VISCOSITY
         return np.asarray(np.log10(np.clip(reynolds, 2e6, 2e9)) - 0.301)
@@ -91,9 +91,8 @@ class Propeller:
         """Solve K_T(J)/J^2 = T/(rho D^2 V_A^2) for J by table and Newton steps.
 
         `thrust` [N] in N (may be negative), `inflow` V_A [N] in m/s (taken as at least 0.3). `thrust_loss`
-        and `torque_gain` are absolute changes of K_T and K_Q by blade roughness. Where no J of
-        `advance_range` balances, its nearer end is returned. Accuracy of the balance inside the range: 1e-9
-        relative.
+        and `torque_gain` are absolute changes of K_T and K_Q by blade roughness. If no J of `advance_range`
+        balances, its nearer end is returned. Accuracy of the balance inside the range: 1e-9 relative.
         """
         inflow = np.maximum(np.asarray(inflow, np.float64), 0.3)
         loading = np.asarray(thrust, np.float64) / (SEA_DENSITY * self.diameter**2 * inflow**2)
@@ -121,17 +120,16 @@ class Propeller:
         return OperatingPoint(advance, rate, moment, efficiency, power)
 
     def keller_area(self, thrust: Floats, immersion: Floats) -> Floats:
-        """Smallest A_E/A_0 [N] that Keller's criterion asks at `thrust` N and shaft `immersion` m."""
+        """Return the smallest A_E/A_0 [N] by Keller's criterion at `thrust` N and shaft `immersion` m."""
         pressure = _VAPOUR_MARGIN + SEA_DENSITY * GRAVITY * np.maximum(immersion, 0.5)
         load = (1.3 + 0.3 * self.blades) * np.maximum(thrust, 0.0)
         return np.asarray(0.2 + load / (self.diameter**2 * pressure))
 
     def burrill(self, thrust: Floats, inflow: Floats, rate: Floats, immersion: Floats) -> tuple[Floats, Floats]:
-        """Thrust loading tau_c [N] and Burrill's limit for 10 per cent back cavitation at the same sigma.
+        """Return the thrust loading tau_c [N] and Burrill's limit for 10 per cent back cavitation at the same sigma.
 
-        The limit is the fit of Blount and Fox (1978), tau_c = 0.494 sigma^0.88 at 0.7 R; a check, not part of
-        the power. The projected area follows Taylor's
-        A_P = A_E (1.067 - 0.229 P/D).
+        The limit is the fit of Blount and Fox (1978), tau_c = 0.494 sigma^0.88 at 0.7 R; it is a check, not part of
+        the power. The projected area follows Taylor's A_P = A_E (1.067 - 0.229 P/D).
         """
         speed2 = inflow**2 + (0.7 * np.pi * rate * self.diameter) ** 2
         pressure = _VAPOUR_MARGIN + SEA_DENSITY * GRAVITY * np.maximum(immersion, 0.5)
@@ -142,9 +140,9 @@ class Propeller:
         return np.asarray(thrust / (projected * dynamic)), np.asarray(0.494 * sigma**0.88)
 
     def cavitation_factor(self, thrust: Floats, immersion: Floats) -> Floats:
-        """Growth of torque [N], at least 1, once the blade area falls short of Keller's.
+        """Return the growth of torque [N], at least 1, if the blade area falls short of Keller's.
 
-        The criterion is published. The loss is ours: a quarter of the relative shortfall, at most 1.15.
+        The criterion is published. The loss is an own assumption: a quarter of the relative shortfall, at most 1.15.
         """
         shortfall = np.maximum(self.keller_area(thrust, immersion) / self.area_ratio - 1.0, 0.0)
         return np.minimum(1.0 + 0.25 * shortfall, 1.15)

@@ -1,4 +1,4 @@
-"""The ship as a whole: ten features in, shaft power out. This file tells the physics top to bottom."""
+"""Complete ship: ten features in, shaft power out. This file contains the physics from top to bottom."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class Vessel:
     added_mass: float = 0.05
     """Added mass in surge over displacement."""
     engine_power: float = 43_000.0
-    """kW that the crew never asks for more than; it limits voyages, not `shaft_power`."""
+    """Largest power that the crew orders, kW; it limits voyages, not `shaft_power`."""
     idle_power: float = 150.0
-    """kW: the torque meter of a turning shaft never shows less."""
+    """Smallest reading of the torque meter of a turning shaft, kW."""
 
     @cached_property
     def _head_waves(self) -> waves.HeadWaves:
         return waves.HeadWaves(self.hull)
 
     def shaft_power(self, features: Floats) -> Floats:
-        """Shaft power [N] in kW of `features` [N, 10], in official order and units (`features.FEATURES`).
+        """Return the shaft power [N] in kW of `features` [N, 10], in official order and units (`features.FEATURES`).
 
         Raises ValueError if the second axis is not the ten features.
         """
@@ -68,7 +68,7 @@ class Vessel:
         return self._delivered(form, calm, rise, speed, minutes, total)
 
     def _wave_resistance(self, draft: Floats, speed: Floats, height: Floats, head: Floats, cross: Floats) -> Floats:
-        """Added resistance [N] in N; `head` and `cross` are the true wind components in kn."""
+        """Return the added resistance [N] in N; `head` and `cross` are the true wind components in kn."""
         if self.wave_method == "stawave1":
             longest = 2.25 * np.sqrt(self.hull.length_perpendiculars / 100.0)
             bow = 0.25 * self.hull.length_perpendiculars
@@ -87,7 +87,7 @@ class Vessel:
         minutes: Floats,
         total: Floats,
     ) -> Floats:
-        """Shaft power [N] in kW that overcomes the resistance `total` [N] in N at `speed` [N] in m/s."""
+        """Return the shaft power [N] in kW that overcomes the resistance `total` [N] in N at `speed` [N] in m/s."""
         propeller = self.propeller
         clean = holtrop.interaction(form, calm, propeller.diameter, propeller.area_ratio)
         wake, deduction, rotative = self.fouling.interaction_factors(rise, calm.friction_coefficient)

@@ -1,7 +1,7 @@
 """Added resistance in waves: STAwave-1 and STAwave-2 of ISO 15016:2015, Annex D (STA-JIP).
 
-Both describe long-crested waves within 45 degrees off the bow. Choices of ours, since the task's only wave
-feature is a height: the period law `peak_period`, and `heading_weight` for other directions.
+Both describe long-crested waves within 45 degrees off the bow. The only wave feature of the task is a height, so
+two parts are own assumptions: the period law `peak_period`, and `heading_weight` for other directions.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from simulators.vessel.hull import Hull
 from simulators.vessel.units import GRAVITY, SEA_DENSITY, Floats
 
 PITCH_GYRADIUS = 0.25
-"""k_yy over length between perpendiculars."""
+"""Radius of gyration in pitch k_yy over length between perpendiculars."""
 
 
 def peak_period(height: Floats) -> Floats:
-    """T_p [N] in s of combined wind sea and swell of significant `height` [N] in m: 3.0 + 3.6 sqrt(H_s).
+    """Return T_p [N] in s of combined wind sea and swell of significant `height` [N] in m: 3.0 + 3.6 sqrt(H_s).
 
-    Ours: a growing wind sea (4 to 5 sqrt(H_s)) in rough weather, the swell that remains in low waves.
+    This is an own assumption: a growing wind sea (4 to 5 sqrt(H_s)) in rough weather, remaining swell in low waves.
     """
     return np.asarray(3.0 + 3.6 * np.sqrt(np.maximum(height, 0.0)))
 
 
 def bretschneider(omega: Floats, height: float, period: float) -> Floats:
-    """Two-parameter spectrum [K] in m2 s (ITTC 1978) at `omega` [K] in rad/s, H_s in m, T_p in s."""
+    """Return the two-parameter spectrum [K] in m2 s (ITTC 1978) at `omega` [K] in rad/s, H_s in m, T_p in s."""
     peak = 2.0 * np.pi / period
     ratio4 = (peak / omega) ** 4
     return np.asarray(0.3125 * height**2 * ratio4 / omega * np.exp(-1.25 * ratio4))
 
 
 def stawave1(height: Floats, beam: float, bow_length: float) -> Floats:
-    """R_AWL [N] in N of STAwave-1: rho g H^2 B sqrt(B/L_BWL)/16.
+    """Return R_AWL [N] in N of STAwave-1: rho g H^2 B sqrt(B/L_BWL)/16.
 
-    `bow_length` is the distance of the bow to 95 per cent of the greatest breadth, m. Meant for ships that
-    hardly heave and pitch (H_s at most 2.25 sqrt(Lpp/100)).
+    `bow_length` is the distance of the bow to 95 per cent of the greatest breadth, m. The method is meant for ships
+    that hardly heave and pitch (H_s at most 2.25 sqrt(Lpp/100)).
     """
     return np.asarray(SEA_DENSITY * GRAVITY * height**2 * beam * np.sqrt(beam / bow_length) / 16.0)
 
@@ -46,7 +46,7 @@ def stawave1(height: Floats, beam: float, bow_length: float) -> Floats:
 def transfer(
     omega: Floats, speed: Floats, draft: Floats, block: Floats, length: float, beam: float
 ) -> tuple[Floats, Floats]:
-    """STAwave-2 transfer functions (reflection, motion): mean resistance over amplitude squared, N/m2.
+    """Return STAwave-2 transfer functions (reflection, motion): mean resistance over amplitude squared, N/m2.
 
     `omega` in rad/s, `speed` in m/s, midship `draft` in m and `block` coefficient broadcast together;
     `length` between perpendiculars and `beam` in m.
@@ -68,11 +68,11 @@ def transfer(
 
 
 def heading_weight(angle: Floats, wind_speed: Floats) -> Floats:
-    """Share [N], 0..1, of the head-wave resistance for waves from true `angle` [N] rad off the bow.
+    """Return the share [N], 0..1, of the head-wave resistance for waves from true `angle` [N] rad off the bow.
 
-    ISO 15016 counts waves within 45 degrees as head waves and others not at all. Ours: a half-cosine from
-    45 to 100 degrees instead of a step. Waves come from where the true wind comes from; in light wind
-    (`wind_speed` kn) they are swell of unknown direction, whose weight is the mean over all directions.
+    ISO 15016 counts waves within 45 degrees as head waves and others not at all. Here the step is replaced by a
+    half-cosine from 45 to 100 degrees. Waves come from the direction of the true wind; in light wind (`wind_speed` kn)
+    they are swell of unknown direction, whose weight is the mean over all directions.
     """
     off = np.abs(angle)
     low, high = np.deg2rad(45.0), np.deg2rad(100.0)
@@ -115,7 +115,7 @@ class HeadWaves:
         return np.asarray(integral)
 
     def resistance(self, speed: Floats, height: Floats, draft: Floats) -> Floats:
-        """R_AWL [N] in N at `speed` m/s, significant `height` m, `draft` m; trilinear, flat outside."""
+        """Return R_AWL [N] in N at `speed` m/s, significant `height` m, `draft` m; trilinear, clamped to the table."""
         axes = (self.speeds, speed), (self.heights, height), (self.drafts, draft)
         index = np.stack([(np.asarray(at) - axis[0]) / (axis[1] - axis[0]) for axis, at in axes])
         unit = ndimage.map_coordinates(self.table, index, order=1, mode="nearest", prefilter=False)

@@ -1,9 +1,8 @@
 """Wind, waves and current along the ship's track: stationary random fields, one value an hour.
 
-Ours throughout (the measured weather is not public). Wind is an isotropic Gaussian vector, so its speed is
-close to Rayleigh (Weibull shape 2), with a slow change of region and season. Waves are the lagged answer to
-the wind plus swell, so that rough seas and strong wind come together. Current has heavier tails than a
-Gaussian.
+All numbers are own assumptions (the measured weather is not public). Wind is an isotropic Gaussian vector, so its
+speed is close to Rayleigh (Weibull shape 2), with a slow change of region and season. Waves are a lagged response
+to the wind plus swell, so that rough seas and strong wind coincide. Current has heavier tails than a Gaussian.
 """
 
 from __future__ import annotations
@@ -36,21 +35,21 @@ class Climate:
     """Wind-sea height over squared wind speed, m/(m/s)^2."""
     wave_memory: float = 8.0
     sea_limit: float = 6.0
-    """Height in m that fetch and duration do not let the wind sea pass."""
+    """Largest height of the wind sea, limited by fetch and duration, m."""
     swell_median: float = 0.95
-    """m."""
+    """Median swell height, m."""
     swell_spread: float = 0.55
     """Standard deviation of the logarithm of the swell height."""
     swell_memory: float = 50.0
     current_along: float = 0.47
-    """Standard deviation, kn."""
+    """Standard deviation of the current along the ship, kn."""
     current_across: float = 0.34
-    """Standard deviation, kn."""
+    """Standard deviation of the current across the ship, kn."""
     current_spread: float = 0.70
     """Standard deviation of the logarithm of the current strength."""
     current_memory: float = 10.0
     current_limit: float = 2.0
-    """kn; stronger currents are cut."""
+    """Largest current, kn; stronger currents are cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +57,15 @@ class Weather:
     """Hourly fields [H]; the first value belongs to minute 0."""
 
     wind_east: Floats
-    """True wind in kn, positive where it blows towards east."""
+    """True wind in kn, positive towards east."""
     wind_north: Floats
-    """True wind in kn, positive where it blows towards north."""
+    """True wind in kn, positive towards north."""
     wave_height: Floats
     """Significant height of wind sea and swell, m."""
     current_along: Floats
-    """Along the ship, kn, following positive."""
+    """Current along the ship, kn, following positive."""
     current_across: Floats
-    """Across the ship, kn."""
+    """Current across the ship, kn."""
 
     def at(self, field: Floats, minute: Floats) -> Floats:
         """Return an hourly `field` at the given minutes [N], linear between the hours."""
@@ -74,7 +73,7 @@ class Weather:
 
 
 def memory(rng: np.random.Generator, steps: int, correlation: float) -> Floats:
-    """Return a stationary Gaussian process [steps] of unit variance that forgets over `correlation` steps."""
+    """Return a stationary Gaussian process [steps] of unit variance with an e-folding time of `correlation` steps."""
     keep = np.exp(-1.0 / correlation)
     shocks = rng.standard_normal(steps) * np.sqrt(1.0 - keep**2)
     start = np.array([keep * rng.standard_normal()])

@@ -1,6 +1,6 @@
 """Wind resistance: the regression of Fujiwara, Ueno and Ikeda (2006) as printed in ISO 15016:2015, Annex C.
 
-The coefficient C_AA is positive for a force that holds the ship back. It is the sum of a longitudinal-flow
+The coefficient C_AA is positive for a force against the ship's motion. It is the sum of a longitudinal-flow
 drag (C_LF), a lift and induced drag (C_XLI) and an additional force (C_ALF).
 """
 
@@ -18,30 +18,30 @@ _BLEND = np.deg2rad(10.0)
 
 @dataclass(frozen=True, slots=True)
 class Windage:
-    """The ship above water. Arrays [N] or floats, m and m2."""
+    """Dimensions of the ship above water. Arrays [N] or floats, m and m2."""
 
     length: float
-    """L_OA."""
+    """Length overall L_OA."""
     beam: float
-    """B."""
+    """Beam B."""
     frontal: Floats | float
-    """A_XV, transverse projected area including superstructures."""
+    """Transverse projected area A_XV including superstructures."""
     lateral: Floats | float
-    """A_LV, lateral projected area."""
+    """Lateral projected area A_LV."""
     superstructure: Floats | float
-    """A_OD, lateral projected area of what stands on the upper deck."""
+    """Lateral projected area A_OD of structures and cargo on the upper deck."""
     centre: Floats | float
-    """C_MC, centre of A_LV forward of amidships."""
+    """Position C_MC of the centre of A_LV forward of amidships."""
     bridge_height: Floats | float
-    """h_BR, top of the deck house above the water."""
+    """Height h_BR of the top of the deck house above the water."""
     lateral_height: Floats | float
-    """h_C, centre of A_LV above the water."""
+    """Height h_C of the centre of A_LV above the water."""
 
 
 def windage(hull: Hull, draft: Floats) -> Windage:
-    """Projected areas of `hull` floating at mean `draft` [N] in m: boxes for hull, cargo and deck house.
+    """Return projected areas of `hull` floating at mean `draft` [N] in m: boxes for hull, cargo and deck house.
 
-    Deck cargo covers four fifths of the beam's frontal view above the deck, the house stands slightly aft.
+    Deck cargo covers four fifths of the beam's frontal view above the deck; the house stands slightly aft.
     """
     freeboard = np.maximum(hull.depth - np.asarray(draft, np.float64), 1.0)
     length, beam = hull.length_overall, hull.beam
@@ -67,7 +67,7 @@ def windage(hull: Hull, draft: Floats) -> Windage:
 
 
 def _bow(shape: Windage) -> tuple[Floats, Floats, Floats]:
-    """C_LF, C_XLI, C_ALF for relative wind from ahead of the beam."""
+    """Return C_LF, C_XLI and C_ALF for relative wind from ahead of the beam."""
     s = shape
     side = s.lateral / (s.length * s.bridge_height)
     c_lf = 0.922 - 0.507 * s.lateral / (s.length * s.beam) - 1.162 * s.centre / s.length
@@ -77,7 +77,7 @@ def _bow(shape: Windage) -> tuple[Floats, Floats, Floats]:
 
 
 def _stern(shape: Windage) -> tuple[Floats, Floats, Floats]:
-    """C_LF, C_XLI, C_ALF for relative wind from abaft the beam."""
+    """Return C_LF, C_XLI and C_ALF for relative wind from abaft the beam."""
     s = shape
     side = s.lateral / (s.length * s.bridge_height)
     c_lf = -0.018 + 5.091 * s.beam / s.length - 10.367 * s.lateral_height / s.length
@@ -96,11 +96,10 @@ def _combine(parts: tuple[Floats, Floats, Floats], angle: Floats) -> Floats:
 
 
 def coefficient(shape: Windage, angle: Floats) -> Floats:
-    """C_AA [N] at the relative wind `angle` [N] in radians, 0 ahead, pi astern.
+    """Return C_AA [N] at the relative wind `angle` [N] in radians, 0 ahead, pi astern.
 
-    The standard joins the two regressions at 90 degrees by the mean of the values 10 degrees to either
-    side. A single point joined so leaves steps; here the values at 80 and 100 degrees are joined by a line
-    (its middle is the standard's value).
+    The standard joins the two regressions at 90 degrees by the mean of the values 10 degrees to either side, which
+    leaves steps. Here the values at 80 and 100 degrees are joined by a line, whose middle is the standard's value.
     """
     angle = np.abs(np.asarray(angle, np.float64))
     angle = np.where(angle > np.pi, 2.0 * np.pi - angle, angle)
@@ -113,7 +112,7 @@ def coefficient(shape: Windage, angle: Floats) -> Floats:
 
 
 def resistance(shape: Windage, head: Floats, cross: Floats, ground_speed: Floats) -> Floats:
-    """R_AA [N] in N (ISO 15016:2015, Annex C): added to the resistance in still air.
+    """Return R_AA [N] in N (ISO 15016:2015, Annex C), the addition to the resistance in still air.
 
     `head` and `cross` are the apparent wind components in m/s (head wind positive), `ground_speed` the
     speed over ground in m/s. Without true wind the result is zero, since still air is already in Holtrop's

@@ -1,4 +1,4 @@
-"""Actions of the weather simulator on the command line."""
+"""Command-line actions of the weather simulator."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def simulate_files(
     extended: bool = False,
     no_meta: bool = False,
 ) -> list[Path]:
-    """Write the canonical splits, piece by piece: memory does not grow with ``scale``.
+    """Write the canonical splits piece by piece, so that memory does not grow with ``scale``.
 
     Args:
-        extension: of ``official.FORMATS``.
-        extended: also the splits of ``partition.EXTENDED``.
-        no_meta: beside each file one with the features only, as the released partition tool writes.
+        extension: file format, one of ``official.FORMATS``.
+        extended: also write the splits of ``partition.EXTENDED``.
+        no_meta: also write each file with the features only, as the released partition tool does.
 
     Raises:
         ValueError: a scale outside (0, 1], or pyarrow is missing.

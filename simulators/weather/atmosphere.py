@@ -1,4 +1,4 @@
-"""Weather at places and times: what the random fields, the climate and the sun make of the air near the ground.
+"""Weather near the ground at places and times, from the random fields, the climate and the sun.
 
 The same function makes the true weather and that of weather models: a model has other fields (its errors), other ground
 (its relief) and other physics.
@@ -27,10 +27,10 @@ from simulators.weather.sun import Sun
 
 @dataclass(frozen=True, slots=True)
 class Physics:
-    """How strong the processes are; the defaults are the truth, weather models have their own."""
+    """Strengths of processes; the defaults are the truth, weather models have their own."""
 
     warmth: float = 0.0
-    """Added to the air near the ground, K."""
+    """Warming of the air near the ground, K."""
     inversion: float = 1.0
     """Share of the cooling of clear, calm nights."""
     diurnal: float = 1.0
@@ -38,15 +38,15 @@ class Physics:
     evaporation: float = 1.0
     """Share of the cooling of summer days by plants."""
     melt: float = 1.0
-    """Share of the hold that melting snow and sea ice have on summer air."""
+    """Share of the damping of summer temperatures by melting snow and sea ice."""
     cumulus: float = 1.0
     """Share of the clouds that form over transpiring plants."""
     snow: float = 0.0
-    """Added over snow, K."""
+    """Warming over snow, K."""
     cloud: float = 0.0
-    """Added to the cloudiness on its own scale, where 1 takes half cover to 86 %."""
+    """Shift of the cloudiness on its own scale, where 1 takes half cover to 86 %."""
     drizzle: float = 0.0
-    """Taken off the threshold of precipitation."""
+    """Reduction of the threshold of precipitation."""
     hours_late: float = 0.0
     """Delay of the daily maximum, h."""
 
@@ -59,29 +59,29 @@ class Air:
     """Weather at N places; each field [N]."""
 
     temperature: Floats
-    """2 m above the ground, °C."""
+    """Temperature 2 m above the ground, °C."""
     dewpoint: Floats
-    """2 m above the ground, °C, never above the temperature."""
+    """Dew point 2 m above the ground, °C, at most the temperature."""
     free: Floats
-    """Air of the free atmosphere brought down to sea level, °C."""
+    """Temperature of the free atmosphere brought down to sea level, °C."""
     lapse: Floats
-    """Of the free atmosphere, K/m."""
+    """Lapse rate of the free atmosphere, K/m."""
     surface_pressure: Floats
-    """Pa."""
+    """Pressure at the ground, Pa."""
     sea_pressure: Floats
-    """Pa."""
+    """Pressure at sea level, Pa."""
     low: Floats
-    """Cloud cover, 0 to 1, as the next three."""
+    """Cover of low clouds, 0 to 1, as in the next three fields."""
     middle: Floats
     high: Floats
     cover: Floats
-    """All clouds as seen from the ground."""
+    """Cover of all clouds as seen from the ground."""
     rate: Floats
     """Precipitation, mm/h."""
     showers: Floats
-    """Share of it that is convective."""
+    """Convective share of precipitation."""
     snow_share: Floats
-    """Of precipitation, as the next; the rest is rain."""
+    """Share of snow in precipitation; the rest after snow and sleet is rain."""
     sleet_share: Floats
     east: Floats
     """Wind at 10 m towards east, m/s."""
@@ -90,32 +90,32 @@ class Air:
     inversion: Floats
     """Cooling of the ground air by radiation, K."""
     growing: Floats
-    """0 to 1: how much plants transpire in this season."""
+    """Seasonal transpiration of plants, 0 to 1."""
     snow_cover: Floats
-    """0 to 1."""
+    """Share of ground covered by snow, 0 to 1."""
     season: Floats
-    """-1 in the depth of winter to 1."""
+    """Season, from -1 in the depth of winter to 1."""
     ground: Floats
     """Height of the ground, m."""
 
 
 _NEW_YEAR = 1_514_764_800.0
-"""Unix seconds of 2018-01-01."""
+"""Unix time of 2018-01-01, s."""
 
 
 def year_phase(time: NDArray[np.float64]) -> Floats:
-    """Angle of the year, 0 on its first of January, of Unix times [N]."""
+    """Return the angle of the year, 0 on January 1, of Unix times [N]."""
     hours = (time - _NEW_YEAR) / HOUR
     return np.asarray(2.0 * np.pi * (hours % YEAR_HOURS) / YEAR_HOURS, np.float32)
 
 
 def air(places: Places, fields: Floats, sun: Sun, phase: Floats, ground: Floats, physics: Physics = TRUTH) -> Air:
-    """Weather at N places.
+    """Return the weather at N places.
 
     Args:
-        fields: as ``Fields.at`` gives [len(FIELDS), N].
+        fields: values from ``Fields.at``, [len(FIELDS), N].
         phase: ``year_phase`` [N].
-        ground: height in m that the air lies on [N].
+        ground: height of the ground under the air in m [N].
     """
     tilt = np.abs(np.sin(np.radians(places.latitude)))
     side = np.tanh(places.latitude * 0.2)
@@ -157,7 +157,7 @@ def air(places: Places, fields: Floats, sun: Sun, phase: Floats, ground: Floats,
     moist += 1.4 * (low - 0.4) + 1.2 * cooling + 0.8 * np.minimum(rate, 2.0)
     humidity = np.clip(_sigmoid(moist), 0.10, 0.995)
     dewpoint = dew_point(temperature - 0.7 * daily + 0.4 * inversion, humidity)
-    sultry = np.maximum(dewpoint - 22.0, 0.0)  # warm seas hardly give air more than 31 °C of dew point
+    sultry = np.maximum(dewpoint - 22.0, 0.0)  # dew points over warm seas hardly exceed 31 °C
     dewpoint = np.minimum(dewpoint - sultry + 9.0 * np.tanh(sultry / 9.0), temperature - 0.05)
     snow_share, sleet_share = _phases(temperature, dewpoint, free, ground)
     sea_pressure = (
@@ -189,7 +189,7 @@ def air(places: Places, fields: Floats, sun: Sun, phase: Floats, ground: Floats,
 
 
 def _wind(places: Places, fields: Floats, tilt: Floats, season: Floats) -> tuple[Floats, Floats]:
-    """Trades and westerlies, stronger in winter, and the eddies in them."""
+    """Return the wind: trades and westerlies, stronger in winter, with their eddies."""
     strength = (1.6 + 2.2 * tilt) * (1.0 - 0.2 * season) * (1.15 - 0.3 * places.continental)
     mean = 2.2 * np.sin(np.radians(3.0 * np.abs(places.latitude) - 90.0))
     east = strength * fields[PLACE["west"]] + np.where(tilt < 0.9, mean, -0.5)
@@ -199,7 +199,7 @@ def _wind(places: Places, fields: Floats, tilt: Floats, season: Floats) -> tuple
 def _clouds(
     places: Places, fields: Floats, season: Floats, cumulus: Floats, physics: Physics
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Low, middle and high clouds, 0 to 1, and the lifting that makes them rain (about a standard normal)."""
+    """Return low, middle and high clouds, 0 to 1, and the lifting that makes them rain (about a standard normal)."""
     lifted = 0.78 * fields[PLACE["lift"]] - 0.42 * fields[PLACE["pressure"]] + 0.46 * fields[PLACE["moisture"]]
     wet = np.clip(np.log(places.rainfall * np.float32(1.0 / 650.0)), -2.2, 1.0) * 0.75 + physics.cloud
     winter = 0.35 * np.maximum(-season, 0.0)
@@ -212,7 +212,7 @@ def _clouds(
 def _precipitation(
     places: Places, fields: Floats, lifted: Floats, warmth: Floats, sun: Sun, physics: Physics
 ) -> tuple[Floats, Floats]:
-    """Rate, mm/h, and the share of it that falls in showers."""
+    """Return the rate of precipitation, mm/h, and its share in showers."""
     wet = 0.40 * np.clip(np.log(places.rainfall * np.float32(1.0 / 800.0)), -2.5, 1.2)
     wide = np.maximum(lifted + wet - 0.95 + physics.drizzle, 0.0)
     widespread = 1.1 * wide * np.sqrt(wide) * np.exp(0.02 * np.clip(warmth, -25.0, 30.0))
@@ -225,7 +225,7 @@ def _precipitation(
 
 
 def _phases(temperature: Floats, dewpoint: Floats, free: Floats, ground: Floats) -> tuple[Floats, Floats]:
-    """Shares of snow and of sleet in what falls, by wet bulb near the ground and warm air above it."""
+    """Return the shares of snow and sleet in precipitation, from the wet bulb near the ground and warm air above it."""
     wet = wet_bulb(temperature, dewpoint) + 0.15 * np.clip(free - 0.0063 * ground - temperature, 0.0, 6.0)
     snow = _sigmoid((0.7 - wet) * 4.0)
     liquid = _sigmoid((wet - 1.5) * 4.0)
@@ -233,13 +233,13 @@ def _phases(temperature: Floats, dewpoint: Floats, free: Floats, ground: Floats)
 
 
 def mean_sea_pressure(latitude: Floats) -> Floats:
-    """Mean pressure at sea level, Pa: high over the subtropics, low about 60 degrees."""
+    """Return the mean pressure at sea level, Pa: high over the subtropics, low about 60 degrees."""
     phi = np.radians(latitude)
     return np.asarray(101_450.0 - 600.0 * np.abs(np.sin(phi)) + 450.0 * np.cos(6.0 * phi), np.float32)
 
 
 def humidity(temperature: Floats, dewpoint: Floats) -> Floats:
-    """Relative humidity over water, 0 to 1."""
+    """Return the relative humidity over water, 0 to 1."""
     return np.asarray(vapour_pressure(dewpoint) / vapour_pressure(temperature))
 
 

@@ -1,4 +1,4 @@
-"""The air above a place: temperatures and heights at pressure levels, from the ground to 50 hPa."""
+"""Column of air above a place: temperatures and heights at pressure levels, from the ground to 50 hPa."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from simulators.weather.quantities import DRY_AIR, GRAVITY, ZERO_C, Floats, thic
 
 
 def temperatures(air: Air, fields: Floats, latitude: Floats, levels: Sequence[float]) -> Floats:
-    """Temperatures [len(levels), N], K: a constant lapse rate below a stratosphere, and the ground air near the ground.
+    """Return temperatures [len(levels), N], K: constant lapse rate, stratosphere above, ground air near the ground.
 
     Args:
-        fields: as ``Fields.at`` gives [len(FIELDS), N].
+        fields: values from ``Fields.at``, [len(FIELDS), N].
         latitude: degrees [N].
-        levels: hPa.
+        levels: pressures, hPa.
     """
     tropical = 1.0 / (1.0 + (np.abs(latitude) * np.float32(1.0 / 33.0)) ** 6)
     polar = (1.0 - tropical) * np.abs(np.sin(np.radians(latitude)))
@@ -41,9 +41,9 @@ def temperatures(air: Air, fields: Floats, latitude: Floats, levels: Sequence[fl
 
 
 def heights(air: Air, levels: Sequence[float], temperatures: Floats) -> Floats:
-    """Geopotential heights [len(levels), N], gpm, of falling pressures in hPa with their temperatures in K.
+    """Return geopotential heights [len(levels), N], gpm, of falling pressures in hPa with their temperatures in K.
 
-    Built up from sea level by the hypsometric equation, layer by layer with the mean of the temperatures at both ends.
+    They are built up from sea level by the hypsometric equation, layer by layer with the mean temperature of both ends.
     """
     found = np.empty_like(temperatures)
     found[0] = thickness(temperatures[0], air.sea_pressure * np.float32(0.01), levels[0])

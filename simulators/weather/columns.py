@@ -1,4 +1,4 @@
-"""What three weather models and the climate say about N rows, as the 123 columns of official files."""
+"""Forecasts of three weather models and climate normals for N rows, as the 123 columns of official files."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _KIND = {"65": "rain", "66": "snow", "67": "ice", "68": "graupel"}
 
 
 def columns(rng: np.random.Generator, seen: Situation, said: tuple[Forecast, ...], elevation: Floats) -> Floats:
-    """All columns [N, 123], float32; NaN where a model has no data.
+    """Return all columns [N, 123], float32; NaN if a model has no data.
 
     Args:
-        elevation: of the sun at the time of the row, degrees [N].
+        elevation: elevation of the sun at the time of the row, degrees [N].
     """
     gfs, cmc, wrf = said
     found = _climate(seen, elevation)
@@ -47,7 +47,7 @@ def _masked(columns: Columns, available: NDArray[np.bool_], flag: str) -> Column
 
 
 def _climate(seen: Situation, elevation: Floats) -> Columns:
-    """The normals are daily ones of the place, as from a map: without its valley and its siting."""
+    """Return climate columns; the normals are daily values as from a map, without the place's valley and siting."""
     places, phase = seen.places, seen.phases[0]
     side = np.tanh(places.latitude * 0.2)
     season = side * np.cos(phase - 3.38 - 0.30 * (1.0 - places.continental))
@@ -63,7 +63,7 @@ def _climate(seen: Situation, elevation: Floats) -> Columns:
 
 
 def _stepped(name: str, now: Floats, following: Floats, share: Floats | None = None) -> Columns:
-    """Return a quantity, what it is at the next horizon, the difference, and what lies between at ``share``."""
+    """Return a quantity, its value at the next horizon, the difference, and the interpolated value at ``share``."""
     found = {name: now, f"{name}_next": following, f"{name}_grad": following - now}
     return found if share is None else found | {f"{name}_interpolated": now + (following - now) * share}
 
@@ -73,7 +73,7 @@ def _timed(name: str, seen: Situation, said: Forecast) -> Columns:
 
 
 def _shares(air: Air) -> dict[str, Floats]:
-    """Shares of what falls: rain, snow, freezing rain and graupel; together 1."""
+    """Return the shares of rain, snow, freezing rain and graupel in precipitation, which sum to 1."""
     frozen = np.clip(-0.5 * air.temperature, 0.0, 1.0)
     liquid = 1.0 - air.snow_share
     graupel = 0.25 * air.sleet_share + 0.15 * air.showers * air.snow_share
@@ -185,13 +185,13 @@ def _wrf(seen: Situation, said: Forecast) -> Columns:
 
 
 def _past(rng: np.random.Generator, said: Forecast, now: Air) -> Floats:
-    """Precipitation from the start of the run to the horizon, mm: wet spells last, and others have passed."""
+    """Draw precipitation from the start of the run to the horizon, mm: current wet spells last, others have passed."""
     passed = np.maximum(rng.standard_normal(len(now.rate), np.float32) - 0.8, 0.0) ** 2
     return np.asarray(said.horizon * (0.35 * now.rate + 0.25 * passed))
 
 
 def _snow_depth(air: Air, places: Places) -> Floats:
-    """m."""
+    """Return the depth of snow, m."""
     cold = np.maximum(2.0 - places.annual_mean + 0.0058 * air.ground + 0.5 * places.annual_swing, 0.0)
     return np.asarray(
         air.snow_cover * (air.snow_cover > 0.15) * 0.02 * cold * np.clip(places.rainfall / 700.0, 0.2, 2.0)
@@ -203,5 +203,5 @@ def _percent(share: Floats) -> Floats:
 
 
 def _tidy(rate: Floats) -> Floats:
-    """Without traces below 0.005 mm, as packed files."""
+    """Return the rate without traces below 0.005 mm, as in packed files."""
     return np.where(rate < 0.005, np.float32(0.0), rate)

@@ -21,7 +21,7 @@ from simulators.weather.systems import STEP, forecasts, situation
 __all__ = ["CHUNK", "World", "simulate", "splits", "world"]
 
 CHUNK = 16_384
-"""Rows made at once: their intermediate arrays stay in the cache."""
+"""Number of rows made at once, so that intermediate arrays stay in the cache."""
 ON_THE_HOUR = 0.7
 """Share of reports at the main hours 0, 3, 6 … UTC; the others come one or two hours later."""
 
@@ -36,7 +36,7 @@ class World:
     fields: fields.Fields
 
     def rows(self, rng: np.random.Generator, station: NDArray[np.intp], time: NDArray[np.float64]) -> Table:
-        """Reports of stations (by index, [N]) at Unix times [N], with what the models said."""
+        """Return reports of stations (by index, [N]) at Unix times [N], with the forecasts of the models."""
         places = self.stations.take(station)
         seen = situation(places, self.fields, time, partition.BEGIN)
         said = forecasts(rng, seen)
@@ -55,15 +55,15 @@ class World:
 
 
 def world(seed: int) -> World:
-    """Equal seeds give equal worlds."""
+    """Draw stations and weather; equal seeds give equal worlds."""
     places, weather = np.random.SeedSequence([seed, 0]).spawn(2)
     return World(stations.draw(np.random.default_rng(places)), fields.draw(np.random.default_rng(weather)))
 
 
 def splits(scale: float, seed: int, *, extended: bool = False) -> dict[str, Iterator[Table]]:
-    """The splits of the canonical partition, each as pieces of at most ``CHUNK`` rows in random order.
+    """Return the splits of the canonical partition, each as pieces of at most ``CHUNK`` rows in random order.
 
-    ``train`` ends with its two dummy rows. No station reports twice in the same three hours, in whatever split. The
+    ``train`` ends with its two dummy rows. No station reports twice in the same three hours, across all splits. The
     same seed gives the same world at every scale; a smaller scale keeps fewer of its reports.
 
     Raises:
@@ -78,7 +78,7 @@ def splits(scale: float, seed: int, *, extended: bool = False) -> dict[str, Iter
 
 
 def simulate(scale: float, seed: int, *, extended: bool = False, progress: Progress | None = None) -> dict[str, Table]:
-    """Return the splits in memory; ``progress`` is called with the finished share. Raises as ``splits``."""
+    """Return the splits in memory; ``progress`` is called with the finished share. Raises as in ``splits``."""
     total = sum(int(rows.sum()) for rows in partition.counts(scale, extended=extended).values())
     done = 0
     tables = {}
@@ -113,7 +113,7 @@ def _pieces(
 def _choose(
     seed: int, there: World, scale: float, extended: bool
 ) -> dict[str, tuple[NDArray[np.intp], NDArray[np.int64]]]:
-    """Station and three-hour slot of every row of every split, none twice."""
+    """Draw station and three-hour slot of every row of every split, without repetition."""
     wanted = partition.counts(scale, extended=extended)
     begin, inside, gap, middle, end = partition.Rules().edges(partition.BEGIN, partition.END)
     blocks = {"early": (begin, inside), "middle": (gap, middle), "last": (middle, end), "late": (gap, end)}
@@ -126,9 +126,9 @@ def _choose(
     )
     found: dict[str, list[NDArray[np.int64]]] = {name: [] for name in wanted}
     for number, (block, names) in enumerate(groups):
-        rng = np.random.default_rng([seed, 1, number])  # of its own: other groups do not change its rows
+        rng = np.random.default_rng([seed, 1, number])  # a generator per group: other groups do not change its rows
         first, stop = (int((edge - partition.BEGIN) // (STEP * HOUR)) for edge in blocks[block])
-        first += block != "early"  # slots that an edge cuts belong to the block before it
+        first += block != "early"  # a slot across an edge belongs to the block before it
         for climate in range(len(CLIMATES)):
             numbers = [int(wanted[name][climate]) if name in wanted else 0 for name in names]
             if not sum(numbers):

@@ -1,4 +1,4 @@
-"""Random fields of the globe and time: sums of travelling waves, so that any place and time can be asked for alone.
+"""Random fields of the globe and time: sums of travelling waves, evaluated at single places and times.
 
 Each field is Gaussian with unit variance, up to the finite number of its waves, and smooth: a wavelength and a period
 are its scales.
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from simulators.weather.quantities import Floats
 
 _EARTH_RADIUS = 6371.0
-"""km."""
+"""Radius of the Earth, km."""
 WAVES = 12
-"""A field."""
+"""Number of waves per field."""
 
 SCALES: dict[str, tuple[float, float]] = {
     "warmth": (4500.0, 130.0),
@@ -34,7 +34,7 @@ SCALES: dict[str, tuple[float, float]] = {
     "stratosphere": (8000.0, 500.0),
     "soil": (3500.0, 1100.0),
 }
-"""Name of each field to its typical wavelength (km) and period (h)."""
+"""Typical wavelength (km) and period (h) of each field."""
 FIELDS = tuple(SCALES)
 PLACE = {name: index for index, name in enumerate(FIELDS)}
 
@@ -44,14 +44,14 @@ class Fields:
     """Waves of all fields."""
 
     vectors: Floats
-    """Wave vectors over the Earth's radius, of points on the unit sphere [3, W]."""
+    """Wave vectors times the Earth's radius, for points on the unit sphere [3, W]."""
     speeds: Floats
     """Angular frequencies [W], 1/h."""
     phases: Floats
-    """[W]."""
+    """Phases [W]."""
 
     def at(self, latitude: Floats, longitude: Floats, hours: NDArray[np.float64]) -> Floats:
-        """All fields [len(FIELDS), N] at places in degrees and times in hours since the simulation began."""
+        """Return all fields [len(FIELDS), N] at places in degrees and times in hours since the simulation began."""
         phi, theta = np.radians(latitude), np.radians(longitude)
         points = np.stack([np.cos(phi) * np.cos(theta), np.cos(phi) * np.sin(theta), np.sin(phi)])
         angle = self.vectors.T @ points
@@ -63,7 +63,7 @@ class Fields:
 
 
 def draw(rng: np.random.Generator) -> Fields:
-    """Waves with random directions, phases and scales around those of ``SCALES``; most of them travel eastwards."""
+    """Draw waves with random directions, phases and scales around those of ``SCALES``; most travel eastwards."""
     lengths, periods = np.repeat(np.array(list(SCALES.values())), WAVES, axis=0).T
     count = len(lengths)
     direction = rng.standard_normal((3, count))

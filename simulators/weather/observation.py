@@ -1,4 +1,4 @@
-"""What stations report: the air at the station with what no model sees, and the class of clouds and precipitation."""
+"""Reports of stations: temperature, with effects that no model resolves, and the class of clouds and precipitation."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from simulators.weather.stations import Places
 CLEAR, CLOUDY = 0.20, 0.72
 """Cloud cover below which a sky is clear, and from which it is cloudy; between both it is partly cloudy."""
 WET = 0.10
-"""mm/h from which precipitation is reported."""
+"""Rate from which precipitation is reported, mm/h."""
 WHOLE_DEGREES = 0.75
 """Share of reports with whole degrees (METAR); the others have tenths (SYNOP)."""
 
 
 def temperature(rng: np.random.Generator, places: Places, truth: Air, day: Floats) -> Floats:
-    """Reported temperatures [N], °C.
+    """Draw reported temperatures [N], °C.
 
-    What no model sees is larger in cold pools, mountains and showers, over a melting or transpiring ground.
+    Effects that no model resolves are larger in cold pools, mountains and showers, and over a melting or transpiring
+    ground.
 
     Args:
         day: sine of the sun's elevation, 0 at night [N].
@@ -42,7 +43,7 @@ def temperature(rng: np.random.Generator, places: Places, truth: Air, day: Float
 
 
 def precipitation(rng: np.random.Generator, places: Places, truth: Air) -> NDArray[np.uint8]:
-    """Reported classes [N], 0 to 8: the sky from clear to cloudy, and rain, sleet or snow (Shifts 1.0, C.1)."""
+    """Draw reported classes [N], 0 to 8: the sky from clear to cloudy, and rain, sleet or snow (Shifts 1.0, C.1)."""
     count = len(truth.cover)
     noise = rng.standard_normal(count, np.float32)
     cover = truth.cover + (0.16 + 0.50 * places.forest * truth.growing) * noise

@@ -1,4 +1,4 @@
-"""Where there is land, roughly: regions that stations are scattered in, as round numbers from any atlas."""
+"""Rough regions of land over which stations are scattered, in round numbers from any atlas."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A cloud of stations; standard deviations in degrees."""
+    """Region with scattered stations; standard deviations in degrees."""
 
     latitude: float
     longitude: float
     north_south: float
     east_west: float
     continental: float
-    """0 for islands and west coasts, 1 for the middle of a continent."""
+    """Continentality: 0 for islands and west coasts, 1 for the middle of a continent."""
     wetness: float
-    """Logarithm of the rainfall over that of the latitude."""
+    """Logarithm of the ratio of the rainfall to that of the latitude."""
     height: float
     """Typical height of stations, m."""
     relief: float
-    """Typical height of mountains about them, m."""
+    """Typical height of the surrounding mountains, m."""
     warmth: float
-    """Annual mean at sea level over that of the latitude, °C."""
+    """Difference of the annual mean at sea level from that of the latitude, °C."""
     weight: float
     """Density of stations."""
 
@@ -83,4 +83,4 @@ REGIONS: tuple[Region, ...] = (
     Region(66.0, -46.0, 6.0, 8.0, 0.30, 0.00, 300.0, 600.0, -3.0, 0.5),
     Region(-68.0, 20.0, 5.0, 90.0, 0.35, 0.00, 250.0, 400.0, -9.0, 0.2),
 )
-"""Fifty-odd regions in round numbers, fitted to no rows; seven of the snow climate were made warmer by hand."""
+"""Regions in round numbers, fitted to no rows; seven of the snow climate were made warmer by hand."""

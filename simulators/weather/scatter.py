@@ -1,4 +1,4 @@
-"""The beginning of a random order of many things, without making all of it."""
+"""First places of a random order, drawn without making the whole order."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def scattered(rng: np.random.Generator, things: int, count: int) -> NDArray[np.int64]:
-    """Return the first ``count`` places [count] of a random permutation of ``things`` numbers from 0; none comes twice.
+    """Return the first ``count`` places [count] of a random permutation of ``things`` numbers from 0, all different.
 
-    More places of the same generator begin with the same ones. A Feistel network with cycle-walking (Black & Rogaway
-    2002): its cost is that of what is asked for.
+    A larger ``count`` from the same generator begins with the same places. The permutation is a Feistel network with
+    cycle-walking (Black & Rogaway 2002), whose cost is that of the requested places.
 
     Raises:
         ValueError: more places than things.
@@ -24,7 +24,7 @@ def scattered(rng: np.random.Generator, things: int, count: int) -> NDArray[np.i
     keys = rng.integers(0, 2**63, _ROUNDS, dtype=np.uint64)
     found = _shuffled(np.arange(count, dtype=np.uint64), half, keys)
     outside = np.flatnonzero(found >= things)
-    while len(outside):  # the network permutes a power of four; who lands beyond walks on
+    while len(outside):  # the network permutes a power of four; places beyond `things` walk on
         found[outside] = _shuffled(found[outside], half, keys)
         outside = outside[found[outside] >= things]
     return found.astype(np.int64)

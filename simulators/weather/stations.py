@@ -1,4 +1,4 @@
-"""The observing stations: where they stand, their climate, and what weather models take their place for."""
+"""Observing stations: places, climate, and the ground that weather models assume for them."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from simulators.weather.quantities import FloatArray, Floats
 from simulators.weather.regions import REGIONS
 
 COUNT = 8000
-"""Stations of the official set, about (Shifts 1.0, C.1)."""
+"""Approximate number of stations of the official set (Shifts 1.0, C.1)."""
 SHARES = (0.082, 0.136, 0.400, 0.347, 0.035)
-"""Of stations in each main climate: those of Shifts 1.0, Table 8, over the length of its periods."""
+"""Shares of stations in each main climate: Shifts 1.0, Table 8, divided by the length of its periods."""
 _ATTEMPTS = 40
 _BATCH = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """N places as the weather at them needs; stations, or rows taken of them."""
+    """N places with the properties that the weather needs; stations, or rows taken from them."""
 
     latitude: Floats
-    """Degrees."""
+    """Latitude, degrees."""
     longitude: Floats
-    """Degrees."""
+    """Longitude, degrees."""
     elevation: Floats
-    """Of the station, m."""
+    """Height of the station, m."""
     relief: Floats
     """Standard deviation of the height of the ground around it, m."""
     continental: Floats
-    """0 at sea, 1 in the middle of a continent."""
+    """Continentality: 0 at sea, 1 in the middle of a continent."""
     annual_mean: Floats
     """Annual mean temperature at sea level, °C."""
     annual_swing: Floats
     """Half the difference between the warmest and the coldest month, K."""
     rainfall: Floats
-    """mm a year."""
+    """Rainfall, mm a year."""
     valley: Floats
-    """-1 on a top, 1 at the bottom of a valley, where cold air gathers."""
+    """Position between a top (-1) and the bottom of a valley (1), where cold air gathers."""
     siting: Floats
-    """What the station reads over the maps of weather models [2, N], K: all year, and times the season."""
+    """Local deviation from the maps of weather models [2, N], K: all year, and times the season."""
     forest: Floats
-    """0 to 1: how much plants cool the days of the growing season."""
+    """Cooling of days in the growing season by plants, 0 to 1."""
     ice: Floats
-    """0 to 1: how much melting snow and sea ice hold the summer near 0 °C."""
+    """Strength with which melting snow and sea ice hold the summer near 0 °C, 0 to 1."""
     relief_error: Floats
-    """Height of the ground in GFS, CMC, WRF less that of the station [3, N], m."""
+    """Height of the ground in GFS, CMC and WRF less that of the station [3, N], m."""
     bathymetry: Floats
-    """Height in the relief data set, m: coasts may lie below the sea."""
+    """Height in the relief data set, m; at coasts it may be below sea level."""
     in_domain: NDArray[np.bool_]
-    """Whether a WRF domain holds the place."""
+    """Mask of the places inside a WRF domain."""
     climate: NDArray[np.uint8]
     """Index of the main climate (``table.CLIMATES``)."""
 
@@ -59,17 +59,20 @@ class Places:
         return len(self.latitude)
 
     def take(self, selection: NDArray[np.intp]) -> Places:
-        """Some of the places, or the same ones many times."""
+        """Return the selected places; a place may be selected many times."""
         return Places(**{field.name: getattr(self, field.name)[..., selection] for field in fields(self)})
 
 
 def main_climate(annual_mean: Floats, annual_swing: Floats, rainfall: Floats) -> NDArray[np.uint8]:
-    """Main climate of Köppen's classification (rules of Kottek and others 2006), index into ``table.CLIMATES``.
+    """Return the main climate of Köppen's classification (rules of Kottek and others 2006), see ``table.CLIMATES``.
 
     Args:
-        annual_mean: at the height of the place [N], °C.
+        annual_mean: mean at the height of the place [N], °C.
         annual_swing: half the difference between the warmest and the coldest month [N], K.
-        rainfall: mm a year [N]; taken as spread evenly over the year.
+        rainfall: mm a year [N]; assumed to be spread evenly over the year.
+
+    Returns:
+        Index into ``table.CLIMATES``.
     """
     warmest, coldest = annual_mean + annual_swing, annual_mean - annual_swing
     climate = np.where(coldest > -3.0, 2, 3)
@@ -79,10 +82,10 @@ def main_climate(annual_mean: Floats, annual_swing: Floats, rainfall: Floats) ->
 
 
 def draw(rng: np.random.Generator, count: int = COUNT) -> Places:
-    """Stations with the shares of climates that ``SHARES`` gives, in random order.
+    """Draw stations with the shares of climates in ``SHARES``, in random order.
 
     Raises:
-        RuntimeError: the regions do not hold a climate; cannot happen with those of ``regions``.
+        RuntimeError: the regions do not contain a climate; cannot happen with those of ``regions``.
     """
     want = np.floor(np.array(SHARES) * count).astype(int)
     want[2] += count - want.sum()
@@ -157,9 +160,10 @@ def _candidates(rng: np.random.Generator, count: int) -> Places:
 
 
 def _surroundings(latitude: FloatArray, mean: FloatArray, swing: FloatArray, rain: FloatArray) -> FloatArray:
-    """What ground, plants and water of a region do to its air beyond maps of weather models [2, N], K.
+    """Return the effect of ground, plants and water of a region on its air beyond maps of weather models [2, N], K.
 
-    Smooth functions of place and climate, the same in every world: who knows neighbours knows them, others do not.
+    The effects are smooth functions of place and climate, the same in every world, so that a model can learn them from
+    neighbouring places only.
     """
     rng = np.random.default_rng(3)
     at = np.stack([latitude / 14.0, mean / 6.0, swing / 3.5, np.log(rain) / 0.6])

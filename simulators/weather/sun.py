@@ -1,4 +1,4 @@
-"""Where the sun stands."""
+"""Position of the sun."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from simulators.weather.quantities import Floats
 
 _EPOCH_2000 = 946_728_000.0
-"""Unix seconds of 2000-01-01 12:00, from where the formulae count days."""
+"""Unix time of 2000-01-01 12:00, from which the formulae count days, s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sun:
-    """The sun over N places at their times."""
+    """Position of the sun over N places at their times."""
 
     elevation: Floats
     """Height above the horizon [N], degrees, without refraction."""
     sine: Floats
     """Sine of the elevation [N]."""
     daily_swing: Floats
-    """Half the difference between noon and midnight of what heats: max(sine, 0) [N]."""
+    """Half the difference between noon and midnight of the heating max(sine, 0) [N]."""
     solar_hour: Floats
     """Local solar time [N], h in [0, 24)."""
 

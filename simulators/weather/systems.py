@@ -1,8 +1,8 @@
-"""Three weather models: when they run, what they get wrong, and what they see of the atmosphere.
+"""Three weather models: their schedules, their errors, and their view of the atmosphere.
 
-A model sees the true fields through errors that grow with the horizon, three quarters of their variance shared by all
-three (they know the same observations), over its own relief, and with its own physics. So everything that it says hangs
-together.
+A model sees the true fields through errors that grow with the horizon; three quarters of their variance are shared by
+all three models, which use the same observations. Each model has its own relief and physics, so its outputs are
+consistent with each other.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ _ERROR = {
     "stratosphere": 0.08,
     "soil": 0.50,
 }
-"""Standard deviation of the error of each field at a horizon of 24 h, over that of the field."""
+"""Standard deviation of the error of each field at a horizon of 24 h, relative to that of the field."""
 _ERRORS = np.array([_ERROR[name] for name in FIELDS], np.float32)[:, None]
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A weather model."""
+    """Parameters of a weather model."""
 
     name: str
     order: int
     """Row of ``Places.relief_error``."""
     runs_every: int
-    """h."""
+    """Interval between runs, h."""
     delay: int
     """Hours from the start of a run until it is delivered."""
     error: float
-    """Size of its errors over those of ``_ERROR``."""
+    """Size of the errors relative to ``_ERROR``."""
     physics: Physics
     outage: float
     """Share of times without any data."""
@@ -124,42 +124,42 @@ SYSTEMS = (GFS, CMC, WRF)
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What happens at N rows: places, times, and the true fields at the horizons on both sides of each time."""
+    """True state of N rows: places, times, and fields at the horizons on both sides of each time."""
 
     places: Places
     time: NDArray[np.float64]
     """Unix seconds [N]."""
     begin: NDArray[np.float64]
-    """Valid time of the horizon at or before it, Unix seconds [N]; the next is ``STEP`` hours later."""
+    """Valid time of the horizon at or before the time, Unix seconds [N]; the next is ``STEP`` hours later."""
     fields: tuple[Floats, Floats]
-    """At both horizons [len(FIELDS), N]."""
+    """True fields at both horizons [len(FIELDS), N]."""
     suns: tuple[Sun, Sun]
     phases: tuple[Floats, Floats]
 
     @property
     def share(self) -> Floats:
-        """Place of the time between both horizons [N], 0 to 1."""
+        """Position of the time between both horizons [N], 0 to 1."""
         return ((self.time - self.begin) / (STEP * HOUR)).astype(np.float32)
 
     @property
     def between(self) -> Floats:
-        """The true fields at the time itself [len(FIELDS), N]."""
+        """True fields at the time itself [len(FIELDS), N]."""
         return self.fields[0] + (self.fields[1] - self.fields[0]) * self.share
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a model says about N rows, whether it is available or not."""
+    """Forecast of a model for N rows, whether it is available or not."""
 
     system: System
     now: Air
     next: Air
     fields: Floats
-    """As the model sees them at the horizon before the time [len(FIELDS), N]."""
+    """Fields in the model at the horizon before the time [len(FIELDS), N]."""
     horizon: Floats
     """Hours since the start of the run [N]."""
     available: NDArray[np.bool_]
-    """[N]."""
+    """Mask of the available forecasts [N]."""
 
 
 def situation(places: Places, fields: Fields, time: NDArray[np.float64], epoch: float) -> Situation:
@@ -177,7 +177,7 @@ def situation(places: Places, fields: Fields, time: NDArray[np.float64], epoch: 
 
 
 def forecasts(rng: np.random.Generator, seen: Situation) -> tuple[Forecast, ...]:
-    """What the three models say."""
+    """Draw the forecasts of the three models."""
     count = len(seen.time)
     lead = rng.integers(1, 25, count)
     shared = rng.standard_normal((len(FIELDS), count), np.float32)

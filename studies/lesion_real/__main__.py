@@ -3,7 +3,7 @@
     python -m studies.lesion_real [ARTEFACT ...] [--out docs/quality] [--pictures DIR]
 
 Reads ../shared/data/lesion (or DEMUR_TEST_DATA/lesion) and writes docs/quality/lesion-real.md. Pictures show patients:
-they are drawn where they are asked for, and are no part of the page.
+they are drawn only on request, and are not part of the page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from studies.lesion_real import judge, page
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page; return 1 where the data are not there."""
+    """Write the page; return 1 if the data are missing."""
     parser = pages.parser("lesion_real", __doc__, out=pages.QUALITY)
     parser.add_argument(
         "artefacts", nargs="*", type=Path, metavar="ARTEFACT", help="folders; default: all of artefacts/lesion"

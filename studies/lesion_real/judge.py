@@ -35,7 +35,7 @@ ATTRIBUTION = (
 
 @dataclass(frozen=True)
 class Real:
-    """A scan and its files."""
+    """Real scan with its files."""
 
     name: str
     flair: Path
@@ -44,10 +44,10 @@ class Real:
     """Consensus of several raters; None for raw clinical scans."""
 
     def read(self, channels: tuple[Channel, ...]) -> Scan | None:
-        """Read the scan as a request without a brain mask; None where a channel is not there.
+        """Read the scan as a request without a brain mask; None if a channel is missing.
 
         Raises:
-            BadImage: a file is no such image.
+            BadImage: a file is not a readable image.
         """
         files = {"flair": self.flair, "t1": self.t1}
         if any(files[name] is None for name in channels):
@@ -83,39 +83,39 @@ WHY = {Shift.OUTSIDE_TRAINING_RANGE: "remarks", Shift.KNOWLEDGE_ABOVE_REFERENCE:
 
 @dataclass(frozen=True)
 class Opened:
-    """An artefact, ready."""
+    """Loaded artefact."""
 
     name: str
     recipe: Recipe
     members: Members
     policy: Policy
-    """As a service with default settings has it."""
+    """Policy of a service with default settings."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """The axial slice through the lesion that holds most uncertainty, [up, right]."""
+    """Axial slice through the lesion with the largest uncertainty, [up, right]."""
 
     flair: NDArray[Any]
     prediction: Mask
     truth: Mask | None
     uncertainty: NDArray[np.float32]
-    """Nats."""
+    """Uncertainty, nats."""
     size_mm: tuple[float, float]
-    """Width and height."""
+    """Width and height, mm."""
     window: tuple[float, float, float, float]
-    """Where the head is: left, right, lower and upper end, mm."""
+    """Extent of the head: left, right, lower and upper end, mm."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """One scan."""
+    """Result of one scan."""
 
     name: str
     spacing: str
     said: Answer
     scores: dict[str, float] | None
-    """``ndsc``, ``dice``, ``lesion_f1``, ``r_aac``, ``true_ml``; None without a truth."""
+    """Scores ``ndsc``, ``dice``, ``lesion_f1``, ``r_aac``, ``true_ml``; None without a ground truth."""
     panel: Panel
     seconds: float
 
@@ -125,7 +125,7 @@ class Answer:
     """Result of a scan without its volumes."""
 
     uncertainty: float
-    """Of the scan, by the head's measure."""
+    """Uncertainty of the scan, by the head's measure."""
     count: int
     volume_ml: float
     volume_interval: tuple[float, float] | None
@@ -133,13 +133,13 @@ class Answer:
     """Mean mutual information over the brain, nats."""
     remarks: tuple[str, ...]
     decision: str
-    """``answered``, or ``deferred`` and whether by uncertainty or by shift alone."""
+    """Decision: ``answered``, or ``deferred`` with the reason, uncertainty or shift alone."""
     shifted: str
-    """Why the scan counts as shifted; empty if it does not."""
+    """Reasons that the scan counts as shifted; empty if it does not."""
 
 
 def opened(directory: Path) -> Opened:
-    """Open an artefact.
+    """Load an artefact.
 
     Raises:
         ArtefactError: it is damaged, or of another task.
@@ -152,7 +152,7 @@ def opened(directory: Path) -> Opened:
 def results(
     one: Opened, scans: Sequence[Real], threads: int, tell: Callable[[str], None] = lambda line: None
 ) -> list[Result]:
-    """Return all scans whose channels are there."""
+    """Return the results of all scans whose channels are present."""
     found = []
     for real in scans:
         if (scan := real.read(one.recipe.channels)) is None:

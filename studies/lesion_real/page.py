@@ -1,4 +1,4 @@
-"""The page of real scans: a table an artefact, in markdown; and pictures."""
+"""Page of real scans in Markdown, with a table for each artefact, and pictures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PREDICTION, TRUTH = "#ffa62b", "#5ec8f2"
 
 
 def document(found: Mapping[str, tuple[Opened, Sequence[Result]]]) -> str:
-    """Return the page down to the part that is written by hand; artefacts by name."""
+    """Return the page above the hand-written part; artefacts by name."""
     sections = [
         block for name, (opened, results) in found.items() for block in (f"## {name}", _about(opened), table(results))
     ]
@@ -43,7 +43,7 @@ def document(found: Mapping[str, tuple[Opened, Sequence[Result]]]) -> str:
 
 
 def table(results: Sequence[Result]) -> str:
-    """Return a row a scan."""
+    """Return a table with one row per scan."""
     heads = (
         *("scan", "voxel, mm", "nDSC", "DSC", "lesion F1", "R-AUC", "true ml", "found ml", "interval", "lesions"),
         *("uncertainty", "decision", "mean MI", "shifted by", "remarks"),
@@ -66,7 +66,7 @@ def _row(one: Result) -> tuple[object, ...]:
 
 
 def draw(results: Sequence[Result], path: Path, title: str) -> None:
-    """Draw a column for each scan: the slice with outlines, and the same with uncertainty."""
+    """Draw a column for each scan: the slice with outlines, and the same slice with uncertainty."""
     figure = Figure(figsize=(2.0 * len(results), 6.4), layout="constrained", facecolor="black")
     axes = figure.subplots(2, len(results), squeeze=False)
     for column, one in enumerate(results):

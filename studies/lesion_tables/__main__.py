@@ -2,8 +2,8 @@
 
     python -m studies.lesion_tables [--workers 2] [--parts simulate train judge sites page] [--work DIR]
 
-Writes docs/quality/lesion.md and three pictures beside it. Takes hours on two cores; what is finished lies in the work
-folder and is not computed again, a killed training goes on from its last saved state. Where that folder is gone,
+Writes docs/quality/lesion.md and three pictures beside it. Takes hours on two cores. Finished results stay in the work
+folder and are not computed again; a killed training continues from its last saved state. If that folder is gone,
 ``studies.lesion_tables.printed`` checks the paper's statements on the page's own tables.
 """
 
@@ -27,7 +27,7 @@ from studies.statements import report
 ARTEFACTS = pages.ARTEFACTS / "lesion"
 SITE_SIZES = ("members", "steps", "tests", "train")
 ENSEMBLES = {UNET_ENSEMBLE: "unet", UNETR_ENSEMBLE: "unetr"}
-"""Rows to the families of the artefacts that ``studies.lesion_reference`` builds from the same members."""
+"""Families of the artefacts that ``studies.lesion_reference`` builds from the same members, by row."""
 PARTS = ("simulate", "train", "judge", "sites", "page")
 QUICK = Plan(
     preset="tiny",
@@ -46,7 +46,7 @@ QUICK = Plan(
     site_tests=1,
     site_train=1,
 )
-"""Seconds, to see that everything runs."""
+"""Smallest plan, which takes seconds and shows that everything runs."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def planned(options: argparse.Namespace) -> Plan:
-    """Return the plan that options ask for."""
+    """Return the plan that the options select."""
     base = asdict(QUICK if options.quick else Plan())
     scaled = (
         {}
@@ -101,7 +101,7 @@ def planned(options: argparse.Namespace) -> Plan:
 
 
 class Runs:
-    """All parts on one work folder."""
+    """Runner of all parts on one work folder."""
 
     def __init__(self, plan: Plan, work: Path, data: Path, workers: int) -> None:
         trained = {name: repr(getattr(plan, name)) for name in ("seed", "preset", "effort", "train", "dev_in")}
@@ -123,7 +123,7 @@ class Runs:
         run(canonical.trainings(self._plan, self._data, self._members), self._workers, self._logs)
 
     def judge(self) -> None:
-        """Thresholds, then all figures of the main tables."""
+        """Tune thresholds, then compute all figures of the main tables."""
         self.canonical.claim()
         self.reference.claim()
         run(canonical.tuning(self.canonical, self._plan), self._workers, self._logs)
@@ -131,14 +131,14 @@ class Runs:
         run(canonical.calibrating(self.canonical, self.reference, self._plan), self._workers, self._logs)
 
     def sites(self) -> None:
-        """Train and judges across sites."""
+        """Train and evaluate across sites."""
         run(across.trainings(self._plan, self._data, self._members), self._workers, self._logs)
         self.across.claim()
         run(across.tuning(self.across, self._plan), self._workers, self._logs)
         run(across.judging(self.across, self._plan), self._workers, self._logs)
 
     def page(self, out: Path, sites: bool = True) -> None:
-        """Write tables, statements and pictures of what is there."""
+        """Write tables, statements and pictures of the available results."""
         plan = self._plan
         results = canonical.results(self.canonical, self.reference, plan)
         checked = [*relations.canonical(results), relations.retention(results)]
@@ -158,13 +158,13 @@ class Runs:
 
 
 def thresholds(one: Experiment, plan: Plan) -> dict[Row, list[float]]:
-    """Row to the thresholds of its models."""
+    """Return the thresholds of each row's models."""
     chosen = one.thresholds(one.models, plan.entries("dev_in"))
     return {row: [level for model, level in chosen.items() if model.row == row.name] for row in ROWS}
 
 
 def built(plan: Plan, levels: Mapping[Row, Sequence[float]], folder: Path = ARTEFACTS) -> list[Artefact]:
-    """Return the artefacts of the deep ensembles whose preset, seed, members and threshold are those of the page."""
+    """Return the artefacts of the deep ensembles whose preset, seed, members and threshold match the page."""
     found = []
     for row, family in ENSEMBLES.items():
         place = folder / f"{family}-{plan.members}"

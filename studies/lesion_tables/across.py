@@ -1,4 +1,4 @@
-"""Training on one site (Table 4) and on all but one (Table 5)."""
+"""Training on one site (Table 4) and on all sites but one (Table 5)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Float64 = NDArray[np.float64]
 
 
 def sets() -> dict[str, tuple[str, ...]]:
-    """Training set to its sites: each alone, then all of Table 5 but one."""
+    """Return the sites of each training set: each site alone, then all of Table 5 but one."""
     alone = {f"only-{site}": (site,) for site in SITES}
     return alone | {f"without-{site}": tuple(other for other in TABLE_5 if other != site) for site in TABLE_5}
 
@@ -41,12 +41,12 @@ def trainings(plan: Plan, root: Path, folder: Path) -> list[Piece]:
 
 
 def dev(plan: Plan, sites: tuple[str, ...]) -> tuple[Entry, ...]:
-    """Development scans of some sites."""
+    """Return the development scans of some sites."""
     return tuple(entry for site in sites for entry in plan.of_site(site, "dev_in"))
 
 
 def experiment(plan: Plan, root: Path, folder: Path, members: Path) -> Experiment:
-    """Return an ensemble of each training set, and the single models of those without a site."""
+    """Return an experiment with an ensemble per training set, and the single models of the sets without a site."""
     found: list[Member] = []
     models: list[Model] = []
     for name in sets():
@@ -59,12 +59,12 @@ def experiment(plan: Plan, root: Path, folder: Path, members: Path) -> Experimen
 
 
 def tuning(one: Experiment, plan: Plan) -> list[Speak]:
-    """First: all thresholds on development scans."""
+    """Return the jobs of the first step: all thresholds on development scans."""
     return [Speak(one, entry, tune=True) for entry in dev(plan, SITES)]
 
 
 def judging(one: Experiment, plan: Plan) -> list[Speak]:
-    """Then: models without a site at their thresholds, and all thresholds of what else Table 4 needs."""
+    """Return the jobs of the second step: models without a site at their thresholds, other thresholds of Table 4."""
     chosen = {
         model: level
         for site in TABLE_5
@@ -106,7 +106,7 @@ def table_4(one: Experiment, plan: Plan) -> Crossed:
 
 
 def table_5(one: Experiment, plan: Plan) -> list[Excluded]:
-    """Single models and ensemble by excluded site."""
+    """Return figures of single models and ensemble by excluded site."""
     found = []
     for site in TABLE_5:
         parts = {
@@ -144,5 +144,5 @@ def _of(chosen: Mapping[Model, float], site: str) -> dict[Model, float]:
 
 
 def _scores(one: Experiment, entries: tuple[Entry, ...]) -> Float64:
-    """[scans, models, levels]."""
+    """Return the scores [scans, models, levels]."""
     return np.stack([one.scores(entry) for entry in entries])

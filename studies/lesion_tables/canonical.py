@@ -1,4 +1,4 @@
-"""The canonical partition: which models the tables have, and what they reach (Tables 2, 8, 9, 10 and 11)."""
+"""Models on the canonical partition, and their figures (Tables 2, 8, 9, 10 and 11)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Float64 = NDArray[np.float64]
 
 
 def trainings(plan: Plan, root: Path, folder: Path) -> list[Piece]:
-    """Return members of all families, the slowest family first, so that two workers end together."""
+    """Return the trainings of all families, the slowest family first, so that two workers end together."""
     train, dev = plan.entries("train"), plan.entries("dev_in")
     return [
         training_of(folder / f"{family}-{seed}", root, seed, plan.settings(family), train, dev)
@@ -68,18 +68,18 @@ def reference(plan: Plan, root: Path, folder: Path, members: Path) -> Experiment
 
 
 def tuning(one: Experiment, plan: Plan) -> list[Speak]:
-    """First: all thresholds on dev_in."""
+    """Return the jobs of the first step: all thresholds on dev_in."""
     return [Speak(one, entry, tune=True) for entry in plan.entries("dev_in")]
 
 
 def judging(one: Experiment, plan: Plan) -> list[Speak]:
-    """Then: figures at the best of them."""
+    """Return the jobs of the second step: figures at the best thresholds."""
     chosen = one.thresholds(one.models, plan.entries("dev_in"))
     return [Speak(one, entry, thresholds=chosen) for split in SPLITS for entry in plan.entries(split)]
 
 
 def calibrating(of: Experiment, one: Experiment, plan: Plan) -> list[Speak]:
-    """Scans that only the deferral threshold comes from, at the ensemble's own threshold."""
+    """Return jobs for the scans that only determine the deferral threshold, at the ensemble's own threshold."""
     (model,) = one.models
     known = next(other for other in of.models if other.row == model.row)
     chosen = of.thresholds([known], plan.entries("dev_in"))
@@ -93,7 +93,7 @@ class Results:
     models: tuple[Model, ...]
     by_split: Mapping[str, Sequence[ScanFigures]]
     calibration: Sequence[ScanFigures]
-    """Of the U-Net ensemble only."""
+    """Figures on the calibration scans, of the U-Net ensemble only."""
 
     def figure(self, row: Row, split: str, name: str) -> Float64:
         """Return a figure of each model of a row on each scan, [models, scans]."""
@@ -113,7 +113,7 @@ class Results:
         return correlation(self.load(split), self.figure(UNET_ENSEMBLE, split, name)[0]).pearson
 
     def curve(self, row: Row, split: str, measure: str, model: int = 0) -> Float64:
-        """Return mean over scans of one model of a row, [200]."""
+        """Return the mean curve over scans of one model of a row, [200]."""
         place, column = self._places(row)[model], MEASURES.index(measure)
         return np.asarray(
             np.mean([one.curves[place, column].astype(np.float64) for one in self.by_split[split]], axis=0)
@@ -133,7 +133,7 @@ class Results:
         return random, ideal
 
     def load(self, split: str) -> Float64:
-        """Return share of lesion voxels in the volume, [scans]."""
+        """Return the share of lesion voxels in the volume, [scans]."""
         return np.array([one.scan[0] / one.scan[1] for one in self.by_split[split]])
 
     @cached_property
@@ -146,21 +146,21 @@ class Results:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Correlation of a score with lesion load over the scans of a split; NaN where one of them is constant."""
+    """Correlation of a score with lesion load over the scans of a split; NaN if either is constant."""
 
     pearson: float
     spearman: float
 
 
 def correlation(load: Float64, score: Float64) -> Correlation:
-    """Both, of [scans]."""
+    """Return both correlations of load and score, [scans] each."""
     if len(load) < 2 or np.ptp(load) == 0 or np.ptp(score) == 0:
         return Correlation(np.nan, np.nan)
     return Correlation(float(stats.pearsonr(load, score)[0]), float(stats.spearmanr(load, score)[0]))
 
 
 def results(one: Experiment, calibration: Experiment, plan: Plan) -> Results:
-    """Read all pieces."""
+    """Read the results of all scans."""
     return Results(
         one.models,
         {split: [one.result(entry) for entry in plan.entries(split)] for split in SPLITS},

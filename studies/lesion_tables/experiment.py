@@ -1,4 +1,4 @@
-"""Members, the models made of them, and the scans that they are tuned and judged on; results are files by scan."""
+"""Members, their models, and the scans for tuning and evaluation; results are files by scan."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ Mask = NDArray[np.bool_]
 
 RECIPE = Recipe()
 CHUNK = 12
-"""Scans of one job."""
+"""Number of scans per job."""
 
 
 @dataclass(frozen=True)
 class Scan:
-    """A scan of 1 mm voxels, masks [x, y, z]."""
+    """Scan of 1 mm voxels, with masks [x, y, z]."""
 
     image: NDArray[np.float32]
-    """Prepared as when served, [1, x, y, z]."""
+    """Image prepared as in serving, [1, x, y, z]."""
     truth: Mask
     brain: Mask
 
@@ -58,9 +58,11 @@ def case(root: Path, entry: Entry) -> Case:
 
 
 def load(root: Path, entry: Entry) -> Scan:
-    """
+    """Read a scan and prepare it.
+
     Raises:
         BadFile: a file is missing or not of this scan.
+        ValueError: the scan does not have 1 mm voxels.
     """
     files = case(root, entry)
     found, lesions = examples.read(files, RECIPE.channels)
@@ -72,7 +74,7 @@ def load(root: Path, entry: Entry) -> Scan:
 
 @dataclass(frozen=True)
 class Simulate:
-    """Draws some scans; those that are there stay."""
+    """Job that draws some scans; existing scans are kept."""
 
     name: str
     root: Path
@@ -93,7 +95,7 @@ class Simulate:
 
 
 def write(files: Case, flair: NDArray[np.float32], brain: Mask, truth: Mask) -> None:
-    """Write a scan without T1; the truth comes last, and its presence says that the scan is complete."""
+    """Write a scan without T1; the ground truth is written last, and its presence marks the scan as complete."""
     assert files.brain is not None
     assert files.truth is not None
     dataset.write(files.flair, flair)
@@ -108,7 +110,7 @@ def there(root: Path, entry: Entry) -> bool:
 
 
 def simulations(root: Path, seed: int, entries: Sequence[Entry]) -> list[Simulate]:
-    """Jobs that draw these scans, not too many: each reads the template first."""
+    """Return jobs that draw these scans, with many scans each, since each job reads the template first."""
     parts = [tuple(entries[at : at + CHUNK]) for at in range(0, len(entries), CHUNK)]
     return [Simulate(f"simulate-{at}-{part[0].id}", root, seed, part) for at, part in enumerate(parts)]
 
@@ -120,7 +122,7 @@ SAMPLE_SEED = 0
 def training_of(
     folder: Path, root: Path, seed: int, settings: Settings, train: tuple[Entry, ...], dev: tuple[Entry, ...]
 ) -> Piece:
-    """Return the job that trains one member in a folder of its own, where a killed training goes on.
+    """Return the job that trains one member in a folder of its own, from which a killed training continues.
 
     Args:
         root: folder of the simulated scans.
@@ -144,13 +146,13 @@ def _train(
 
 @dataclass(frozen=True)
 class Member:
-    """A trained network as one or several members: frozen dropout masks count as members of their own."""
+    """Trained network as one or several members: frozen dropout masks count as members of their own."""
 
     folder: Path
     seed: int
     settings: Settings
     samples: int = 0
-    """0: the network as it is, dropout off."""
+    """Number of dropout samples; 0 for the network with dropout off."""
 
     def __len__(self) -> int:
         return max(self.samples, 1)
@@ -161,7 +163,7 @@ class Member:
         return self.folder / f"member-{self.seed}.pt"
 
     def networks(self) -> list[nn.Module]:
-        """Windows [1, 1, x, y, z] to logit differences of the same shape, weights rounded as artefacts store them."""
+        """Return networks from windows [1, 1, x, y, z] to logit differences, with weights rounded as in artefacts."""
         trained = finished(self.folder, self.seed)
         if trained is None:
             raise FileNotFoundError(
@@ -179,7 +181,7 @@ class Member:
 
 
 def families(folder: Path, settings: dict[str, Settings], members: int) -> dict[str, list[Member]]:
-    """Family to its trained members, and ``mcdp`` to the dropout samples of the members of ``unet_mcdp``."""
+    """Return the trained members by family, and ``mcdp``, the dropout samples of the members of ``unet_mcdp``."""
     found = {
         family: [Member(folder / f"{family}-{seed}", seed, one) for seed in range(members)]
         for family, one in settings.items()
@@ -188,9 +190,9 @@ def families(folder: Path, settings: dict[str, Settings], members: int) -> dict[
 
 
 def differences(image: NDArray[np.float32], members: Sequence[Member]) -> NDArray[np.float32]:
-    """Logit differences of all members, [M, x, y, z], for an image [1, x, y, z].
+    """Return logit differences of all members, [M, x, y, z], for an image [1, x, y, z].
 
-    Stitched by MONAI's sliding windows with Gaussian weights.
+    Windows are stitched by MONAI's sliding windows with Gaussian weights.
     """
     edges = {member.settings.window for member in members}
     (edge,) = edges
@@ -217,7 +219,7 @@ class _Sample(nn.Module):  # type: ignore[misc]
 
 
 def _example(root: Path, entry: Entry) -> Example:
-    """Return a prepared scan; the files are written once and shared by all trainings."""
+    """Return a prepared scan; its files are written once and shared by all trainings."""
     folder = root.parent / "examples" / entry.id
     if not (folder / "truth.npy").exists():
         scan = load(root, entry)
@@ -234,20 +236,20 @@ def _example(root: Path, entry: Entry) -> Example:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Members, models made of them, and the folder of results by scan."""
+    """Members, their models, and the folder of results by scan."""
 
     folder: Path
     root: Path
-    """Of the simulated scans."""
+    """Folder of the simulated scans."""
     members: tuple[Member, ...]
     models: tuple[Model, ...]
 
     def claim(self) -> None:
-        """Make the folder, or check that its pieces are of these members.
+        """Create the folder, or check that its results are of these members.
 
         Raises:
             FileNotFoundError: a member is not trained.
-            ValueError: the pieces are of others.
+            ValueError: the results are of other members.
         """
         digest = hashlib.sha256(repr([model.members for model in self.models]).encode())
         for member in self.members:
@@ -263,7 +265,7 @@ class Experiment:
         return self.folder / f"{entry.id}-judged.npz"
 
     def scores(self, entry: Entry) -> Float64:
-        """[models, levels]."""
+        """Return the scores of a scan, [models, levels]."""
         with np.load(self.tuned(entry)) as arrays:
             return np.asarray(arrays["scores"])
 
@@ -284,13 +286,13 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Speak:
-    """Runs the members over one scan, tries all thresholds and judges at those that are known."""
+    """Job that runs the members over one scan, tries all thresholds and computes figures at the known ones."""
 
     experiment: Experiment
     entry: Entry
     tune: bool = False
     thresholds: Mapping[Model, float] = field(default_factory=dict)
-    """Models to judge; models of the experiment that are not named are left out."""
+    """Models to evaluate with their thresholds; other models of the experiment are left out."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""Judging of models on one scan: scores at every threshold, then all figures at the chosen ones."""
+"""Evaluation of models on one scan: scores at every threshold, then all figures at the chosen ones."""
 
 from __future__ import annotations
 
@@ -21,35 +21,36 @@ Float64 = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 LEVELS = np.round(np.arange(tuning.STEP, 1 - tuning.STEP / 2, tuning.STEP), 6)
-"""Thresholds that are tried."""
+"""Thresholds to try."""
 MEASURES = ("entropy", "mi", "rmi")
 FIGURES = ("ndsc", "dice", "lesion_f1", "structural", "wrong", "missed", *(f"r_aac_{name}" for name in MEASURES))
-"""Of a model and scan: scores 0 to 1; structural uncertainty (NaN for single models); false positive and false negative
-voxels in the brain; area above the retention curve by measure (NaN where single models have none)."""
+"""Figures of a model and scan: scores 0 to 1; structural uncertainty (NaN for single models); false positive and false
+negative voxels in the brain; area above the retention curve by measure (NaN if single models have none).
+"""
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model of a row: the members whose mean probability it says."""
+    """Model of a row: the mean probability of its members."""
 
     row: str
     members: tuple[int, ...]
-    """Places among all members; one for a single model."""
+    """Positions among all members; one position for a single model."""
 
 
 @dataclass(frozen=True)
 class ScanFigures:
-    """All models on one scan."""
+    """Figures of all models on one scan."""
 
     figures: Float64
-    """[models, FIGURES]."""
+    """Figures, [models, FIGURES]."""
     curves: Float32
-    """nDSC at ``log_grid`` by measure, [models, MEASURES, 200]; NaN where there is none."""
+    """nDSC at ``log_grid`` by measure, [models, MEASURES, 200]; NaN if there is none."""
     scan: Float64
     """Lesion voxels and voxels of the volume, then of the brain, [4]."""
 
     def save(self, path: Path) -> None:
-        """Whole or not at all."""
+        """Write the figures atomically."""
         save_arrays(path, figures=self.figures, curves=self.curves, scan=self.scan)
 
     @classmethod
@@ -59,7 +60,7 @@ class ScanFigures:
 
 
 def probability(differences: Float32, model: Model) -> Float32:
-    """Return mean probability of a model's members, [x, y, z]."""
+    """Return the mean probability of a model's members, [x, y, z]."""
     found = np.zeros(differences.shape[1:], np.float32)
     for member in model.members:
         found += sigmoid(differences[member])
@@ -68,12 +69,12 @@ def probability(differences: Float32, model: Model) -> Float32:
 
 
 def sigmoid(difference: Float32) -> Float32:
-    """1 / (1 + exp(-d)), without overflow."""
+    """Return 1 / (1 + exp(-d)), without overflow."""
     return np.asarray(0.5 * (1 + np.tanh(0.5 * difference)))
 
 
 def scores(differences: Float32, truth: Mask, models: Sequence[Model]) -> Float64:
-    """nDSC of each model at each of ``LEVELS``, [models, levels]."""
+    """Return nDSC of each model at each of ``LEVELS``, [models, levels]."""
     return np.stack(
         [
             tuning.scores(probability(differences, model), truth, LEVELS, small_voxels=segmentation.SMALL_VOXELS)
@@ -83,7 +84,7 @@ def scores(differences: Float32, truth: Mask, models: Sequence[Model]) -> Float6
 
 
 def threshold(curves: Float64) -> float:
-    """Return the level with the best mean nDSC of scans [S, levels]; the middle one of several."""
+    """Return the level with the best mean nDSC of scans [S, levels]; the middle one of several best levels."""
     mean = curves.mean(axis=0)
     best = np.flatnonzero(mean >= mean.max() - 1e-12)
     return float(LEVELS[best[len(best) // 2]])
@@ -130,7 +131,7 @@ def judge(
 
 
 def random_curve(wrong: float, missed: float, lesion: float, voxels: float) -> Float64:
-    """Return expected nDSC at ``log_grid`` where voxels are retained in any order, float64 [200]."""
+    """Return the expected nDSC at ``log_grid`` for voxels retained in random order, float64 [200]."""
     share = log_grid()
     return segmentation.ndsc_of_counts(
         wrong * share, missed * share, int(lesion), int(voxels), segmentation.REFERENCE_LOAD, OFFICIAL
@@ -138,7 +139,7 @@ def random_curve(wrong: float, missed: float, lesion: float, voxels: float) -> F
 
 
 def ideal_curve(wrong: float, missed: float, lesion: float, voxels: float) -> Float64:
-    """nDSC at ``log_grid`` where what is wrong is replaced first, both kinds evenly, float64 [200]."""
+    """Return nDSC at ``log_grid`` if errors are replaced first, both kinds evenly, float64 [200]."""
     errors = wrong + missed
     left = np.maximum(np.floor(voxels * log_grid()) - (voxels - errors), 0) / max(errors, 1)
     return segmentation.ndsc_of_counts(
@@ -147,7 +148,7 @@ def ideal_curve(wrong: float, missed: float, lesion: float, voxels: float) -> Fl
 
 
 def _box(marked: Mask) -> tuple[slice, ...]:
-    """Return the smallest box around what is marked, at least one voxel."""
+    """Return the smallest box around the marked voxels, at least one voxel."""
     box = []
     for axis in range(marked.ndim):
         along = np.flatnonzero(marked.any(axis=tuple(other for other in range(marked.ndim) if other != axis)))

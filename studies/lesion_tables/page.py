@@ -1,4 +1,4 @@
-"""The page of tables: markdown of what was judged, laid out as in the paper."""
+"""Page of tables in Markdown, laid out as in the paper."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def document(
     sites: str,
     artefacts: Sequence[Artefact] = (),
 ) -> str:
-    """Return the page down to the part that is written by hand.
+    """Return the page above the hand-written part.
 
     Args:
-        sites: Tables 4 and 5, or nothing where they were not run.
-        artefacts: built from the members that are judged here.
+        sites: Tables 4 and 5, or nothing if they were not run.
+        artefacts: artefacts built from the evaluated members.
     """
     splits = ", ".join(f"{name} {len(plan.entries(name))}" for name in ("train", *SPLITS))
     whole = ", ".join(f"{name} {count}" for name, count in CANONICAL_COUNTS.items())
@@ -108,7 +108,7 @@ def document(
 
 
 def built(artefacts: Sequence[Artefact]) -> str:
-    """Return name artefacts and the digests of their weights."""
+    """Return the line that names artefacts and the digests of their weights."""
     return (
         "Artefacts of the deep ensembles, built from these members by `python -m studies.lesion_reference`: "
         f"{', '.join(map(pages.named, artefacts))}; in brackets the first digits of the sha256 of the lines that "
@@ -117,7 +117,7 @@ def built(artefacts: Sequence[Artefact]) -> str:
 
 
 def table_2(results: Results) -> str:
-    """Return both figures side by side, without deviations."""
+    """Return Table 2: both figures side by side, without deviations."""
     heads = [f"{figure} {TITLES[split]}" for figure in ("nDSC", "R-AUC") for split in SPLITS]
     return pages.table(
         ("type", "model", *heads),
@@ -138,7 +138,7 @@ def table_2(results: Results) -> str:
 
 
 def per_split(results: Results, figure: str | None) -> str:
-    """Return one figure, rows as in Tables 9 to 11; None: the row's own R-AUC."""
+    """Return a table of one figure, rows as in Tables 9 to 11; None for the row's own R-AUC."""
     return pages.table(
         ("arch", "DP", "model", *TITLES.values()),
         ((row.architecture, row.dropout, row.kind, *_spreads(results, row, figure or row.r_auc)) for row in ROWS),
@@ -146,7 +146,7 @@ def per_split(results: Results, figure: str | None) -> str:
 
 
 def measures(results: Results) -> str:
-    """Return R-AUC of ensembles by measure."""
+    """Return a table of R-AUC of ensembles by measure."""
     return pages.table(
         ("model", "measure", *TITLES.values()),
         (
@@ -159,7 +159,7 @@ def measures(results: Results) -> str:
 
 
 def table_8(results: Results) -> str:
-    """Return mean scores and correlations."""
+    """Return Table 8: mean scores and correlations."""
     heads = ("DSC", "nDSC", "Pearson DSC", "Pearson nDSC", "Spearman DSC", "Spearman nDSC", "mean load (%)")
     rows = []
     for split in SPLITS:
@@ -173,7 +173,7 @@ def table_8(results: Results) -> str:
 
 
 def sites(plan: Plan, crossed: Crossed, excluded: Sequence[Excluded]) -> str:
-    """Return Tables 4 and 5, with what they were made of."""
+    """Return Tables 4 and 5, with a description of their experiments."""
     return pages.document(
         "## Table 4: trained on one site, tested on each (nDSC, %)",
         f"Smaller than the main tables: U-Nets of {plan.site_channels} channels, {plan.site_members} members a "
@@ -235,15 +235,15 @@ def _levels(levels: Sequence[float]) -> str:
 
 
 RETENTION = 0.95
-"""In-domain scans that the threshold should keep: the services' default."""
+"""Share of in-domain scans that the threshold should keep: the services' default."""
 SHOWN_FROM = 0.9
-"""Retained share at the left of Figure 9: what is wrong is a small part of a brain."""
+"""Smallest retained share in Figure 9, since errors are a small part of a brain."""
 SHOWN = ("eval_in", "dev_out", "eval_out")
 COLOURS = {"dev_in": "#7f7f7f", "eval_in": "#1f77b4", "dev_out": "#ff7f0e", "eval_out": "#d62728"}
 
 
 def draw_load(results: Results, path: Path, split: str = "eval_in") -> None:
-    """Figure 8: both scores of each scan against lesion load, with the line of least squares."""
+    """Draw Figure 8: both scores of each scan against lesion load, with the least-squares line."""
     figure = Figure(figsize=(10.5, 4.2), layout="constrained")
     axes = figure.subplots(1, 2)
     load = results.load(split)
@@ -262,7 +262,7 @@ def draw_load(results: Results, path: Path, split: str = "eval_in") -> None:
 
 
 def draw_retention(results: Results, path: Path) -> None:
-    """Figure 9: a panel a split, axes as there: few voxels matter, so that little retained is left out."""
+    """Draw Figure 9: a panel per split with the paper's axes, from ``SHOWN_FROM`` on."""
     figure = Figure(figsize=(12.5, 4.8), layout="constrained")
     axes = figure.subplots(1, len(SHOWN))
     grid = log_grid()
@@ -286,7 +286,7 @@ def draw_retention(results: Results, path: Path) -> None:
 
 
 def draw_deferral(results: Results, path: Path) -> float:
-    """Structural uncertainty of scans against 1 - nDSC; the threshold, which keeps ``RETENTION`` of in-domain scans."""
+    """Draw structural uncertainty of scans against 1 - nDSC, and return the threshold for ``RETENTION`` in domain."""
     limit = threshold(results)
     figure = Figure(figsize=(7.5, 5), layout="constrained")
     axis = figure.subplots()

@@ -1,4 +1,4 @@
-"""Plan of the runs: sizes, the scans that they take of the simulator, and rows and columns of the tables."""
+"""Plan of the runs: sizes, simulated scans, and rows and columns of the tables."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from simulators.lesion.cohort import CANONICAL, Entry
 
 INSIDE = ("site_a", "site_b", "site_c", "site_d")
 TABLE_5 = (*INSIDE, "site_e")
-"""Sites that are left out one at a time; the last of all is held out throughout, as Lausanne is."""
+"""Sites that are left out one at a time; the last of all sites is held out throughout, as Lausanne is."""
 LAST = "site_f"
 SITES = (*TABLE_5, LAST)
 TESTED = ("in", "out", LAST)
-"""What models of Table 5 are tested on."""
+"""Test sets of the models of Table 5."""
 SPLITS = ("dev_in", "dev_out", "eval_in", "eval_out")
-"""Judged, in the order of the paper's columns."""
+"""Evaluated splits, in the order of the paper's columns."""
 CANONICAL_COUNTS = {split: sum(site.get(split, 0) for site in CANONICAL.values()) for split in ("train", *SPLITS)}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Sizes of all that is simulated, trained and judged."""
+    """Sizes of all simulations, trainings and evaluations."""
 
     seed: int = 0
     preset: str = "small"
     members: int = 5
     effort: float = 1.0
-    """Multiplies the preset's steps."""
+    """Factor of the preset's steps."""
     window: int = 96
-    """Edge of what networks are run on, voxels."""
+    """Edge of the networks' input windows, voxels."""
     train: int = CANONICAL_COUNTS["train"]
     dev_in: int = CANONICAL_COUNTS["dev_in"]
     eval_in: int = CANONICAL_COUNTS["eval_in"]
     dev_out: int = CANONICAL_COUNTS["dev_out"]
     eval_out: int = CANONICAL_COUNTS["eval_out"]
     calibration: int = 40
-    """Further in-domain scans that the deferral threshold is taken from; never tuned or judged on."""
+    """Number of additional in-domain scans for the deferral threshold; never tuned or evaluated on."""
     site_members: int = 3
     site_channels: tuple[int, ...] = (8, 16, 32, 64, 96)
     site_steps: int = 300
     site_tests: int = 8
-    """Test scans of each site."""
+    """Number of test scans of each site."""
     site_train: int = 4
-    """Training scans of each site that take part in choosing thresholds out of domain and in Table 5's ``out``."""
+    """Number of training scans of each site used in choosing thresholds out of domain and in Table 5's ``out``."""
 
     def count(self, split: str) -> int:
-        """Scans of a canonical split."""
+        """Return the number of scans of a canonical split."""
         return int(getattr(self, split))
 
     def settings(self, family: str) -> Settings:
@@ -70,11 +70,11 @@ class Plan:
         return replace(found, sizes=UNetSizes(self.site_channels), stages=stages, window=self.window)
 
     def entries(self, split: str) -> tuple[Entry, ...]:
-        """Scans of a canonical split, spread over its sites as in Table 1."""
+        """Return the scans of a canonical split, spread over its sites as in Table 1."""
         return tuple(Entry(site, split, index) for site, n in self._shares(split).items() for index in range(n))
 
     def calibrating(self) -> tuple[Entry, ...]:
-        """In-domain scans beyond ``dev_in``, a like number of each site."""
+        """Return in-domain scans beyond ``dev_in``, about the same number for each site."""
         known = self._shares("dev_in")
         shares = [self.calibration // len(INSIDE) + (at < self.calibration % len(INSIDE)) for at in range(len(INSIDE))]
         return tuple(
@@ -84,7 +84,7 @@ class Plan:
         )
 
     def of_site(self, site: str, split: str) -> tuple[Entry, ...]:
-        """Scans of the experiments across sites: ``train``, ``dev_in`` or ``eval_in`` of any site."""
+        """Return scans of the experiments across sites: ``train``, ``dev_in`` or ``eval_in`` of any site."""
         if split == "eval_in":
             return tuple(Entry(site, split, index) for index in range(self.site_tests))
         if site in INSIDE:
@@ -93,10 +93,10 @@ class Plan:
         return tuple(Entry(site, split, index) for index in range(like))
 
     def all_entries(self, sites: bool) -> tuple[Entry, ...]:
-        """Every scan that is needed, each once.
+        """Return every required scan once.
 
         Args:
-            sites: with those of the experiments across sites.
+            sites: include the scans of the experiments across sites.
         """
         found = [entry for split in ("train", *SPLITS) for entry in self.entries(split)] + list(self.calibrating())
         if sites:
@@ -106,7 +106,7 @@ class Plan:
         return tuple(dict.fromkeys(found))
 
     def _shares(self, split: str) -> Mapping[str, int]:
-        """Site to scans of a split: the canonical shares, at least one each."""
+        """Return the number of scans of a split by site: the canonical shares, at least one each."""
         wanted, canonical = self.count(split), CANONICAL_COUNTS[split]
         known = {site: splits[split] for site, splits in CANONICAL.items() if split in splits}
         return {site: max(1, round(wanted * count / canonical)) for site, count in known.items()}
@@ -119,7 +119,7 @@ SINGLE, ENSEMBLE, MCDP = "Single", "Deep Ensemble", "MCDP"
 
 @dataclass(frozen=True)
 class Row:
-    """A row of Tables 9 to 11."""
+    """Row of Tables 9 to 11."""
 
     name: str
     architecture: str
@@ -136,29 +136,30 @@ UNET, UNET_ENSEMBLE = Row("unet", "UNET", "0.0", SINGLE), Row("unet-ensemble", "
 DROPOUT, DROPOUT_MCDP = Row("unet-dp", "UNET", "0.5", SINGLE), Row("unet-mcdp", "UNET", "0.5", MCDP)
 UNETR, UNETR_ENSEMBLE = Row("unetr", "UNETR", "0.0", SINGLE), Row("unetr-ensemble", "UNETR", "0.0", ENSEMBLE)
 BOTH = Row("both", "UNET ⊕ UNETR", "0.0", ENSEMBLE)
-"""Not in the paper."""
+"""Ensemble that is not in the paper."""
 ROWS = (UNET, UNET_ENSEMBLE, DROPOUT, DROPOUT_MCDP, UNETR, UNETR_ENSEMBLE, BOTH)
 TITLES = {"dev_in": "Dev in", "dev_out": "Dev out", "eval_in": "Evl in", "eval_out": "Evl out"}
 
 
 class Figures(Protocol):
-    """Tables 2, 8, 9, 10 and 11."""
+    """Figures of Tables 2, 8, 9, 10 and 11."""
 
     def mean(self, row: Row, split: str, name: str) -> float:
-        """``ndsc``, ``lesion_f1`` or an area (``Row.r_auc``) as a share, over scans and models."""
+        """Return ``ndsc``, ``lesion_f1`` or an area (``Row.r_auc``) as a share, over scans and models."""
 
     def pearson(self, split: str, name: str) -> float:
-        """Return correlation of ``dice`` or ``ndsc`` of the U-Net ensemble with lesion load."""
+        """Return the correlation of ``dice`` or ``ndsc`` of the U-Net ensemble with lesion load."""
 
 
 WAYS = ("In-domain Dev", "Out-domain Train + Dev", "Out-domain Test")
-"""How Table 4 chooses thresholds: on the development scans of the training site; on training and development scans of
-the site that is tested; on the test scans themselves (an upper bound)."""
+"""Ways of choosing thresholds in Table 4: on the development scans of the training site; on training and development
+scans of the test site; on the test scans themselves (an upper bound).
+"""
 
 
 @dataclass(frozen=True)
 class Crossed:
-    """Table 4: mean nDSC [training site, test site] by way of choosing the threshold; NaN where there is none."""
+    """Table 4: mean nDSC [training site, test site] by way of choosing the threshold; NaN if there is none."""
 
     ndsc: Mapping[str, Float64]
     own: Float64
@@ -167,7 +168,7 @@ class Crossed:
 
 @dataclass(frozen=True)
 class Excluded:
-    """Table 5, one row: figures of each model [models] on ``in``, ``out`` and the last site."""
+    """One row of Table 5: figures of each model [models] on ``in``, ``out`` and the last site."""
 
     site: str
     kind: str

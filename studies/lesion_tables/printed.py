@@ -1,8 +1,8 @@
-"""Statements of the paper, checked on the tables that the page prints, where the kept results are gone.
+"""Check of the paper's statements on the tables of the page, for use if the kept results are gone.
 
     python -m studies.lesion_tables.printed [docs/quality/lesion.md]
 
-Rewrites the page's list of relations. What is in no table (Figure 9) stays as it was found on the curves.
+Rewrites the page's list of relations. Statements about Figure 9, which is in no table, are kept.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ LEAD = (
 
 @dataclass(frozen=True)
 class Printed:
-    """Tables 8 to 11, as numbers."""
+    """Numbers of Tables 8 to 11."""
 
     means: Mapping[tuple[str, str, str], float]
-    """(row, split, figure) to a share."""
+    """Share by (row, split, figure)."""
     correlations: Mapping[tuple[str, str], float]
-    """(split, score) to Pearson's coefficient with lesion load."""
+    """Pearson's coefficient with lesion load by (split, score)."""
 
     def mean(self, row: Row, split: str, name: str) -> float:
         return self.means[row.name, split, name]
@@ -46,7 +46,7 @@ def read(page: str) -> tuple[Printed, Crossed, list[Excluded]]:
     """Return the tables of a page.
 
     Raises:
-        ValueError: a table is not there, or not all of it.
+        ValueError: a table is missing or incomplete.
     """
     rows = {(row.architecture, row.dropout, row.kind): row for row in ROWS}
     means: dict[tuple[str, str, str], float] = {}
@@ -84,7 +84,7 @@ def _excluded(page: str) -> list[Excluded]:
 
 
 def _rows(page: str, heading: str, names: int, numbers: int) -> list[tuple[str | list[float], ...]]:
-    """Lines of the first table below a heading: its names, then the means of its cells."""
+    """Return the lines of the first table below a heading: names, then the means of the cells."""
     below = page.partition(f"\n## {heading}:")[2]
     lines = below[below.find("\n|") :].strip().splitlines()
     found = []
@@ -99,20 +99,20 @@ def _rows(page: str, heading: str, names: int, numbers: int) -> list[tuple[str |
 
 
 def found(page: str) -> list[Statement]:
-    """Return all statements that the page's tables allow to check, with what it says of Figure 9."""
+    """Return all statements that the page's tables allow to check, with the page's statements about Figure 9."""
     tables, crossed, excluded = read(page)
     return relations.canonical(tables) + figure_9(page) + relations.across(crossed, excluded)
 
 
 def figure_9(page: str) -> list[Statement]:
-    """Return the statements about Figure 9 as the page has them."""
+    """Return the statements about Figure 9 from the page."""
     lines = [line for line in page.splitlines() if line.startswith(f"| {relations.FIGURE_9}")]
     cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
     return [Statement(statement, holds == "yes", text) for statement, holds, text in cells]
 
 
 def rewritten(page: str) -> str:
-    """Return the page with its list of statements made anew."""
+    """Return the page with a new list of statements."""
     above, _, rest = page.partition(HEADING)
     return f"{above}{HEADING}\n\n{LEAD}\n\n{table(found(page))}\n\n{MARKER}{rest.partition(MARKER)[2]}"
 

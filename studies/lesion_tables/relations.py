@@ -38,19 +38,19 @@ PAPER = ROWS[:-1]
 ENSEMBLES = ((UNET, UNET_ENSEMBLE), (UNETR, UNETR_ENSEMBLE))
 SCORES = (("ndsc", "nDSC"), ("lesion_f1", "lesion F1"))
 DROP = 0.10
-"""nDSC and F1 lost by shift, at least: "drops exceeding 10 %" (with dropout the paper's own tables have less)."""
+"""Smallest loss of nDSC and F1 by shift: "drops exceeding 10 %" (with dropout the paper's own tables have less)."""
 ALIKE = 0.05
 AHEAD = {"ndsc": (2, 0.01, 0.03), "lesion_f1": (5, 0.025, 0.075)}
-"""By how many points UNETR is ahead of UNET, and what counts as about as many: half of it more or less."""
+"""Lead of UNETR over UNET in points, and the accepted range around it: half of it more or less."""
 GAIN = (0.005, 0.02)
-"""What counts as about one point gained by ensembling; the paper's tables have 1.7 on average."""
+"""Range accepted as about one point gained by ensembling; the paper's tables have 1.7 on average."""
 LINKED = 0.3
-"""DSC is "strongly correlated with lesion load" from here; the paper's smallest is 0.40."""
+"""Correlation from which DSC is "strongly correlated with lesion load"; the paper's smallest is 0.40."""
 SLACK = 0.001
-"""By how much the paper's own Table 4 misses its upper bound (Ljubljana on Bordeaux, 70.29 against 70.25), at most."""
+"""Largest excess over the upper bound in the paper's own Table 4 (Ljubljana on Bordeaux, 70.29 against 70.25)."""
 FIGURE_9 = "Every order leaves less than"
 FAR = 0.5
-"""An order "substantially outperforms" a random one if it leaves at most this share of its area."""
+"""Largest share of a random order's area that an order may leave if it "substantially outperforms" it."""
 
 
 def canonical(tables: Figures) -> list[Statement]:
@@ -64,7 +64,7 @@ def _better(tables: Figures, first: Row, second: Row, name: str, splits: Sequenc
 
 
 def _smaller(tables: Figures, first: Row, second: Row, name: str = "{split}") -> list[Pair]:
-    """Return pairs that hold where the first row has the smaller area."""
+    """Return pairs that hold if the first row has the smaller area."""
     return [
         Pair(
             name.format(split=split),
@@ -296,7 +296,7 @@ def across(crossed: Crossed, excluded: Sequence[Excluded]) -> list[Statement]:
 
 
 def _bound(crossed: Crossed) -> Statement:
-    """Check the upper bound for every pair of sites; only comparisons that fail are listed."""
+    """Check the upper bound for every pair of sites; only failing comparisons are listed."""
     *others, most = (crossed.ndsc[way] for way in WAYS)
     lower = np.stack(others)
     compared = np.isfinite(lower) & np.isfinite(most)

@@ -17,7 +17,7 @@ from studies.motion_real import judge, page
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page; return 1 where the data are not there."""
+    """Write the page; return 1 if the data are missing."""
     parser = pages.parser("motion_real", __doc__, out=pages.QUALITY, work="motion-real")
     parser.add_argument(
         "artefacts", nargs="*", type=Path, metavar="ARTEFACT", help="folders; default: all of artefacts/motion"

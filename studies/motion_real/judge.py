@@ -34,12 +34,12 @@ ATTRIBUTION = (
     "of this repository."
 )
 BESIDE = ("Austin", "Miami", "Pittsburgh")
-"""Cities whose windows the simulator's parameters were adjusted beside, by its data sheet: all of Argoverse."""
+"""Cities whose windows were used to adjust the simulator's parameters, by its data sheet: all of Argoverse."""
 
 
 @dataclass(frozen=True)
 class Real:
-    """One request whose future is known in full."""
+    """Request whose future is known in full."""
 
     city: str
     scene: str
@@ -49,14 +49,14 @@ class Real:
     drawn: Float32
     """Feature map [channels, y, x]."""
     future: Float32
-    """[T, 2], m, in the agent's frame."""
+    """Future positions, [T, 2], m, in the agent's frame."""
 
 
 def folder() -> Path:
     """Return the folder of the files.
 
     Raises:
-        LookupError: they are not there.
+        LookupError: the files are missing.
     """
     return real_data("motion", "argoverse2")
 
@@ -91,58 +91,58 @@ def requests(source: Path, data: Path, grid: Grid) -> Iterator[Real]:
 
 
 MOVING = 2.0
-"""Requests that are farther than this from where they were after five seconds are called moving, m."""
+"""Distance after five seconds above which a request counts as moving, m."""
 STEP = 0.2
-"""s."""
+"""Time step, s."""
 ALL, STEADY = "all", "constant velocity"
 
 
 @dataclass(frozen=True)
 class Opened:
-    """An artefact, ready."""
+    """Loaded artefact."""
 
     name: str
     recipe: Recipe
     members: Planners
     policy: Policy
-    """As a service takes it that nobody tells otherwise."""
+    """Policy of a service with default settings."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """N requests as one model answers them."""
+    """Results of one model for N requests."""
 
     errors: dict[str, NDArray[np.float64]]
-    """[N] each, by ``models.tasks.motion.errors.UNITS``."""
+    """Errors, [N] each, by ``models.tasks.motion.errors.UNITS``."""
     uncertainty: NDArray[np.float32]
     answered: NDArray[np.bool_]
     outside: NDArray[np.bool_]
-    """Something about the request lies outside of what training requests were like."""
+    """Mask of requests outside the range of training requests."""
     unfamiliar: NDArray[np.bool_]
-    """The members' means are farther apart than in 99.9 % of in-domain requests."""
+    """Mask of requests whose members' means are farther apart than in 99.9 % of in-domain requests."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One group of requests."""
+    """Figures of one group of requests."""
 
     group: str
     requests: int
     means: dict[str, float]
     """Mean errors."""
     figures: Figures
-    """Of cNLL by the request uncertainty."""
+    """Figures of cNLL by the request uncertainty."""
     answered: float
-    """Share."""
+    """Share of answered requests."""
     cnll_answered: float
     cnll_deferred: float
     outside: float
     unfamiliar: float
-    """Shares."""
+    """Share of unfamiliar requests."""
 
 
 def opened(directory: Path) -> Opened:
-    """Open an artefact.
+    """Load an artefact.
 
     Raises:
         ArtefactError: it is damaged, or of another task.
@@ -153,7 +153,7 @@ def opened(directory: Path) -> Opened:
 
 
 def judged(one: Opened, real: Sequence[Real]) -> Answers:
-    """Return all requests, as a service would answer them."""
+    """Return the results for all requests, as a service would answer them."""
     future = np.stack([each.future for each in real])
     said = []
     for start in range(0, len(real), calibration.BATCH):
@@ -178,7 +178,7 @@ def judged(one: Opened, real: Sequence[Real]) -> Answers:
 
 
 def steady(real: Sequence[Real]) -> dict[str, NDArray[np.float64]]:
-    """Return errors of going straight on at the present speed, one mode."""
+    """Return the errors of one mode that goes straight on at the present speed."""
     future = np.stack([each.future for each in real])
     speed = np.array([each.agent.speed for each in real])
     plans = np.zeros((len(real), 1, future.shape[1], 2))
@@ -187,7 +187,7 @@ def steady(real: Sequence[Real]) -> dict[str, NDArray[np.float64]]:
 
 
 def lines(real: Sequence[Real], found: Answers) -> list[Line]:
-    """Return all requests, those of each city, and those that move."""
+    """Return figures of all requests, of those that move or stand, and of each city."""
     cities = np.array([each.city for each in real])
     moving = np.array([float(np.linalg.norm(each.future[-1])) > MOVING for each in real])
     groups = {ALL: np.ones(len(real), bool), "moving": moving, "standing": ~moving}

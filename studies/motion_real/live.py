@@ -1,12 +1,12 @@
-"""Asks a running motion service about real scenes one after the other, gives each request's true future after its
-answer, and compares what the monitor says with the same figures of all labels.
+"""Comparison of the live monitor with all labels, on real scenes.
 
     DEMUR_CENSUS=trajectories demur serve motion
     demur monitor run
     python -m studies.motion_real.live [--steps 4] [--json PATH]
 
-The ledger should be new: the monitor's window ``last`` holds all that was asked of the model. Each scene is asked over
-HTTP as well, as a replay, and has to be answered alike.
+Asks a running motion service about real scenes in turn, gives each request's true future after its answer, and
+compares the monitor's figures with the same figures of all labels. The ledger should be new: the monitor's window
+``last`` holds all requests to the model. Each scene is also sent over HTTP, as a replay, and must get the same answer.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from studies.live import Seen, Sent, parser, post, report, seen, steps_of, windo
 from studies.motion_real import judge
 
 NEAR = 1e-4
-"""m and nats: how far answers over both protocols may lie apart."""
+"""Largest difference of answers over both protocols, m and nats."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class Moment(Seen):
 
 
 def follow(client: Any, http: str, monitor: str, real: Sequence[judge.Real], steps: int) -> Iterator[Moment]:
-    """Ask, label, and look at the monitor after each of some steps.
+    """Ask, label, and read the monitor after each of some steps.
 
     Raises:
         ValueError: both protocols differ.
-        TimeoutError: the monitor does not see what was sent.
+        TimeoutError: the monitor does not show the sent requests.
     """
     scenes = [list(group) for _, group in groupby(real, key=lambda one: one.file)]
     sent = Sent(TRAJECTORIES)
@@ -90,7 +90,7 @@ def _check_alike(grpc: Sequence[Any], http: Sequence[Any]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0; 1 where data, service or monitor are not there or not fit."""
+    """Run the study; return 1 if data, service or monitor are missing or unsuitable, else 0."""
     asking = parser("motion_real.live", __doc__, 3003)
     asking.add_argument("--work", type=Path, default=pages.ROOT / ".demur" / "motion-real", help="converted scenes")
     options = asking.parse_args(arguments)

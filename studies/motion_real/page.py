@@ -1,4 +1,4 @@
-"""The page of real traffic."""
+"""Page of real traffic."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _ERRORS = ("minade", "weightedade", "minfde", "weightedfde")
 def document(
     real: Sequence[Real], found: Mapping[str, Sequence[Line]], steady: Mapping[str, NDArray[np.float64]]
 ) -> str:
-    """Return the page down to the part that is written by hand.
+    """Return the page above the hand-written part.
 
     Args:
-        found: artefact to its lines.
+        found: lines by artefact.
         steady: errors of going straight on at the present speed, [N] each.
     """
     moving = np.array([float(np.linalg.norm(one.future[-1])) > MOVING for one in real])
@@ -46,10 +46,10 @@ def document(
 
 
 def opening(cities: Sequence[str]) -> str:
-    """Return the first paragraph: what the artefacts have seen, and which requests shaped the simulator.
+    """Return the first paragraph: training data of the artefacts, and requests that shaped the simulator.
 
     Args:
-        cities: of each request.
+        cities: city of each request.
     """
     windows = [city for city in cities if city in BESIDE]
     named = sorted(set(windows))

@@ -4,11 +4,11 @@
     python -m studies.motion_tables [--parts simulate train imagine judge diagnostics page] [--families bc dim]
     python -m studies.motion_tables --parts page
 
-Puts the figures of the families that are judged into studies/motion_tables/recorded.json, with the run that they
-come from, and writes docs/quality/motion.md from it, with a picture beside it; the last command writes the page only.
-With ``--served`` a family that has an artefact there is judged by what that artefact serves, and only the others are
-trained. Takes about an hour on two cores without it; what is finished lies in the work folder and is not computed
-again, a killed training goes on from its last saved state.
+Puts the figures of the evaluated families into studies/motion_tables/recorded.json, with the run that they come from,
+and writes docs/quality/motion.md from it, with a picture beside it; the last command writes the page only. With
+``--served``, families with an artefact there are evaluated by that artefact, and only the others are trained. Takes
+about an hour on two cores without it. Finished results stay in the work folder and are not computed again; a killed
+training continues from its last saved state.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PARTS = ("simulate", "train", "imagine", "judge", "diagnostics", "page")
 SPLITS = ("dev", "eval")
 RECORD = Path(__file__).parent / "recorded.json"
 QUICK = Plan(scale=0.02, preset="tiny")
-"""A minute or two, to see that everything runs: the fewest scenes of which some in-domain ones of dev are judged."""
+"""Plan of a minute or two that shows that everything runs: the fewest scenes with in-domain ones of dev to evaluate."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -78,17 +78,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 @dataclass(frozen=True)
 class Runs:
-    """All parts on one work folder."""
+    """Runner of all parts on one work folder."""
 
     plan: Plan
     work: Path
     workers: int
     families: Sequence[str]
-    """To train, imagine and judge."""
+    """Families to train, imagine and evaluate."""
     artefacts: Mapping[str, Artefact]
-    """Family to the artefact that is judged in place of trained members."""
+    """Artefact by family that is evaluated in place of trained members."""
     record: Path
-    """File of the figures that the page is written from."""
+    """File of the figures from which the page is written."""
     out: Path
     """Folder of the page and its picture."""
 
@@ -97,7 +97,7 @@ class Runs:
         claim(self.work, {name: repr(getattr(self.plan, name)) for name in sizes})
 
     def simulate(self) -> None:
-        """Draw all scenes and stores their requests as examples."""
+        """Draw all scenes and store their requests as examples."""
         if not (self._data / PROVENANCE).exists():
             dataset.simulate(self._data, self.plan.scale, self.plan.seed, processes=self.workers, progress=_seldom())
         self._stored()
@@ -189,7 +189,7 @@ class Runs:
         return Run(machine.line(), requests, len(shares.choosing(dev)), left_out=True, notes=notes)
 
     def _scene_notes(self, dev: Examples) -> list[str]:
-        """Say whether the artefacts' own scenes are the ones judged here: other processors may draw others."""
+        """Return notes on whether the artefacts' own scenes are evaluated here: other processors may draw others."""
         if not self.artefacts:
             return []
         here = shares.calibrating(dev).fingerprint
@@ -214,8 +214,8 @@ def served(folder: Path, plan: Plan) -> dict[str, Artefact]:
     """Return the artefacts of a folder that are a plan's ensembles, by family.
 
     Raises:
-        ValueError: an artefact of a family of the tables that was trained by another plan.
-        ArtefactError: an artefact that is damaged.
+        ValueError: an artefact of a family of the tables was trained by another plan.
+        ArtefactError: an artefact is damaged.
     """
     found = {}
     for family in FAMILIES.values():

@@ -1,4 +1,4 @@
-"""Figures that explain the tables: how far apart plans are, what lies among all of them, and who is told as shifted."""
+"""Figures that explain the tables: distances between plans, best of all plans, and detection of shifted requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from studies.motion_tables.plan import BACKBONES, FAMILIES, METHODS, SIZES, Back
 DEEP = METHODS[0]
 ENDS = (min(SIZES), max(SIZES))
 MOVING = 2.0
-"""Requests that are farther than this from where they were after five seconds move, m."""
+"""Distance after five seconds above which requests count as moving, m."""
 SPLITS = ("dev", "eval")
 COMMAND = (
     "python -m studies.motion_tables --served artefacts/motion --families bc dim "
@@ -37,43 +37,43 @@ class Plans:
     backbone: Backbone
     size: int
     apart: float
-    """Between the ends of two of the plans that are kept."""
+    """Distance between the ends of two of the kept plans."""
     kept: float
-    """minADE of the plans that are kept."""
+    """minADE of the kept plans."""
     random: float
-    """minADE of as many plans at random, on average."""
+    """Average minADE of equally many random plans."""
     every: float
     """minADE of all plans."""
 
 
 @dataclass(frozen=True)
 class Detection:
-    """ROC-AUC of telling shifted requests, by request uncertainty of all members, model averaging."""
+    """ROC-AUC of detecting shifted requests, by request uncertainty of all members, model averaging."""
 
     split: str
     backbone: Backbone
     every: float
     moving: float
-    """Among requests that move."""
+    """ROC-AUC among moving requests."""
 
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """All of it, and where it was computed."""
+    """Diagnostic figures, and the machine that computed them."""
 
     machine: str
     plans: tuple[Plans, ...]
     detection: tuple[Detection, ...]
     moving: Mapping[str, Mapping[str, float]]
-    """Split to city to the share of its judged requests that move."""
+    """Share of evaluated requests that move, by split and city."""
 
     def document(self) -> dict[str, Any]:
-        """Return what ``read`` takes."""
+        """Return the figures as a JSON object for ``read``."""
         return asdict(self)
 
     @classmethod
     def read(cls, kept: Mapping[str, Any]) -> Self:
-        """Return what ``document`` gave."""
+        """Read the output of ``document``."""
         return cls(
             kept["machine"],
             tuple(Plans(**one) for one in kept["plans"]),
@@ -83,10 +83,10 @@ class Diagnostics:
 
 
 def diagnostics(found: Mapping[tuple[str, str], Imagined], machine: str) -> Diagnostics:
-    """Compute all figures, with the decimals that are printed.
+    """Compute all figures, rounded to the printed decimals.
 
     Args:
-        found: split and family to what deep ensembles imagined.
+        found: plans and scores of deep ensembles, by split and family.
     """
     families = {backbone: FAMILIES[backbone, DEEP] for backbone in BACKBONES}
     plans, detection = [], []
@@ -100,15 +100,15 @@ def diagnostics(found: Mapping[tuple[str, str], Imagined], machine: str) -> Diag
 
 
 def moves(imagined: Imagined) -> NDArray[np.bool_]:
-    """Return which requests move [N]."""
+    """Return the mask of moving requests [N]."""
     return np.asarray(np.linalg.norm(imagined.truth[:, -1], axis=1) > MOVING)
 
 
 def among(errors: NDArray[np.floating[Any]], count: int) -> NDArray[np.float64]:
-    """Return the mean over all choices of ``count`` plans of the smallest error among them [N].
+    """Return the mean over all choices of ``count`` plans of their smallest error [N].
 
     Args:
-        errors: of G plans each [N, G].
+        errors: errors of G plans each [N, G].
     """
     ordered = np.sort(np.asarray(errors, np.float64), axis=1)
     plans = ordered.shape[1]

@@ -22,7 +22,7 @@ from studies.motion_tables.plan import Members, Row, subsets
 SETS = ("in", "shifted", "full")
 MEASURES = ("request_uncertainty", "wcm", "bcm", "total_spread", "data_spread", "knowledge_spread")
 CURVE = 101
-"""Points of a kept retention curve."""
+"""Number of points of a kept retention curve."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class Score:
     weightedfde: float
     cnll: float
     r_auc: float
-    """Of cNLL."""
+    """R-AUC of cNLL."""
     r_auc_weightedade: float
     f1_auc: float
     f1_at_95: float
     roc_auc: float
-    """Of telling shifted requests; NaN but for the full set."""
+    """ROC-AUC of detecting shifted requests; NaN except for the full set."""
 
 
 NAMES = tuple(field.name for field in fields(Score))
@@ -48,15 +48,15 @@ NAMES = tuple(field.name for field in fields(Score))
 
 @dataclass(frozen=True)
 class ScoredEnsemble:
-    """One ensemble on one split."""
+    """Results of one ensemble on one split."""
 
     errors: Mapping[str, NDArray[np.float64]]
-    """[N] each, by ``models.tasks.motion.errors.UNITS``."""
+    """Errors, [N] each, by ``models.tasks.motion.errors.UNITS``."""
     predictive: Trajectories
 
 
 def judged(imagined: Imagined, members: Members, operator: Operator) -> ScoredEnsemble:
-    """Return plans ranked by an operator, and their errors."""
+    """Return the errors of plans ranked by an operator."""
     plans, scores = imagined.part(members)
     said = rip.predictive(plans, scores, Recipe(plan_operator=operator, request_operator=operator))
     weights = np.asarray(said.weights, np.float64)
@@ -68,7 +68,7 @@ def score(one: ScoredEnsemble, shifted: NDArray[np.bool_], name: str, measure: s
     """Return the figures of a set.
 
     Args:
-        name: of ``SETS``.
+        name: one of ``SETS``.
     """
     chosen = {"in": ~shifted, "shifted": shifted, "full": np.ones(len(shifted), bool)}[name]
     ranks = uncertainty.score(one.predictive, measure)[chosen]
@@ -87,7 +87,7 @@ def score(one: ScoredEnsemble, shifted: NDArray[np.bool_], name: str, measure: s
 
 
 def row(imagined: Imagined, one: Row, measure: str = "request_uncertainty") -> dict[str, Score]:
-    """Set to the figures of a row: means over its ensembles."""
+    """Return the figures of a row by set: means over its ensembles."""
     members = imagined.scores.shape[1]
     every = [judged(imagined, subset, one.operator) for subset in subsets(one.size, members)]
     return {name: mean([score(each, imagined.shifted, name, measure) for each in every]) for name in SETS}
@@ -99,7 +99,7 @@ def mean(scores: Sequence[Score]) -> Score:
 
 
 def curves(one: ScoredEnsemble) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Error-retention and F1-retention of cNLL at ``CURVE`` retained shares from 0 to 1."""
+    """Return error-retention and F1-retention of cNLL at ``CURVE`` retained shares from 0 to 1."""
     errors, ranks = one.errors["cnll"], uncertainty.score(one.predictive, "request_uncertainty")
     found = (retention.error_curve(errors, ranks), retention.f_curve(errors, ranks, ACCEPTABLE["cnll"]))
     shares = np.linspace(0, 1, CURVE)

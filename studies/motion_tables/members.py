@@ -1,4 +1,4 @@
-"""Members of the tables: trained and kept one by one, put together as ensembles, and what these imagine of a split."""
+"""Members of the tables: trainings, ensembles of kept members, and their plans and scores on a split."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from studies.motion_tables.plan import Members, Plan
 
 @dataclass(frozen=True)
 class Training:
-    """One member."""
+    """Training of one member."""
 
     stored: Mapping[str, Path]
-    """Split to where its examples lie."""
+    """Files of examples by split."""
     folder: Path
-    """Of the family's members."""
+    """Folder of the family's members."""
     settings: Settings
     seed: int
 
@@ -58,7 +58,7 @@ class Training:
 
 
 def trainings(plan: Plan, stored: Mapping[str, Path], folder: Path) -> list[Training]:
-    """Return all trainings: the first of each family first, so that every row has something early."""
+    """Return all trainings, the first of each family first, so that every row has results early."""
     return [
         Training(stored, folder / family, settings, seed)
         for seed in plan.seeds
@@ -70,7 +70,7 @@ def ensemble(plan: Plan, family: str, stored: Mapping[str, Path], folder: Path) 
     """Return the trained members of a family.
 
     Raises:
-        FileNotFoundError: some are not trained yet.
+        FileNotFoundError: some members are not trained yet.
     """
     settings = plan.settings()[family]
     missing = [seed for seed in plan.seeds if finished(folder / family, seed) is None]
@@ -93,18 +93,18 @@ Float32 = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Imagined:
-    """N requests; plans and scores of a member do not depend on the others, so that parts of it are ensembles, too."""
+    """Plans and scores for N requests; those of a member do not depend on the others, so subsets are ensembles, too."""
 
     plans: Float32
-    """[N, K Q, T, 2], m, the plans of a member together."""
+    """Plans, [N, K Q, T, 2], m; the plans of a member are adjacent."""
     scores: Float32
-    """[N, K, K Q], nats: of each plan under each member."""
+    """Scores of each plan under each member, [N, K, K Q], nats."""
     truth: Float32
-    """[N, T, 2], m, in the agents' frames."""
+    """True positions, [N, T, 2], m, in the agents' frames."""
     shifted: NDArray[np.bool_]
-    """[N]: other city, or precipitation."""
+    """Mask of requests from another city or with precipitation, [N]."""
     group: NDArray[np.str_]
-    """[N]: city."""
+    """City, [N]."""
 
     def part(self, members: Members) -> tuple[Float32, Float32]:
         """Return plans and scores of an ensemble of some of the members."""
@@ -114,12 +114,12 @@ class Imagined:
         return self.plans[:, own], self.scores[:, members][:, :, own]
 
     def save(self, path: Path) -> None:
-        """Whole or not at all."""
+        """Write the arrays atomically."""
         save_arrays(path, compressed=False, **{name: getattr(self, name) for name in self.__dataclass_fields__})
 
 
 def load(path: Path) -> Imagined:
-    """Read what ``save`` wrote."""
+    """Read a file written by ``save``."""
     with np.load(path) as arrays:
         return Imagined(**{name: arrays[name] for name in Imagined.__dataclass_fields__})
 
@@ -134,7 +134,7 @@ def imagining(
 
     Args:
         members: folder of all families' members.
-        artefact: judged in place of trained members; None for these.
+        artefact: artefact evaluated in place of trained members; None for trained members.
     """
     name = f"imagine-{family}-{split}"
     return Piece(name, target, partial(_imagine, plan, family, split, stored, members, artefact, target))
@@ -165,10 +165,10 @@ def _imagine(
 
 
 def judged(stored: Mapping[str, Path], split: str) -> Examples:
-    """Return the requests of a split that the tables judge.
+    """Return the requests of a split that the tables evaluate.
 
     Args:
-        stored: split to where its examples lie.
+        stored: files of examples by split.
     """
     examples = Examples.load(stored[split], Grid(Recipe().size))
     return shares.unseen(examples) if split == DEV else examples

@@ -1,4 +1,4 @@
-"""The page of tables: markdown of what was judged, laid out as in the paper."""
+"""Page of tables in Markdown, laid out as in the paper."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _METRES, _NATS, _PERCENT = ".3f", ".2f", ".1f"
 _R_AUC = ("r_auc", "R-AUC cNLL", 1, _NATS)
 _F1 = (("f1_auc", "F1-AUC (%)", 100, _PERCENT), ("f1_at_95", "F1@95 (%)", 100, _PERCENT))
 MARK = "†"
-"""Beside the split of rows whose figures include the requests that chose the weights of members."""
+"""Mark beside the split of rows whose figures include the requests that chose the weights of members."""
 
 
 def document(record: Record) -> str:
-    """Return the page down to the part that is written by hand."""
+    """Return the page above the hand-written part."""
     results = record.results
     return pages.document(
         "# Motion: the tables of the paper on simulated traffic",
@@ -75,7 +75,7 @@ def document(record: Record) -> str:
 
 
 def origins(record: Record) -> list[str]:
-    """Return a line a run: the rows that come from it, the requests, members and machine."""
+    """Return a line for each run: its rows, requests, members and machine."""
     lines = []
     for place, run in enumerate(record.runs):
         keys = [key for key, origin in record.origin.items() if origin == place]
@@ -118,7 +118,7 @@ def _networks(record: Record) -> str:
 
 
 def _covered(keys: Sequence[tuple[str, Row]], record: Record) -> str:
-    """Return name the rows of a run: methods, and the backbones where not both are of it, by split."""
+    """Return the name of a run's rows: methods, with the backbones unless both are present, by split."""
     if set(keys) == set(record.results):
         return "All rows"
     parts = []
@@ -144,7 +144,7 @@ def _splits(keys: Sequence[tuple[str, Row]]) -> list[str]:
 
 
 def table_6(record: Record) -> str:
-    """Return deep ensembles of one and five members with model averaging."""
+    """Return Table 6: deep ensembles of one and five members with model averaging."""
     order = ("cnll", "minade", "weightedade", "minfde", "weightedfde")
     return pages.table(
         ("data", "model", *_columns(order)),
@@ -158,7 +158,7 @@ def table_6(record: Record) -> str:
 
 
 def table_7(record: Record) -> str:
-    """Return both backbones side by side, on the full data."""
+    """Return Table 7: both backbones side by side, on the full data."""
     figures = (
         _R_AUC,
         ("r_auc_weightedade", "R-AUC weightedADE", 1, _METRES),
@@ -176,7 +176,7 @@ def table_7(record: Record) -> str:
 
 
 def table_20(record: Record) -> str:
-    """Return the errors of all rows."""
+    """Return Table 20: the errors of all rows."""
     return pages.table(
         ("data", "method", "model", *_columns(tuple(TITLES))),
         (
@@ -188,7 +188,7 @@ def table_20(record: Record) -> str:
 
 
 def table_21(record: Record) -> str:
-    """Return retention and detection of all rows."""
+    """Return Table 21: retention and detection of all rows."""
     figures = (("r_auc", "R-AUC", 1, _NATS), *_F1)
     rows = []
     for split in SPLIT_TITLES:
@@ -202,7 +202,7 @@ def table_21(record: Record) -> str:
 
 
 def measures(record: Record) -> str:
-    """Return rows against measures."""
+    """Return a table of rows against measures."""
     rows = []
     for split, row in dict.fromkeys((split, row) for split, row, _ in record.compared):
         scores = [record.compared[split, row, name] for name in MEASURES]
@@ -212,7 +212,7 @@ def measures(record: Record) -> str:
 
 
 def _rows(record: Record) -> list[Row]:
-    """Return the rows of the paper that were judged, in its order."""
+    """Return the evaluated rows of the paper, in its order."""
     return [row for row in ROWS if ("dev", row) in record.results]
 
 
@@ -236,7 +236,7 @@ _STYLES = {1: ":", 3: "--", 5: "-"}
 
 
 def draw(curves: Curves, path: Path) -> None:
-    """Error and F1 against the retained share, a line a row."""
+    """Draw error and F1 against the retained share, with a line per row."""
     figure = Figure(figsize=(11, 4.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     for row, (error, f1) in curves.items():

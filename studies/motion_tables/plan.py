@@ -1,4 +1,4 @@
-"""Plan of the tables: their rows, and the sizes of all that is simulated, trained and judged."""
+"""Plan of the tables: their rows, and the sizes of all simulations, trainings and evaluations."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ FAMILIES = {
 
 @dataclass(frozen=True, order=True)
 class Row:
-    """A line of the tables."""
+    """Row of the tables."""
 
     method: Method
     backbone: Backbone
     operator: Operator
-    """Over members for a plan, and over plans for a request."""
+    """Operator over members for a plan, and over plans for a request."""
     size: int
-    """K, members."""
+    """Number of members, K."""
 
     @property
     def name(self) -> str:
-        """Name as the paper prints it."""
+        """Name as printed in the paper."""
         return f"{self.backbone}, {self.operator}, K={self.size}"
 
     @property
@@ -60,7 +60,7 @@ ROWS = tuple(
 def subsets(size: int, members: int) -> tuple[Members, ...]:
     """Return the ensembles of ``size`` neighbours in the circle of members: each member is in equally many.
 
-    Figures of a row are means over them, so that K = 1 and K = 3 are not a matter of which members were taken.
+    Figures of a row are means over them, so that K = 1 and K = 3 do not depend on a choice of members.
     """
     if size == members:
         return (tuple(range(members)),)
@@ -69,16 +69,16 @@ def subsets(size: int, members: int) -> tuple[Members, ...]:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that numbers depend on, besides the code."""
+    """Parameters, besides the code, on which the numbers depend."""
 
     seed: int = 0
-    """Of the simulated scenes and of frozen masks; members have the seeds 1000 seed + 0, 1, ..."""
+    """Seed of the simulated scenes and of frozen masks; members have the seeds 1000 seed + 0, 1, ..."""
     scale: float = 1.0
-    """Of the simulator's canonical numbers of scenes."""
+    """Factor of the simulator's canonical numbers of scenes."""
     preset: str = "small"
     members: int = 5
     effort: float = 1.0
-    """Multiplies the steps of training."""
+    """Factor of the steps of training."""
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -86,7 +86,7 @@ class Plan:
         return tuple(1000 * self.seed + member for member in range(self.members))
 
     def settings(self) -> Mapping[str, Settings]:
-        """Family to how its members are trained."""
+        """Return the training settings of members by family."""
         return {family: self._scaled(presets.preset(self.preset, family)) for family in FAMILIES.values()}
 
     def _scaled(self, settings: Settings) -> Settings:

@@ -15,7 +15,7 @@ from studies.motion_tables.plan import ROWS, Plan, Row
 from studies.motion_tables.relations import DECIMALS, Results
 
 Compared = Mapping[tuple[str, Row, str], Score]
-"""(split, row, measure) to the figures of the full set."""
+"""Figures of the full set by (split, row, measure)."""
 
 
 @dataclass(frozen=True)
@@ -24,25 +24,25 @@ class Run:
 
     machine: str
     requests: Mapping[str, Mapping[str, int]]
-    """Split to city to judged requests."""
+    """Number of evaluated requests by split and city."""
     chose: int
-    """In-domain requests of dev that chose the weights of members."""
+    """Number of in-domain requests of dev that chose the weights of members."""
     left_out: bool
-    """True if dev is judged without these requests."""
+    """True if dev is evaluated without these requests."""
     notes: tuple[str, ...]
-    """Sentences on the members that were judged and the scenes they were judged on."""
+    """Sentences on the evaluated members and scenes."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """Figures with the decimals that are printed; one row may come from another run than the next."""
+    """Figures rounded to the printed decimals; rows may come from different runs."""
 
     plan: Plan
     runs: tuple[Run, ...]
     results: Results
     compared: Compared
     origin: Mapping[tuple[str, Row], int]
-    """(split, row) to the place of its run in ``runs``."""
+    """Position of the run in ``runs`` by (split, row)."""
     diagnostics: Diagnostics | None = None
     """Figures that explain the tables."""
 
@@ -55,7 +55,7 @@ class Record:
         return split == DEV and not self.run(split, row).left_out
 
     def merged(self, run: Run, results: Results, compared: Compared) -> Record:
-        """Return the record with rows of another run, which replace those of the same name; unused runs go."""
+        """Return the record with rows of another run, which replace those of the same name; unused runs are removed."""
         origin = self.origin | dict.fromkeys(results, len(self.runs))
         used = sorted(set(origin.values()))
         runs = (*self.runs, run)
@@ -68,7 +68,7 @@ class Record:
         )
 
     def save(self, path: Path) -> None:
-        """Write JSON, a line a row."""
+        """Write JSON, with one line per row."""
         rows = [
             (f"{split}|{_key(row)}", {"run": self.origin[split, row], **{name: _list(sets[name]) for name in SETS}})
             for (split, row), sets in self.results.items()
@@ -90,7 +90,7 @@ class Record:
 
 
 def load(path: Path, plan: Plan) -> Record:
-    """Return the record of a file; an empty one where there is none yet.
+    """Return the record of a file; an empty record if the file does not exist.
 
     Raises:
         ValueError: the file has figures of another plan.
@@ -119,7 +119,7 @@ def load(path: Path, plan: Plan) -> Record:
 
 
 def rounded(one: Score) -> Score:
-    """Return the figures with the decimals that are printed; shares have three, for one of per cent."""
+    """Return the figures rounded to the printed decimals; shares have three, for one decimal of per cent."""
     return Score(**{name: round(getattr(one, name), DECIMALS.get(name, 3)) for name in NAMES})
 
 

@@ -1,4 +1,4 @@
-"""Statements of Shifts 1.0 on its Tables 6, 7, 20 and 21, checked on other numbers: of its text, and of the tables."""
+"""Statements of Shifts 1.0 on its Tables 6, 7, 20 and 21, from its text and tables, checked on other numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from studies.motion_tables.plan import BACKBONES, METHODS, SIZES, Backbone, Meth
 from studies.statements import Pair, Statement, check, plain
 
 Results = Mapping[tuple[str, Row], Mapping[str, Score]]
-"""(split, row) to the figures of each set; splits are dev and eval."""
+"""Figures of each set by (split, row); splits are dev and eval."""
 TITLES = {
     "minade": "minADE",
     "weightedade": "weightedADE",
@@ -19,9 +19,9 @@ TITLES = {
     "cnll": "cNLL",
 }
 LARGEST = {"dev": 0.518, "eval": 0.545}
-"""ROC-AUC up to which requests are told apart "not particularly well": the largest of each split in Table 21."""
+"""ROC-AUC up to which detection is "not particularly" good: the largest of each split in Table 21."""
 _PRINTED = 0.0005
-"""Half of the last digit that Table 21 prints."""
+"""Half of the last digit printed in Table 21."""
 SAME = 1e-9
 _BETTER: tuple[tuple[str, Backbone, Backbone], ...] = (
     ("weightedade", "BC", "DIM"),
@@ -38,9 +38,9 @@ FIGURES = TITLES | {
     "f1_at_95": "F1@95",
 }
 _SHARES = ("f1_auc", "f1_at_95")
-"""Figures of which more is better."""
+"""Figures for which larger is better."""
 DECIMALS = {"cnll": 2, "r_auc": 2}
-"""As printed, of figures in nats; others have three."""
+"""Printed decimals of figures in nats; others have three."""
 _DEEP, _DROPOUT = METHODS
 GAINS: Mapping[tuple[str, Backbone, Method], bool] = {
     **{(name, backbone, method): True for name in ("minade", "weightedade", "weightedfde", "f1_at_95")
@@ -55,23 +55,24 @@ GAINS: Mapping[tuple[str, Backbone, Method], bool] = {
     **{(name, "BC", _DROPOUT): False for name in ("r_auc", "f1_auc")},
     **{(name, "DIM", method): False for name in ("r_auc", "f1_auc") for method in METHODS},
 }  # fmt: skip
-"""(figure, backbone, method) to whether five members are better than one in the paper, or one better than five.
+"""Direction of the paper by (figure, backbone, method): true if five members are better than one, false if worse.
 
-Left out: where its two splits disagree, and areas of weightedADE that it does not print."""
+Left out: figures on which its two splits disagree, and areas of weightedADE that it does not print.
+"""
 
 
 def relations(results: Results) -> list[Statement]:
-    """Return each statement, checked on all rows that it speaks of; with model averaging where no operator is named."""
+    """Return each statement, checked on all of its rows; with model averaging unless an operator is named."""
     return [*said(results), *shown(results)]
 
 
 def said(results: Results) -> list[Statement]:
-    """Return what section 5 says of the tables."""
+    """Return the statements of section 5 about the tables."""
     return [_shift(results), *_backbones(results), *_retention(results), _detection(results)]
 
 
 def shown(results: Results) -> list[Statement]:
-    """Return what the tables show besides: five members against one, and the backbones in all other rows."""
+    """Return further findings of the tables: five members against one, and the backbones in all other rows."""
     found = [*_sizes(results), *_other_backbones(results), *_other_retention(results), _one_member(results)]
     return [one for one in found if one is not None]
 
@@ -94,7 +95,7 @@ def _backbones(results: Results) -> Iterator[Statement]:
 
 
 def _sizes(results: Results) -> Iterator[Statement | None]:
-    """Compare five members with one, wherever the paper's numbers go the same way on both splits."""
+    """Compare five members with one, if the paper's numbers go the same way on both splits."""
     for name, title in FIGURES.items():
         for backbone in BACKBONES:
             for better in (True, False):
@@ -136,7 +137,7 @@ def _other_retention(results: Results) -> Iterator[Statement | None]:
 def _versus(
     results: Results, method: Method, sizes: Sequence[int], name: str, better: Backbone, worse: Backbone
 ) -> Iterator[Pair]:
-    """Yield a backbone against the other, by split and size, where both were judged."""
+    """Yield a backbone against the other, by split and size, if both were evaluated."""
     for split in _splits(results):
         for size in sizes:
             rows = [results.get((split, Row(method, one, "MA", size))) for one in (better, worse)]
@@ -145,7 +146,7 @@ def _versus(
 
 
 def _sized(results: Results, split: str, method: Method, backbone: Backbone) -> tuple[Score, Score] | None:
-    """Return five members and one, or None where they were not judged."""
+    """Return five members and one, or None if they were not evaluated."""
     rows = [results.get((split, Row(method, backbone, "MA", size))) for size in (SIZES[-1], SIZES[0])]
     return None if rows[0] is None or rows[1] is None else (rows[0]["full"], rows[1]["full"])
 
@@ -157,12 +158,12 @@ def _pair(where: str, name: str, better: Score, worse: Score) -> Pair:
 
 
 def _checked(statement: str, pairs: Sequence[Pair], name: str) -> Statement | None:
-    """Return the relation, or None where nothing of it was judged."""
+    """Return the relation, or None if none of its pairs was evaluated."""
     return check(statement, pairs, _shows(name)) if pairs else None
 
 
 def _shows(name: str) -> Callable[[Pair], str]:
-    """Return how a pair is written: the better one first, with the decimals of the tables."""
+    """Return the format of a pair: the better number first, with the decimals of the tables."""
     if name in _SHARES:
         return lambda pair: f"{pair.name} {100 * pair.larger:.1f} against {100 * pair.smaller:.1f}"
     decimals = DECIMALS.get(name, 3)

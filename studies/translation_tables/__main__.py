@@ -2,9 +2,9 @@
 
     python -m studies.translation_tables --members TRAINING_FOLDER [--parts FOLDER] [--data DEMUR_TEST_DATA]
 
-Takes finished members of ``demur train translation``'s kept folder (weights, pieces, fingerprints of what they were
-trained on) and real pairs, and writes docs/quality/translation.md with its pictures and docs/translation-examples.md.
-Takes half an hour on two free cores; what is translated lies in the folder of parts and is not translated again.
+Takes finished members of ``demur train translation``'s kept folder (weights, pieces, fingerprints of their training
+data) and real pairs, and writes docs/quality/translation.md with its pictures and docs/translation-examples.md.
+Takes half an hour on two free cores; translated sets stay in the folder of parts and are not translated again.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from studies.translation_tables.plan import Plan
 from studies.translation_tables.translate import tokenisation
 
 QUICK = {"cap": 30, "public": 30, "compared": 30}
-"""Minutes, to see that everything runs."""
+"""Smallest plan, which takes minutes and shows that everything runs."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0; 1 where data or members are not there or do not fit."""
+    """Write the pages; return 1 if data or members are missing or do not fit, else 0."""
     parser = pages.parser("translation_tables", __doc__, out=pages.QUALITY)
     default = Plan()
     parts = pages.ROOT / ".demur" / "translation-tables"
@@ -54,10 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write(plan: Plan, source: Path, members: Path, parts: Path, out: Path, workers: int) -> None:
-    """Translate what is not translated yet, and writes both pages.
+    """Translate the sets that are not translated yet, and write both pages.
 
     Raises:
-        BadFile, ValueError: as ``data.read``, ``data.check_trained_on`` and ``translate.ensemble``, or parts of other
+        BadFile, ValueError: as in ``data.read``, ``data.check_trained_on`` and ``translate.ensemble``; or parts of
+        other
             members, data or settings.
     """
     known = data.read(source, plan)

@@ -1,7 +1,7 @@
-"""Real pairs of sentences to judge by: held out, of domains that are never trained on, and public test sets.
+"""Real sentence pairs for evaluation: held out, of domains that are never trained on, and public test sets.
 
 They lie in ``translation`` of DEMUR_TEST_DATA (default: ../shared/data beside the repository) and are never copied into
-the repository; what may be quoted is said of each set.
+the repository; each set states what may be quoted.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ TRAIN_FILES, VALID_FILES = ("train.general.tsv.gz", "train.docs.tsv.gz"), ("vali
 
 @dataclass(frozen=True)
 class Data:
-    """All that is judged, and what the members were trained on."""
+    """Evaluated data, and the training data of the members."""
 
     folder: Folder
     sets: Mapping[str, tuple[Pair, ...]]
-    """Name of a set to its lines."""
+    """Lines of each set by name."""
 
     @property
     def fingerprint(self) -> str:
@@ -59,7 +59,7 @@ def folder(root: Path | None = None) -> Path:
     """Return the folder of the files.
 
     Raises:
-        LookupError: they are not there.
+        LookupError: the files are missing.
     """
     return real_data("translation", f"train/{VALID_FILES[0]}", root)
 
@@ -68,7 +68,7 @@ def read(source: Path, plan: Plan) -> Data:
     """Read all sets.
 
     Raises:
-        BadFile: one that cannot be read.
+        BadFile: a file cannot be read.
         ValueError: a side of a test set has another number of lines.
     """
     pairs = corpus.read([source / "train" / name for name in TRAIN_FILES]).without(WITHOUT)
@@ -87,9 +87,10 @@ def read(source: Path, plan: Plan) -> Data:
 
 
 def check_trained_on(members: Path, known: Folder) -> None:
-    """
+    """Check that the members were trained on these pairs.
+
     Raises:
-        ValueError: the members were trained on other pairs, so that what is held out here may not be.
+        ValueError: the members were trained on other pairs, so that pairs held out here may not be.
     """
     found = json.loads((members / "data" / DESCRIPTION).read_text())
     for name, pairs in (("corpus", known.train), ("dev", known.valid)):
@@ -101,7 +102,7 @@ def check_trained_on(members: Path, known: Folder) -> None:
 
 
 def public(source: Path) -> dict[str, list[Pair]]:
-    """Public test sets by name, WMT by domain; without the line that asks for nothing but to be left out."""
+    """Return public test sets by name, WMT by domain, without the line whose only purpose is to be left out."""
     found: dict[str, list[Pair]] = {}
     wmt22 = source / "wmt22"
     for pair in _lines(wmt22, list(text_lines(wmt22 / "domains.txt")), "wmt22"):
@@ -125,12 +126,16 @@ def _lines(directory: Path, domains: Sequence[str] | None, name: str) -> list[Pa
 
 
 SHARE = 0.75
-"""Of the different words of the longer of two sentences."""
+"""Least share of the different words of the longer of two sentences."""
 _WORD = re.compile(r"\w+(?:'\w+)?")
 
 
 def near(sentences: Sequence[str], training: Sequence[str], share: float = SHARE) -> NDArray[np.bool_]:
-    """Return whether each sentence [N] has one in training that shares so many of its words, without case and order."""
+    """Return whether each sentence [N] has a near training sentence.
+
+    Two sentences are near if they share at least ``share`` of the different words of the longer one, in any case and
+    order.
+    """
     known = [_words(text) for text in training]
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place, words in enumerate(known):
@@ -139,7 +144,7 @@ def near(sentences: Sequence[str], training: Sequence[str], share: float = SHARE
 
     def found(sentence: str) -> bool:
         words = _words(sentence)
-        # who shares so many of the words has at least one of this many, whichever they are: of the rarest
+        # a near sentence has one of any len(words) - enough + 1 of the words: search the rarest
         enough = math.ceil(share * len(words))
         rare = sorted(words, key=lambda word: len(places.get(word, ())))[: len(words) - enough + 1]
         return any(

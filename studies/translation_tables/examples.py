@@ -1,4 +1,4 @@
-"""Sentences to read by eye: the most and the least doubted ones of sets that may be quoted, doubtful words in bold."""
+"""Example sentences for readers: the most and the least uncertain of the quotable sets, doubtful words in bold."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from studies.translation_tables.judge import ScoredLines
 from studies.translation_tables.kept import Doubt, Kept
 
 SHOWN = 5
-"""Of the most and of the least doubted sentences, of each set."""
+"""Number of the most and of the least uncertain sentences of each set."""
 SHORTEST, LONGEST = 3, 16
-"""Words of a quoted English sentence."""
+"""Range of the number of words of a quoted English sentence."""
 QUOTED = {
     TATOEBA: "Tatoeba (the 1,000 sentences of LASER's test set), contributors of tatoeba.org, CC BY 2.0 FR",
     "held-medical": "TICO-19, Translation Initiative for COVID-19, CC0, held out",
 }
-"""Sets whose licences allow it, and how they are to be named; nothing else is quoted."""
+"""Sets whose licences allow quotation, with their attribution; nothing else is quoted."""
 LEVEL = 0.9
 """Share of words of held-out translations that are less doubtful than a word in bold."""
 _WORD = re.compile(r"\S+")
@@ -32,7 +32,7 @@ _ORDERS = (("Most doubted", True), ("Least doubted", False))
 
 @dataclass(frozen=True)
 class Example:
-    """One sentence."""
+    """Sentence with its translation, reference and uncertainty."""
 
     english: str
     translation: str
@@ -41,11 +41,11 @@ class Example:
     uncertainty: float
     """SCR-PE, nats a token."""
     error: float
-    """100 - eGLEU."""
+    """Error, 100 - eGLEU."""
 
 
 def examples(one: ScoredLines, most: bool) -> list[Example]:
-    """Return the most or the least doubted sentences that are short, each text once."""
+    """Return the most or the least uncertain short sentences, each text once."""
     ranks = one.ranks()
     short = [SHORTEST <= len(pair.english.split()) <= LONGEST for pair in one.kept.pairs]
     usable = np.flatnonzero(np.array(short, bool) & one.kept.whole)
@@ -90,7 +90,7 @@ def words(text: str, doubts: Sequence[Doubt]) -> list[Doubt]:
 
 
 def marked(text: str, doubts: Sequence[Doubt], above: float) -> str:
-    """Return markdown of a translation, its doubtful words in bold."""
+    """Return Markdown of a translation with its doubtful words in bold."""
     parts = []
     for start, stop, doubt in words(text, doubts):
         word = plain(text[start:stop])
@@ -104,7 +104,7 @@ def plain(text: str) -> str:
 
 
 def page(judged: dict[str, ScoredLines], above: float, threshold: float, models: Sequence[str]) -> str:
-    """Return the page down to the part that is written by hand.
+    """Return the page above the hand-written part.
 
     Args:
         judged: the quoted sets under the ensemble, by name.

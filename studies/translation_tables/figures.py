@@ -1,4 +1,4 @@
-"""Pictures of the page: retention curves as Figure 2 of Shifts 1.0, and which sentences are deferred."""
+"""Pictures of the page: retention curves as in Figure 2 of Shifts 1.0, and deferred sentences."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def draw_retention(judged: Mapping[tuple[str, str], Sequence[ScoredLines]], path: Path) -> None:
-    """Error- and F1-retention of the main rows.
+    """Draw error- and F1-retention of the main rows.
 
     Args:
-        judged: (row, kind) to the models of the kind.
+        judged: models by (row, kind).
     """
     figure = Figure(figsize=(12, 4.8), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -54,7 +54,7 @@ def draw_deferral(
     """Draw the uncertainty of each row beside the threshold, and errors of its answered and deferred lines.
 
     Args:
-        ranks: row to SCR-PE of its lines, nats a token.
+        ranks: SCR-PE of the lines of each row, nats a token.
     """
     figure = Figure(figsize=(12, 0.34 * len(ranks) + 1.6), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)

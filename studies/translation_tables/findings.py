@@ -1,4 +1,4 @@
-"""Out of kept parts: all figures of all rows and models."""
+"""Figures of all rows and models, computed from kept parts."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class Findings:
         self._judged: dict[tuple[str, str], ScoredLines] = {}
 
     def ensemble(self, row: str) -> ScoredLines:
-        """Lines of a row under the ensemble as it is served."""
+        """Return the lines of a row under the served ensemble."""
         return self.judged(ENSEMBLE, BY_NAME[row])
 
     def judged(self, model: str, row: Row) -> ScoredLines:
-        """Lines of a row under a model."""
+        """Return the lines of a row under a model."""
         if (model, row.name) not in self._judged:
             self._judged[model, row.name] = ScoredLines(row.kept(lambda name: self._load(model, name), self._near))
         return self._judged[model, row.name]
@@ -63,12 +63,12 @@ class Findings:
 
     @cached_property
     def decisions(self) -> Mapping[str, Decided]:
-        """Row to what becomes of its lines."""
+        """Decisions on the lines of each row."""
         return {row.name: judge.decided(self.ensemble(row.name), self.policy) for row in ROWS}
 
     @property
     def others(self) -> dict[float, dict[str, Decided]]:
-        """Share of in-domain sentences that a policy keeps to what becomes of rows under it."""
+        """Decisions on rows by the share of in-domain sentences that a policy keeps."""
         calibration = self._load(ENSEMBLE, data.CALIBRATION)
         under = {share: judge.policy(calibration, share) for share in OTHERS}
         return {
@@ -87,7 +87,7 @@ class Findings:
 
     @property
     def model_lines(self) -> list[str]:
-        """On the members, for the pages."""
+        """Lines on the members, for the pages."""
         trained = self._ensemble.training
         sizes = self._ensemble.sizes
         return [
@@ -102,7 +102,7 @@ class Findings:
         ]
 
     def page(self) -> page.PageData:
-        """Gather everything that the page has."""
+        """Gather the data of the page."""
         measures = self._measures()
         areas = {name: one.figures[FULL].r_auc for name, one in measures.items()}
         return page.PageData(
@@ -122,7 +122,7 @@ class Findings:
         )
 
     def drawn(self) -> dict[tuple[str, str], tuple[ScoredLines, ...]]:
-        """For the picture of retention: the main rows, each kind's models."""
+        """Return the main rows under each kind's models, for the picture of retention."""
         return {
             (row, kind): tuple(self.judged(model, BY_NAME[row]) for model in models)
             for row in MAIN
@@ -130,7 +130,7 @@ class Findings:
         }
 
     def ranks(self) -> dict[str, NDArray[np.floating]]:
-        """Row to the ensemble's uncertainty of its lines."""
+        """Return the ensemble's uncertainty of the lines of each row."""
         return {row.name: self.ensemble(row.name).ranks() for row in ROWS}
 
     @property
@@ -218,7 +218,7 @@ def _total(count: Mapping[str, int], names: tuple[str, ...]) -> int:
 
 
 def _same(one: Kept, other: Kept) -> tuple[tuple, tuple]:
-    """Translations of the lines that both have."""
+    """Return the translations of the lines that both have."""
     both = {pair.english for pair in one.pairs} & {pair.english for pair in other.pairs}
     return tuple(
         kept.take(np.array([pair.english in both for pair in kept.pairs], bool)).translations for kept in (one, other)

@@ -24,32 +24,32 @@ from studies.translation_tables.plan import ENSEMBLE, RETENTION, SERVED
 
 MEASURES = (*SCORES, "nll")
 CURVE = 101
-"""Points of a kept retention curve."""
+"""Number of points of a kept retention curve."""
 Float64 = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Score:
-    """Figures of the lines of a row under one model; all in % or points of 0 to 100 but for F1."""
+    """Figures of the lines of a row under one model; all in % or points of 0 to 100, except F1."""
 
     bleu: float
     chrf: float
     egleu: float
     maxgleu: float
     r_auc: float
-    """Of 100 - eGLEU."""
+    """R-AUC of 100 - eGLEU."""
     f1_auc: float
     f1_at_95: float
     roc_auc: float
-    """Of telling these lines from those held out, or the shifted ones among them; NaN of what is held out itself."""
+    """ROC-AUC of detecting these lines among held-out ones, or the shifted lines among them; NaN for held-out lines."""
 
 
 NAMES = tuple(field.name for field in fields(Score))
 Scores = tuple[Score, ...]
-"""One a model of a kind: the ensemble, or its members."""
+"""One score per model of a kind: the ensemble, or its members."""
 Results = Mapping[tuple[str, str], Scores]
-"""(row, kind) to figures; kinds are ``SINGLE`` and ``TOGETHER``."""
+"""Scores by (row, kind); kinds are ``SINGLE`` and ``TOGETHER``."""
 SINGLE, TOGETHER = "Single", "Ens"
 
 
@@ -69,7 +69,7 @@ class ScoredLines:
 
     @cached_property
     def errors(self) -> Float64:
-        """100 - expected GLEU, % [N]."""
+        """Errors 100 - expected GLEU, % [N]."""
         return text.egleu_error(self.kept.gleus, self.weights)
 
     @property
@@ -78,12 +78,12 @@ class ScoredLines:
         return HYPOTHESES.own_measure(len(self.kept.values) > 0)
 
     def ranks(self, measure: str | None = None) -> NDArray[np.floating]:
-        """Uncertainty of each line [N]."""
+        """Return the uncertainty of each line [N]."""
         return uncertainty.score(self.kept.predictive, measure or self.own)
 
     @property
     def plain_egleu(self) -> float:
-        """Expected GLEU as services count it, tokens being what whitespace separates, %."""
+        """Expected GLEU as services count it, with whitespace-separated tokens, %."""
         return float(text.egleu(self.kept.plain, self.weights).mean())
 
     def figures(self, measure: str | None = None, shifted: Mask | None = None) -> Figures:
@@ -95,8 +95,8 @@ def score(one: ScoredLines, held: ScoredLines, shifted: Mask) -> Score:
     """Return the figures of a row.
 
     Args:
-        held: what is held out in-domain, under the same model.
-        shifted: which lines of the row are of no trained domain [N].
+        held: held-out in-domain lines, under the same model.
+        shifted: mask of the row's lines that are of no trained domain [N].
     """
     from sacrebleu.metrics import CHRF
 
@@ -115,7 +115,7 @@ def score(one: ScoredLines, held: ScoredLines, shifted: Mask) -> Score:
 
 
 def told(one: ScoredLines, held: ScoredLines, shifted: Mask, measure: str | None = None) -> float:
-    """Return the ROC-AUC of shifted lines among those held out, 0 to 1; a row that has both needs no others."""
+    """Return the ROC-AUC of shifted lines among held-out ones, 0 to 1; a row with both needs no other lines."""
     if not shifted.any():
         return float("nan")
     if not shifted.all():
@@ -130,7 +130,7 @@ def mean(scores: Scores, name: str) -> float:
 
 
 def deviation(scores: Scores, name: str) -> float:
-    """Standard deviation (ddof 0) over the models of a kind."""
+    """Return the standard deviation (ddof 0) over the models of a kind."""
     return float(np.std([getattr(one, name) for one in scores]))
 
 
@@ -151,7 +151,7 @@ def curves(every: Sequence[ScoredLines], mask: Mask | None = None) -> tuple[Floa
 
 
 def bounds(one: ScoredLines) -> tuple[Float64, Float64]:
-    """Error curves at random and of a measure that ranks as errors do."""
+    """Return error curves of a random order and of a measure that orders as the errors do."""
     return _thin(retention.random_curve(one.errors)), _thin(retention.optimal_curve(one.errors))
 
 
@@ -160,25 +160,25 @@ def _thin(curve: Float64) -> Float64:
 
 
 Loads = Callable[[str], Kept]
-"""A set, by name, as one model translated it."""
+"""Function from the name of a set to its lines as translated by one model."""
 IN, AWAY, FULL, APART = "in", "shifted", "full", "tatoeba-apart"
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the tables."""
+    """Row of the tables."""
 
     name: str
     title: str
     sets: tuple[str, ...]
     apart: bool = False
-    """Without lines that are near to a training sentence."""
+    """True to leave out lines that are near to a training sentence."""
 
     def kept(self, loads: Loads, near: frozenset[str]) -> Kept:
-        """Its lines.
+        """Return the lines of the row.
 
         Args:
-            near: sentences that have one in training that is almost the same.
+            near: sentences that are almost the same as a training sentence.
         """
         found = joined([loads(name) for name in self.sets])
         if not self.apart:
@@ -208,7 +208,7 @@ ROWS = (
 )
 MAIN = (IN, AWAY, FULL)
 PUBLIC = ("wmt22", NTREX, TATOEBA, "wmt24")
-"""All of each public test set."""
+"""Names of rows with a whole public test set."""
 BY_NAME = {row.name: row for row in ROWS}
 
 
@@ -217,27 +217,27 @@ _NO_REMARKS = np.empty(0, np.uint8)
 
 @dataclass(frozen=True)
 class Decided:
-    """Lines of a row: shares from 0 to 1, errors in GLEU points; NaN of no lines."""
+    """Decisions on the lines of a row: shares from 0 to 1, errors in GLEU points; NaN if there are no lines."""
 
     lines: int
     left_out: int
-    """Lines without an English sentence: handed back as they came."""
+    """Number of lines without an English sentence, which are returned unchanged."""
     deferred: float
     error: float
     answered_error: float
     deferred_error: float
     acceptable: float
-    """Share of lines whose error is acceptable ..."""
+    """Share of lines whose error is acceptable."""
     answered_acceptable: float
-    """... of those answered ..."""
+    """Share of answered lines whose error is acceptable."""
     deferred_acceptable: float
-    """... and of those deferred."""
+    """Share of deferred lines whose error is acceptable."""
     unfamiliar: float
-    """Share whose knowledge uncertainty is above 99.9 % of in-domain sentences."""
+    """Share of lines whose knowledge uncertainty is above 99.9 % of in-domain sentences."""
 
 
 def policy(calibration: Kept, retention: float = RETENTION) -> Policy:
-    """Return the policy that a service has of these members, from held-out sentences of the calibration half."""
+    """Return the policy of a service with these members, from held-out sentences of the calibration half."""
     whole = calibration.take(calibration.whole)
     judged = calibrating.Judged(
         tuple(pair.english for pair in whole.pairs), tuple(whole.references), whole.translations
@@ -253,7 +253,7 @@ def policy(calibration: Kept, retention: float = RETENTION) -> Policy:
 
 
 def decided(one: ScoredLines, under: Policy) -> Decided:
-    """Decide all lines of a row; a line is one unit, whatever sentences it has."""
+    """Decide all lines of a row; a line is one unit, however many sentences it has."""
     verdict = decide(under, HYPOTHESES, one.kept.predictive, _NO_REMARKS)
     answered = np.asarray(verdict.decisions == Decision.ANSWER)
     good = one.errors <= (HYPOTHESES.acceptable or 0.0)
@@ -272,11 +272,12 @@ def decided(one: ScoredLines, under: Policy) -> Decided:
 
 
 def answered_as_calibrated(held: Mapping[str, ScoredLines], calibration: Kept, under: Policy) -> float:
-    """Return the share, 0 to 1, of answered held-out lines like those that calibrate: of one sentence, each domain with
-    its share there.
+    """Return the share, 0 to 1, of answered held-out lines that resemble the calibration lines.
+
+    Such lines are one sentence each, with the domains weighted by their share in the calibration lines.
 
     Args:
-        held: domain to its lines.
+        held: lines by domain.
     """
     domains = [pair.domain for pair in calibration.take(calibration.whole).pairs]
     return sum(

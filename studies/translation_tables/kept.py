@@ -1,4 +1,4 @@
-"""Lines of a set as a model translated them: what a job keeps and the page is made of."""
+"""Lines of a set as translated by a model, kept by a job for the page."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from models.uncertainty.sequences import SCORES
 from studies.jobs import save_arrays
 
 Doubt = tuple[int, int, float]
-"""Characters [start, stop) of a token, and the entropy of the members' mean there, nats."""
+"""Characters [start, stop) of a token, and the entropy of the members' mean for it, nats."""
 _AS_JSON = ("pairs", "texts", "doubts")
 
 
 @dataclass(frozen=True)
 class Kept:
-    """N lines with H hypotheses each; lines without an English sentence are not among them."""
+    """N lines with H hypotheses each; lines without an English sentence are left out."""
 
     pairs: tuple[Pair, ...]
     texts: tuple[tuple[str, ...], ...]
     doubts: tuple[tuple[Doubt, ...], ...]
-    """Of the tokens of the first hypothesis; none of lines with several sentences."""
+    """Doubts of the tokens of the first hypothesis; empty for lines with several sentences."""
     score: NDArray[np.float32]
     """Log-probability over length, nats [N, H]."""
     values: NDArray[np.float32]
-    """The released scores, [19, N, H]; [0, N, H] of a single model."""
+    """Released scores, [19, N, H]; [0, N, H] for a single model."""
     gleus: NDArray[np.float64]
-    """Of each hypothesis, %, tokens as the page says, [N, H]."""
+    """GLEU of each hypothesis, %, tokens as described on the page, [N, H]."""
     plain: NDArray[np.float64]
-    """The same, tokens being what whitespace separates, as services count, [N, H]."""
+    """GLEU of each hypothesis with whitespace-separated tokens, as in services, %, [N, H]."""
     whole: NDArray[np.bool_]
-    """Lines of one sentence and nothing else, [N]."""
+    """Mask of lines that are one sentence and nothing else, [N]."""
     given: int
-    """Lines that were asked about: N, and those left out."""
+    """Number of requested lines: N, and those left out."""
 
     def __len__(self) -> int:
         return len(self.pairs)
 
     @property
     def translations(self) -> tuple[Translation, ...]:
-        """Without tokens."""
+        """Translations without tokens."""
         return tuple(
             Translation(
                 texts,
@@ -62,7 +62,7 @@ class Kept:
 
     @property
     def predictive(self) -> Sequences:
-        """Statistics of all lines."""
+        """Predictive statistics of all lines."""
         return Sequences(
             self.score, dict(zip(SCORES, self.values, strict=True)) if len(self.values) else None, self.texts
         )
@@ -73,7 +73,7 @@ class Kept:
 
     @property
     def first(self) -> list[str]:
-        """The most confident hypotheses."""
+        """Most confident hypothesis of each line."""
         return [texts[0] for texts in self.texts]
 
     def take(self, mask: NDArray[np.bool_]) -> Kept:
@@ -84,7 +84,7 @@ class Kept:
         return Kept(**lists, **arrays, values=self.values[:, mask], given=len(rows))
 
     def save(self, path: Path) -> None:
-        """Write whole or not at all."""
+        """Write the lines atomically."""
         lists = {name: np.frombuffer(msgspec.json.encode(getattr(self, name)), np.uint8) for name in _AS_JSON}
         save_arrays(path, **{field.name: getattr(self, field.name) for field in fields(self)} | lists)
 
@@ -97,7 +97,7 @@ _TYPES: dict[str, Any] = {
 
 
 def load(path: Path) -> Kept:
-    """Read what ``save`` wrote."""
+    """Read a file written by ``save``."""
     with np.load(path) as arrays:
         found: dict[str, Any] = {field.name: arrays[field.name] for field in fields(Kept)}
     lists = {name: msgspec.json.decode(found[name].tobytes(), type=kind) for name, kind in _TYPES.items()}

@@ -1,4 +1,4 @@
-"""The page of tables: markdown of what was judged."""
+"""Page of tables in Markdown."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _TABLE_4 = {
     ("eval", AWAY): ((21.00, 23.19, 29.35), (21.54, 23.60, 29.88)),
     ("eval", FULL): ((26.39, 26.76, 32.74), (26.92, 27.20, 33.31)),
 }
-"""BLEU, eGLEU, maxGLEU: of single models (means), and of the ensemble."""
+"""BLEU, eGLEU and maxGLEU of single models (means), and of the ensemble."""
 _TABLE_5 = {
     "dev": ((33.22, 0.43, 0.42, 68.90), (32.87, 0.44, 0.43, 69.30)),
     "eval": ((34.80, 0.37, 0.34, 79.18), (34.57, 0.38, 0.36, 80.10)),
 }
-"""R-AUC, F1-AUC, F1@95, ROC-AUC (%), of both parts together."""
+"""R-AUC, F1-AUC, F1@95 and ROC-AUC (%) of both parts together."""
 SPLITS = ("dev", "eval")
 
 
 def printed(split: str) -> Results:
-    """Return the paper's tables in the form of ours; NaN where the paper has no number."""
+    """Return the paper's tables in the form of ours; NaN if the paper has no number."""
     nan = dict.fromkeys(NAMES, float("nan"))
     found = {}
     for (own, row), both in _TABLE_4.items():
@@ -72,45 +72,45 @@ _STAND_IN = "newstest2019 and Reddit"
 
 @dataclass(frozen=True)
 class Measured:
-    """A measure of the ensemble to defer by."""
+    """Measure of the ensemble by which to defer."""
 
     figures: Mapping[str, Figures]
-    """Row to figures."""
+    """Figures by row."""
     told: Mapping[str, float]
-    """Row to ROC-AUC, 0 to 1."""
+    """ROC-AUC by row, 0 to 1."""
     agreement: float
     """Spearman's rank correlation of eight bits with float32."""
 
 
 @dataclass(frozen=True)
 class PageData:
-    """All that the page tells."""
+    """Data of the page."""
 
     data: Sequence[str]
     models: Sequence[str]
-    """Lines on what was judged, and by what."""
+    """Lines on the evaluated data and models."""
     results: Results
     stand_in: Results
-    """The paper's Tables 4 and 5 with public sets in their places: newstest2019 (NTREX-128), Reddit (WMT22)."""
+    """The paper's Tables 4 and 5 on similar public sets: newstest2019 (NTREX-128), Reddit (WMT22)."""
     plain: Mapping[str, float]
-    """Row to expected GLEU of the ensemble as services count it."""
+    """Expected GLEU of the ensemble by row, as services count it."""
     decisions: Mapping[str, Decided]
     policy: Policy
     others: Mapping[float, Mapping[str, Decided]]
-    """Share of in-domain sentences that a policy keeps to the same under it."""
+    """Decisions by row under a policy, by the share of in-domain sentences that it keeps."""
     measures: Mapping[str, Measured]
     precision: Mapping[str, Score]
-    """int8 and fp32 to figures on the same lines."""
+    """Figures of int8 and fp32 on the same lines."""
     compared: int
-    """Lines of them."""
+    """Number of these lines."""
     relations: Sequence[Statement]
     """Statements of the paper."""
     own: Sequence[Statement]
-    """Statements of our own: measures, public sets, decisions."""
+    """Further statements of this project: measures, public sets, decisions."""
 
 
 def document(found: PageData) -> str:
-    """Return the page down to the part that is written by hand."""
+    """Return the page above the hand-written part."""
     few = f"{found.compared} lines, half held out, half shifted"
     return pages.document(
         "# Translation: the tables of the paper with small models on open data",
@@ -173,7 +173,7 @@ def document(found: PageData) -> str:
 
 
 def table_4(results: Results, plain: Mapping[str, float], decisions: Mapping[str, Decided]) -> str:
-    """Return rows against BLEU, GLEU and chrF."""
+    """Return Table 4: rows against BLEU, GLEU and chrF."""
     return pages.table(
         ("data", "lines", *_by_kind(_QUALITY.values()), "chrF Ens", "eGLEU Ens, plain"),
         (
@@ -190,7 +190,7 @@ def table_4(results: Results, plain: Mapping[str, float], decisions: Mapping[str
 
 
 def table_5(results: Results) -> str:
-    """Return rows against areas."""
+    """Return Table 5: rows against areas."""
     forms = {name: form for name, (_, form) in _AREAS.items()}
     return pages.table(
         ("data", *_by_kind(title for title, _ in _AREAS.values())),
@@ -217,7 +217,7 @@ def beside(results: Results, stand_in: Results) -> str:
 
 
 def table_of_decisions(decisions: Mapping[str, Decided]) -> str:
-    """Return rows against what becomes of them."""
+    """Return a table of rows against decisions and errors."""
     heads = ("lines", "left out", "deferred", "error of all", "answered", "deferred", "acceptable of all", "answered")
     rows = []
     for name, one in decisions.items():
@@ -230,7 +230,7 @@ def table_of_decisions(decisions: Mapping[str, Decided]) -> str:
 
 
 def table_of_policies(under: Mapping[float, Mapping[str, Decided]]) -> str:
-    """Return rows against policies."""
+    """Return a table of rows against policies."""
 
     def cell(one: Decided) -> str:
         error, good = pages.number(one.answered_error, ".1f"), pages.number(one.answered_acceptable, ".1%")
@@ -243,7 +243,7 @@ def table_of_policies(under: Mapping[float, Mapping[str, Decided]]) -> str:
 
 
 def table_of_measures(measures: Mapping[str, Measured]) -> str:
-    """Return measures against areas, the best first."""
+    """Return a table of measures against areas, the best first."""
     first = next(iter(measures.values()))
     rows = []
     for name in sorted(MEASURES, key=lambda one: measures[one].figures[FULL].r_auc):
@@ -261,7 +261,7 @@ def table_of_measures(measures: Mapping[str, Measured]) -> str:
 
 
 def table_of_precision(scores: Mapping[str, Score]) -> str:
-    """Return both precisions on the same lines."""
+    """Return a table of both precisions on the same lines."""
     names = ("bleu", "chrf", "egleu", "maxgleu", "r_auc")
     return pages.table(
         ("precision", "BLEU", "chrF", "eGLEU", "maxGLEU", "R-AUC"),

@@ -15,35 +15,35 @@ Thing = TypeVar("Thing")
 ENSEMBLE, EXACT = "ensemble", "ensemble-fp32"
 SERVED: Precision = "int8"
 RETENTION: float = TASK_DEFAULTS["translation"]["target_retention"]
-"""In-domain sentences that the threshold keeps: the service's default."""
+"""Share of in-domain sentences that the threshold keeps: the service's default."""
 OTHERS = (0.95, 0.8, 0.4)
-"""Other shares to keep, for whoever wants more answers, or better ones."""
+"""Other shares to keep, for more answers or better ones."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All that numbers depend on, besides the code, the members and the data."""
+    """Parameters, besides the code, the members and the data, on which the numbers depend."""
 
     cap: int = 1500
-    """Lines of a domain of the training collection, at most; of larger ones as many, evenly spaced."""
+    """Largest number of lines per domain of the training collection; larger domains are thinned evenly."""
     public: int = 2000
-    """Lines of a public test set, at most; so: all of them."""
+    """Largest number of lines per public test set, which is enough for all of them."""
     compared: int = 400
-    """Lines, held out and shifted alike, that are also translated in float32."""
+    """Number of lines, half held out and half shifted, that are also translated in float32."""
     preset: str = "small"
     seeds: tuple[int, ...] = (1000, 1001, 1002)
-    """Of the members."""
+    """Seeds of the members."""
 
     @property
     def models(self) -> tuple[Model, ...]:
-        """The ensemble as it is served, each member alone, and the ensemble in float32."""
+        """Served ensemble, each member alone, and the ensemble in float32."""
         singles = (Model(single(seed), (seed,), SERVED) for seed in self.seeds)
         return (Model(ENSEMBLE, self.seeds, SERVED), *singles, Model(EXACT, self.seeds, "fp32"))
 
 
 @dataclass(frozen=True)
 class Model:
-    """Some of the members, in some precision."""
+    """Some of the members, in one precision."""
 
     name: str
     seeds: tuple[int, ...]
@@ -51,15 +51,15 @@ class Model:
 
 
 def single(seed: int) -> str:
-    """Return name of a member alone."""
+    """Return the name of a single member."""
     return f"member-{seed}"
 
 
 def spaced(count: int, most: int) -> list[int]:
-    """Return the places of at most so many of ``count`` things, evenly spaced."""
+    """Return the positions of at most ``most`` of ``count`` items, evenly spaced."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).astype(int)).tolist() if count else []
 
 
 def capped(things: Sequence[Thing], most: int) -> tuple[Thing, ...]:
-    """At most so many things, evenly spaced."""
+    """Return at most ``most`` items, evenly spaced."""
     return tuple(things[place] for place in spaced(len(things), most))

@@ -1,4 +1,4 @@
-"""Statements of Shifts 1.0 (section 4) about its Tables 4 and 5, and promises of deferral, checked on other numbers."""
+"""Statements of Shifts 1.0 (section 4) about its Tables 4 and 5, and on deferral, checked on other numbers."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from studies.translation_tables.judge import AWAY, FULL, IN, MAIN, PUBLIC, SINGL
 from studies.translation_tables.plan import RETENTION
 
 Areas = Mapping[str, float]
-"""Measure to its R-AUC on everything."""
+"""R-AUC on all lines by measure."""
 QUALITY = {"bleu": "BLEU", "egleu": "eGLEU", "maxgleu": "maxGLEU"}
 AREAS = {"f1_auc": "F1-AUC", "f1_at_95": "F1@95", "roc_auc": "ROC-AUC"}
 GAP = 5.0
-"""GLEU points from eGLEU to maxGLEU, at least: the least of Table 4 is 5.6."""
+"""Smallest difference from eGLEU to maxGLEU, GLEU points: the smallest of Table 4 is 5.6."""
 COST, NEARLY = 10.0, 5.0
-"""Points of BLEU and eGLEU that the shift costs by the text, and how far from that is near; Table 4 has 7.2 to 12.1."""
+"""Loss of BLEU and eGLEU by shift in the text, points, and accepted distance from it; Table 4 has 7.2 to 12.1."""
 ALIKE = 0.8
 """Least rank correlation of BLEU with eGLEU over rows; in Table 4 it is 1."""
 BEST = 5
-"""How far down among 20 measures SCR-PE may stand to be among the best."""
+"""Rank among 20 measures up to which SCR-PE counts as among the best."""
 
 
 def relations(results: Results) -> list[Statement]:
-    """Statements of the paper, on the rows that are there: those of Table 4, and whole public sets."""
+    """Return statements of the paper, on the available rows: those of Table 4, and whole public sets."""
     return [*_ensemble(results), *_shift(results), *_hypotheses(results), *_areas(results)]
 
 
 def own(results: Results, areas: Areas, decisions: Mapping[str, Decided], kept: float) -> list[Statement]:
-    """Statements on what the paper has no numbers of: measures, and decisions.
+    """Return statements on measures and decisions, for which the paper has no numbers.
 
     Args:
-        kept: share answered of held-out lines like those that calibrate.
+        kept: share answered of held-out lines that resemble the calibration lines.
     """
     return [_measure(areas), *_public(results), *_decisions(decisions, kept)]
 

@@ -1,4 +1,4 @@
-"""Translates the lines of a set by one model: whole lines as the service joins them, by the graphs that would serve."""
+"""Translation of the lines of a set by one model, with sentences joined and graphs chosen as in the service."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from studies.translation_tables.plan import ENSEMBLE, EXACT, Model, Plan
 
 @dataclass(frozen=True)
 class Tokenisation:
-    """Tokenisation of Russian text into tokens between spaces."""
+    """Tokenisation of Russian text into tokens separated by spaces."""
 
     name: str
     words: str
-    """For the page."""
+    """Description for the page."""
     of: Callable[[str], str]
 
 
@@ -42,7 +42,7 @@ WHITESPACE = Tokenisation("whitespace", "what whitespace separates (Moses' scrip
 
 
 def tokenisation() -> Tokenisation:
-    """Moses' where it is there, else what whitespace separates."""
+    """Return Moses' tokenisation if it is installed, else whitespace."""
     try:
         moses = import_module("models.tasks.translation.text.moses")
         import_module("sacremoses")
@@ -68,7 +68,7 @@ def translate(plan: Plan, model: Model, name: str, source: Path, members: Path, 
 
 
 def translatings(plan: Plan, names: Sequence[str], source: Path, members: Path, parts: Path) -> list[Piece]:
-    """Return all jobs: the ensemble first, so that every row has something early."""
+    """Return all jobs, the ensemble first, so that every row has results early."""
     own = (data.CALIBRATION, data.COMPARED)
     return [
         Piece(f"{model.name}-{name}", target, partial(translate, plan, model, name, source, members, target))
@@ -88,7 +88,7 @@ def ensemble(plan: Plan, folder: Path) -> Ensemble:
     """Return the finished members.
 
     Raises:
-        ValueError: one is not finished.
+        ValueError: a member is not finished.
     """
     count = len(Pieces((folder / "data" / PIECES).read_bytes()))
     chosen = settings.with_vocabulary(settings.preset(plan.preset), count)
@@ -96,7 +96,7 @@ def ensemble(plan: Plan, folder: Path) -> Ensemble:
 
 
 def fingerprint(found: Ensemble) -> str:
-    """SHA-256 of the members' weights and the tokeniser, the first 16 hexadecimal digits."""
+    """Return the first 16 hexadecimal digits of the SHA-256 of the members' weights and the tokeniser."""
     digest = hashlib.sha256()
     for weights in found.members:
         for name in sorted(weights):
@@ -107,7 +107,7 @@ def fingerprint(found: Ensemble) -> str:
 
 
 def kept(pairs: Sequence[Pair], translator: Translator, tell: Tell) -> Kept:
-    """Lines translated, and compared with their references."""
+    """Translate lines and compare them with their references."""
     said = lines([pair.english for pair in pairs], translator, tell)
     beam = translator.recipe.beam
     rows = [row for row, one in enumerate(said) if one is not None and len(one) == beam]
@@ -133,7 +133,7 @@ def kept(pairs: Sequence[Pair], translator: Translator, tell: Tell) -> Kept:
 
 
 def lines(texts: Sequence[str], translator: Translator, tell: Tell) -> list[Translation | None]:
-    """One n-best list a line; None where it has no English sentence."""
+    """Return one n-best list per line; None for a line without an English sentence."""
     found = [document(text, translator.fits) for text in texts]
     sentences = list(chain.from_iterable(one.sentences for one in found))
     said = dict(translator.translations(sentences, _counted(len(sentences), tell)))

@@ -23,7 +23,7 @@ from studies.weather_real.page import Head, Section, document
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0; 1 where the data are not there."""
+    """Write the page; return 1 if the data are missing, else 0."""
     parser = pages.parser("weather_real", __doc__, out=pages.QUALITY)
     parser.add_argument("--only", nargs="+", choices=SETS, default=list(SETS), metavar="SET", help=", ".join(SETS))
     parser.add_argument("--live", type=Path, metavar="DIR", help="folder of live-SET.json, written by … .live --json")
@@ -90,7 +90,7 @@ def section(one: FittedSet) -> Section:
 
 
 def draw(sets: Sequence[FittedSet], out: Path) -> None:
-    """Draw the pictures of what was fitted."""
+    """Draw the pictures of the fitted sets."""
     figures.draw_retention(sets, out / "weather-real-retention.png")
     figures.draw_calibration(sets, out / "weather-real-calibration.png")
     for one in sets:

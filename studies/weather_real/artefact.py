@@ -1,8 +1,9 @@
-"""A real set's ten boosted models as an artefact that Demur serves.
+"""Builder of a servable artefact from the ten boosted models of a real set.
 
     python -m studies.weather_real.artefact hannover OUT
 
-Beside OUT lie the trained members. The artefact is for this page only: the licences of the data say nothing of models.
+The trained members are kept beside OUT. The artefact is for this page only: the licences of the data do not mention
+models.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ SETTINGS = Settings(Size(4, TREES, 0.1), Size(4, TREES, 0.1), patience=50, threa
 
 
 def make(data: RealSet, out: Path) -> Artefact:
-    """Train as the page does, calibrates on rows that neither training nor stopping saw."""
+    """Train as for the page, and calibrate on rows used neither for training nor for stopping."""
     parts = {name: data.part(getattr(data.split, name)) for name in ("train", "stop", "calibrate", "test")}
     ensemble = boosting.train(
         {"train": _labelled(parts["train"]), "dev_in": _labelled(parts["stop"])},

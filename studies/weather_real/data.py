@@ -1,7 +1,7 @@
-"""The three real sets as arrays with names, units, ranges, times, labels and splits.
+"""Three real sets as arrays with names, units, ranges, times, labels and splits.
 
 They lie in ``weather`` of DEMUR_TEST_DATA (default: ../shared/data beside the repository) and are never copied into
-it.
+the repository.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from studies.pages import real_data
 
 GAP_DAYS = 2.0
 DAY = 86_400.0
-"""Seconds."""
+"""Length of a day, s."""
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -36,22 +36,22 @@ class Split:
 
     train: Mask
     stop: Mask
-    """For early stopping."""
+    """Rows for early stopping."""
     calibrate: Mask
-    """For thresholds and intervals: neither trained on nor stopped by."""
+    """Rows for thresholds and intervals, used neither for training nor for stopping."""
     test: Mask
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a set, in time order, with what is known of them."""
+    """Some rows of a set, in time order, with their labels."""
 
     rows: NDArray[np.float32]
     """Features in the order of the set's schema, float32 [N, F]."""
     time: Floats
-    """Seconds since 1970 [N]."""
+    """Time, seconds since 1970 [N]."""
     labels: dict[str, NDArray[Any]]
-    """Head name to its labels [N]: °C, and classes 0 to 8."""
+    """Labels of each head by name [N]: °C, and classes 0 to 8."""
     shifted: Mask
 
     def __len__(self) -> int:
@@ -60,7 +60,7 @@ class Part:
 
 @dataclass(frozen=True)
 class RealSet:
-    """N rows in time order: what was forecast, what was observed, and how the rows are used."""
+    """N rows in time order: forecasts, observations, and the use of the rows."""
 
     name: str
     title: str
@@ -68,38 +68,38 @@ class RealSet:
     rows: NDArray[np.float32]
     """Features in schema order, float32 [N, F]; NaN is missing."""
     time: Floats
-    """When the forecast is valid, seconds since 1970 [N]."""
+    """Valid time of the forecast, seconds since 1970 [N]."""
     temperature: Floats
-    """Observed, °C [N]."""
+    """Observed temperature, °C [N]."""
     precipitation: NDArray[np.int64] | None
-    """Observed class [N], codes 5 to 8 of the official nine; None where it was not observed."""
+    """Observed class [N], codes 5 to 8 of the official nine; None if it was not observed."""
     raw_mean: Floats
-    """Of the weather model's ensemble, °C [N]."""
+    """Mean of the weather model's ensemble, °C [N]."""
     raw_variance: Floats
-    """Of its members (ddof 0), °C² [N]."""
+    """Variance of the ensemble's members (ddof 0), °C² [N]."""
     raw_classes: NDArray[np.int64] | None
-    """Class that each member of the weather model means [M, N]."""
+    """Class according to each member of the weather model [M, N]."""
     centred_classes: NDArray[np.int64] | None
-    """The same after its mean error of temperature in training was taken off."""
+    """Class according to each member after subtracting its mean temperature error in training [M, N]."""
     covariates: Floats
-    """What EMOS may take for its mean besides the ensemble's, of the order of 1, [N, K]."""
+    """Further covariates for the mean of EMOS, of the order of 1, [N, K]."""
     covariate: str
-    """What they are, in a word."""
+    """Name of the covariates."""
     predictors: Floats | None
     """Standardised inputs of the log-linear baseline for classes, [N, P]."""
     shifted: Mask
     shift: str
-    """What the shift is, in words."""
+    """Description of the shift."""
     split: Split
 
     def part(self, mask: Mask) -> Part:
-        """Return the rows of a mask [N], as training, calibration or a service takes them: ``part(split.train)``."""
+        """Return the rows of a mask [N], as for training, calibration or a service: ``part(split.train)``."""
         labels = {head: values[mask] for head, values in self.labels.items()}
         return Part(self.rows[mask], self.time[mask], labels, self.shifted[mask])
 
     @property
     def heads(self) -> tuple[Head, ...]:
-        """The heads that the set has labels for."""
+        """Heads for which the set has labels."""
         return (TEMPERATURE,) if self.precipitation is None else (TEMPERATURE, PRECIPITATION)
 
     @property
@@ -118,14 +118,14 @@ def in_months(time: Floats, months: tuple[int, ...]) -> Mask:
 
 
 def by_dates(time: Floats, shifted: Mask, train: float, develop: float) -> Split:
-    """Shares of the dates; of the development dates every other one stops, the others calibrate."""
+    """Split by shares of the dates; of the development dates every other one stops, the others calibrate."""
     dates, place = np.unique(time, return_inverse=True)
     first, second = dates[int(train * len(dates))], dates[int(develop * len(dates))]
     return _parts(time, shifted, first, second, place % 2 == 0)
 
 
 def by_years(time: Floats, shifted: Mask, develop: int, test: int) -> Split:
-    """Whole years; of the development years every other week stops, the others calibrate."""
+    """Split by whole years; of the development years every other week stops, the others calibrate."""
     first, second = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (develop, test))
     return _parts(time, shifted, first, second, (time // (7 * DAY)) % 2 == 0)
 
@@ -138,11 +138,11 @@ def _parts(time: Floats, shifted: Mask, develop: float, test: float, stopping: M
 
 KELVIN = 273.15
 EAST = -121.0
-"""Degrees of longitude: in the Pacific Northwest the Cascades lie west of it, a drier and colder winter east."""
+"""Longitude of the Cascades in the Pacific Northwest, degrees; the climate is drier and colder in winter east of it."""
 WET_MM = 0.1
-"""Least 12-hour precipitation that is not "none"."""
+"""Smallest 12-hour precipitation that is not "none", mm."""
 SNOW_BELOW, SLEET_BELOW = 0.0, 2.0
-"""°C of the 12-hour minimum: up to the first precipitation is snow, up to the second sleet, above rain."""
+"""Limits of the 12-hour minimum, °C: up to the first precipitation is snow, up to the second sleet, above it rain."""
 NO_PRECIPITATION, RAIN, SLEET, SNOW = 5, 6, 7, 8
 
 
@@ -150,13 +150,13 @@ def folder() -> Path:
     """Return the folder of the sets.
 
     Raises:
-        LookupError: they are not there; the message says where they were looked for.
+        LookupError: the sets are missing; the message names the searched folder.
     """
     return real_data("weather")
 
 
 def pacific_northwest(path: Path) -> RealSet:
-    """48 h forecasts of eight weather models at 969 stations, January and February 2004."""
+    """Read 48 h forecasts of eight weather models at 969 stations, January and February 2004."""
     table = _read(path / "pnw_srft_temperature_2004.csv.gz")
     names = ("CMCG", "ETA", "GASP", "GFS", "JMA", "NGPS", "TCWB", "UKMO")
     members = np.stack([table.numbers(name) for name in names], axis=1) - KELVIN
@@ -199,7 +199,7 @@ def pacific_northwest(path: Path) -> RealSet:
 
 
 def hannover(path: Path) -> RealSet:
-    """24 h forecasts of the ECMWF ensemble at one station, 2015 to 2020: means and standard deviations."""
+    """Read 24 h forecasts of the ECMWF ensemble at one station, 2015 to 2020: means and standard deviations."""
     table = _read(path / "hannover_ecmwf_t2m_24h_2015_2020.csv")
     time = table.times("date", "%Y-%m-%d")
     mean, deviation = table.numbers("t2m_mean"), table.numbers("t2m_sd")
@@ -244,7 +244,7 @@ def hannover(path: Path) -> RealSet:
 
 
 def innsbruck(path: Path) -> RealSet:
-    """18 to 30 h reforecasts of the GEFS ensemble at Innsbruck airport, 2000 to 2015: night minimum and rain."""
+    """Read 18 to 30 h reforecasts of the GEFS ensemble at Innsbruck airport, 2000 to 2015: night minimum and rain."""
     table = _read(path / "innsbruck_gefs_temp_rain_2000_2016.csv.gz")
     time = table.times("valid_time", "%Y-%m-%d %H:%M:%S")
     cold = np.stack([table.numbers(f"tempfc.{i}") for i in range(1, 12)], axis=1)
@@ -301,7 +301,7 @@ SETS: dict[str, Callable[[Path], RealSet]] = {
 
 
 def classes(minimum: Floats, precipitation: Floats) -> NDArray[np.int64]:
-    """Official class (5 none, 6 rain, 7 sleet, 8 snow, all of the cloudy row) of 12 h minimum, °C, and sum, mm."""
+    """Return the official class of 12 h minimum, °C, and sum, mm: 5 none, 6 rain, 7 sleet, 8 snow (cloudy row)."""
     wet = np.where(minimum <= SNOW_BELOW, SNOW, np.where(minimum <= SLEET_BELOW, SLEET, RAIN))
     return np.where(precipitation < WET_MM, NO_PRECIPITATION, wet).astype(np.int64)
 

@@ -23,18 +23,18 @@ _LEAST_VARIANCE = 1e-6
 
 @dataclass(frozen=True)
 class Emos:
-    """Coefficients; targets, means and variances share a unit and its square."""
+    """Coefficients of EMOS; targets, means and variances share a unit and its square."""
 
     intercept: float
     slope: float
     covariates: Floats
     """Coefficient of each covariate [K]."""
     constant: float
-    """Variance where the ensemble has none."""
+    """Variance if the ensemble has none."""
     spread: float
     """Variance per variance of the ensemble."""
     crps: float
-    """Mean CRPS on the data it was fitted to."""
+    """Mean CRPS on the fitted data."""
 
     def predict(self, mean: Floats, variance: Floats, covariates: Floats) -> tuple[Floats, Floats]:
         """Return mean and variance of each row, [N] each; covariates are [N, K]."""
@@ -45,12 +45,12 @@ class Emos:
 
 
 def fit(target: Floats, mean: Floats, variance: Floats, covariates: Floats | None = None) -> Emos:
-    """Coefficients of least mean CRPS, starting from least squares.
+    """Fit coefficients of least mean CRPS, starting from least squares.
 
     Args:
         target: observations [N].
-        mean: of the ensemble [N]; ``variance`` likewise.
-        covariates: [N, K]; none if left out. Scale them to be of the order of 1.
+        mean: ensemble mean [N]; ``variance`` likewise.
+        covariates: [N, K]; none by default. Scale them to be of the order of 1.
 
     Raises:
         ValueError: fewer rows than coefficients, or a value that is not finite.
@@ -61,7 +61,7 @@ def fit(target: Floats, mean: Floats, variance: Floats, covariates: Floats | Non
         raise ValueError(f"{len(target)} rows cannot tell {design.shape[1] + 2} coefficients")
     if not all(np.isfinite(values).all() for values in (target, design, variance)):
         raise ValueError("EMOS needs finite observations, forecasts and covariates; leave out or fill rows without")
-    # the fit goes on in standardised columns, where one step size suits all coefficients
+    # fit in standardised columns, for which one step size suits all coefficients
     centre, scale = design[:, 1:].mean(axis=0), design[:, 1:].std(axis=0)
     scaled = np.column_stack([design[:, :1], (design[:, 1:] - centre) / np.where(scale > 0, scale, 1.0)])
     start, *_ = np.linalg.lstsq(scaled, target, rcond=None)

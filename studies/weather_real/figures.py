@@ -1,4 +1,4 @@
-"""The pictures of the page: retention curves, calibration, classes, and half a year of forecasts."""
+"""Pictures of the page: retention curves, calibration, classes, and half a year of forecasts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LEVELS = np.linspace(0.05, 0.95, 19)
 
 @dataclass(frozen=True)
 class FittedSet:
-    """A set with what was said about it."""
+    """Set with its fitted forecasts."""
 
     data: RealSet
     temperature: Temperature
@@ -55,7 +55,7 @@ class FittedSet:
 
 
 def draw_retention(sets: Sequence[FittedSet], path: Path) -> None:
-    """Error- and F1-retention of all test rows, one column a set."""
+    """Draw error- and F1-retention of all test rows, one column per set."""
     figure = Figure(figsize=(13, 7.4), layout="constrained")
     axes = figure.subplots(2, len(sets), squeeze=False)
     for column, one in enumerate(sets):
@@ -85,7 +85,7 @@ def draw_retention(sets: Sequence[FittedSet], path: Path) -> None:
 
 
 def draw_calibration(sets: Sequence[FittedSet], path: Path) -> None:
-    """Share of observations inside central intervals of the predicted normal against what the interval promises."""
+    """Draw the share of observations inside central intervals of the predicted normal against the nominal share."""
     figure = Figure(figsize=(13, 4.6), layout="constrained")
     axes = figure.subplots(1, len(sets), squeeze=False)[0]
     for axis, one in zip(axes, sets, strict=True):
@@ -111,7 +111,7 @@ def draw_calibration(sets: Sequence[FittedSet], path: Path) -> None:
 
 
 def draw_classes(one: FittedSet, path: Path) -> None:
-    """Retention of the precipitation classes, and how often precipitation came against how probable it was called."""
+    """Draw retention of the precipitation classes, and the frequency of precipitation against its probability."""
     assert one.precipitation is not None
     assert one.data.precipitation is not None
     figure = Figure(figsize=(13, 4.4), layout="constrained")
@@ -187,12 +187,12 @@ def _series(axis: Axes, data: RealSet, said: Gaussian, chosen: NDArray[np.bool_]
 
 
 def _compared(one: FittedSet) -> list[tuple[str, str]]:
-    """Models that are drawn, with their colours."""
+    """Return the models to draw, with their colours."""
     return [(CENTRED, COLOURS["raw"]), (one.extended, COLOURS["emos"]), (TEN, COLOURS[TEN]), (BOTH, COLOURS[BOTH])]
 
 
 def _reliability(probability: Any, happened: Any, bins: int = 8) -> tuple[Any, Any, Any]:
-    """Return mean probability, share that happened and number of cases in bins of equal width that are not empty."""
+    """Return mean probability, observed share and number of cases in non-empty bins of equal width."""
     place = np.minimum((probability * bins).astype(int), bins - 1)
     count = np.bincount(place, minlength=bins)
     kept = count > 0

@@ -1,6 +1,6 @@
 """Forecasts of all rows of a set: raw ensemble, EMOS, CatBoost single and ten, EMOS with trees.
 
-Ten CatBoost models differ in their seed alone, as in Shifts 1.0. All models are fitted to the training rows; trees stop
+Ten CatBoost models differ only in their seed, as in Shifts 1.0. All models are fitted to the training rows; trees stop
 early on the stopping rows by RMSE (error rate: by their loss), as released.
 """
 
@@ -51,14 +51,14 @@ class Members:
 
 @dataclass(frozen=True)
 class Temperature:
-    """Normal distributions of each model for all rows; the single models are several."""
+    """Normal distributions of each model for all rows; single models have several."""
 
     by_model: dict[str, list[Gaussian]]
     members: dict[str, Members]
-    """Of the models that are ensembles of trees."""
+    """Members of the models that are ensembles of trees."""
     emos: emos.Emos
     trees: int
-    """Of all members of ``TEN`` together."""
+    """Number of trees of all members of ``TEN`` together."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Precipitation:
 
 
 def temperature(data: RealSet, seeds: tuple[int, ...] = SEEDS, trees: int = TREES) -> Temperature:
-    """Fit and applies all models of the temperature head."""
+    """Fit and apply all models of the temperature head."""
     train, target = data.split.train, data.temperature
     bias = float(np.mean((data.raw_mean - target)[train]))
     none = np.empty((len(target), 0))
@@ -96,7 +96,7 @@ def temperature(data: RealSet, seeds: tuple[int, ...] = SEEDS, trees: int = TREE
 
 
 def precipitation(data: RealSet, seeds: tuple[int, ...] = SEEDS, trees: int = TREES) -> Precipitation:
-    """Fit and applies all models of the precipitation head.
+    """Fit and apply all models of the precipitation head.
 
     Raises:
         ValueError: the set has no classes.
@@ -136,7 +136,7 @@ def _boosted(
     predict: Callable[..., Floats],
     **options: Any,
 ) -> tuple[Floats, int]:
-    """Return each model's forecasts of all rows [M, N, K], and the number of trees of all."""
+    """Return each model's forecasts of all rows [M, N, K], and the total number of trees."""
     import catboost
 
     split, found, total = data.split, [], 0
@@ -150,7 +150,7 @@ def _boosted(
             eval_set=(data.rows[split.stop], target[split.stop]),
             early_stopping_rounds=PATIENCE,
             log_cout=io.StringIO(),
-            log_cerr=io.StringIO(),  # it warns of classes that never occur, which is meant
+            log_cerr=io.StringIO(),  # drops warnings of classes that never occur, which are expected
         )
         found.append(predict(model, data.rows))
         total += int(model.tree_count_)
@@ -166,5 +166,5 @@ def _predict_classes(model: Any, rows: NDArray[np.float32]) -> Floats:
 
 
 def _shares(members: NDArray[np.int64]) -> Floats:
-    """Return share of members [M, N] that mean each class, [N, C]."""
+    """Return the share of members [M, N] that forecast each class, [N, C]."""
     return np.stack([(members == one).mean(axis=0) for one in range(CLASSES)], axis=1)

@@ -58,14 +58,14 @@ def threshold(data: RealSet, said: Predictive) -> float:
 
 
 def multiplier(data: RealSet, said: Gaussian) -> float:
-    """Split-conformal half width of ``LEVEL`` in predicted standard deviations."""
+    """Return the split-conformal half width of ``LEVEL`` in predicted standard deviations."""
     rows = data.split.calibrate
     table = interval_table(said.mean[rows], said.tvar[rows], data.temperature[rows])
     return dict(zip(table.levels, table.multipliers, strict=True))[LEVEL]
 
 
 def outside(data: RealSet) -> Mask:
-    """Return rows with an input outside its range in training, which the service marks as shifted, bool [N]."""
+    """Return the mask of rows with an input outside its training range, which services mark as shifted, bool [N]."""
     trained = data.rows[data.split.train]
     low, high = np.nanmin(trained, axis=0), np.nanmax(trained, axis=0)
     return np.asarray(((data.rows < low) | (data.rows > high)).any(axis=1))
@@ -84,7 +84,7 @@ def answered_within(data: RealSet, said: Gaussian) -> dict[str, tuple[float, flo
 
 
 def temperature(data: RealSet, said: Gaussian) -> ByDomain:
-    """Return figures of the temperature head by domain; NaN where one does not exist."""
+    """Return figures of the temperature head by domain; NaN if a figure does not exist."""
     uncertainty = score(said, measure(said))
     answered = uncertainty.astype(np.float32) <= np.float32(threshold(data, said))
     factor = multiplier(data, said)
@@ -106,7 +106,7 @@ def temperature(data: RealSet, said: Gaussian) -> ByDomain:
 
 
 def crossed(data: RealSet, means: Gaussian, uncertainty: Gaussian) -> dict[str, float]:
-    """R-AUC by domain of one model's errors in the order of another's uncertainty, °C²."""
+    """Return R-AUC by domain of one model's errors in the order of another's uncertainty, °C²."""
     errors, scores = squared_error(data.temperature, means.mean), score(uncertainty, measure(uncertainty))
     return {
         domain: figures(Errors(errors[mask], TEMPERATURE.acceptable, _RULES), scores[mask]).r_auc
@@ -115,7 +115,7 @@ def crossed(data: RealSet, means: Gaussian, uncertainty: Gaussian) -> dict[str, 
 
 
 def precipitation(data: RealSet, said: Categorical) -> ByDomain:
-    """Return figures of the precipitation head by domain; NaN where one does not exist."""
+    """Return figures of the precipitation head by domain; NaN if a figure does not exist."""
     assert data.precipitation is not None
     uncertainty = score(said, measure(said))
     answered = uncertainty.astype(np.float32) <= np.float32(threshold(data, said))
@@ -138,7 +138,7 @@ def precipitation(data: RealSet, said: Categorical) -> ByDomain:
 
 
 def mixture_crps(data: RealSet, mean: Floats, variance: Floats) -> dict[str, float]:
-    """Return mean CRPS of the members' mixture [M, N] by domain, beside that of the normal of its mean and variance."""
+    """Return the mean CRPS of the members' mixture [M, N] by domain, for comparison with that of its normal."""
     return {
         domain: float(np.mean(crps.mixture(data.temperature[mask], mean[:, mask], variance[:, mask])))
         for domain, mask in domains(data).items()
@@ -160,7 +160,7 @@ def over_models(found: Sequence[ByDomain]) -> tuple[ByDomain, ByDomain]:
 
 
 def temperature_scores(data: RealSet, said: Gaussian) -> dict[str, Callable[[NDArray[np.intp]], float]]:
-    """RMSE, CRPS, R-AUC and F1-AUC as functions of the rows they are taken over (for the bootstrap)."""
+    """Return RMSE, CRPS, R-AUC and F1-AUC as functions of the rows over which they are taken (for the bootstrap)."""
     errors, each = squared_error(data.temperature, said.mean), crps.normal(data.temperature, said.mean, said.tvar)
     uncertainty = score(said, measure(said))
 
@@ -176,7 +176,7 @@ def temperature_scores(data: RealSet, said: Gaussian) -> dict[str, Callable[[NDA
 
 
 def precipitation_scores(data: RealSet, said: Categorical) -> dict[str, Callable[[NDArray[np.intp]], float]]:
-    """Accuracy, log score, Brier score and R-AUC, likewise."""
+    """Return accuracy, log score, Brier score and R-AUC as functions of the rows over which they are taken."""
     assert data.precipitation is not None
     labels, probabilities = data.precipitation, said.probabilities
     wrong = classification.error_indicator(labels, probabilities)
@@ -201,10 +201,10 @@ def differences(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> dict[str, dict[str, tuple[float, float, float]]]:
-    """First less second by domain and figure: estimate, and 95 % of a bootstrap over blocks of time.
+    """Return first less second by domain and figure: estimate, and 95 % of a bootstrap over blocks of time.
 
-    Rows of a day share their weather, and so do neighbouring days: blocks are the dates where a date has many rows,
-    else weeks. Both models are judged on the same resampled rows.
+    Rows of a day share their weather, and so do neighbouring days: blocks are the dates if a date has many rows, else
+    weeks. Both models are evaluated on the same resampled rows.
     """
     many = len(np.unique(data.time)) < len(data.time)
     block = data.time if many else data.time // (7 * DAY)

@@ -1,13 +1,14 @@
-"""Gives a running weather service the test rows of a real set in the order of time, each row's observation after its
-answer, and compares what the monitor says with the same figures of all labels.
+"""Comparison of the live monitor with all labels, on the test rows of a real weather set.
 
     DEMUR_CENSUS=temperature demur serve weather    # with an artefact of the set's schema
     demur monitor run
     python -m studies.weather_real.live hannover [--steps 10] [--json PATH]
 
-The artefact has to be built for the schema of the set: ``build(members_by_head, schema, data)`` of the weather task,
-with ``data.schema``, ``data.part(data.split.train)`` and its likes from ``studies.weather_real``. The ledger
-should be new: the monitor's window ``last`` holds all that was asked of the model.
+Sends the rows to a running weather service in the order of time, each row's observation after its answer, and
+compares the monitor's figures with the same figures of all labels. The artefact has to be built for the schema of the
+set: ``build(members_by_head, schema, data)`` of the weather task, with ``data.schema``,
+``data.part(data.split.train)`` and similar parts from ``studies.weather_real``. The ledger should be new: the
+monitor's window ``last`` holds all requests to the model.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from studies.weather_real.data import SETS, Part, RealSet, folder
 
 
 class Client(Protocol):
-    """Parts of ``demur.Client`` that are used."""
+    """Used parts of ``demur.Client``."""
 
     weather: Any
     labels: Any
@@ -47,9 +48,9 @@ class Moment(Seen):
 
     head: str
     until: float
-    """When the last of them was valid, seconds since 1970."""
+    """Valid time of the last of the units, seconds since 1970."""
     shifted: int
-    """How many of them are shifted by the set's definition."""
+    """Number of the units that are shifted by the set's definition."""
 
 
 def follow(
@@ -60,16 +61,16 @@ def follow(
     steps: int = 10,
     pause: Callable[[float], None] = time.sleep,
 ) -> Iterator[Moment]:
-    """Ask, labels, and looks at the monitor after each of some steps; one moment a step and head.
+    """Ask, label, and read the monitor after each of some steps; one moment per step and head.
 
     Args:
-        look: the monitor's windows as they are now.
+        look: function that returns the present windows of the monitor.
         heads: heads that get all their labels; each has to be declared in DEMUR_CENSUS.
-        pause: waits so many seconds between two looks.
+        pause: function that waits for a number of seconds between two readings.
 
     Raises:
         ValueError: the service has another schema than the set, or does not predict one of the heads.
-        TimeoutError: the monitor does not see what was sent.
+        TimeoutError: the monitor does not show the sent rows.
     """
     _check(data, client, heads)
     test = data.part(data.split.test)
@@ -83,7 +84,7 @@ def follow(
 
 
 def _ask(client: Client, test: Part, start: int, end: int, sent: Mapping[str, Sent]) -> str:
-    """Ask about rows, give their labels as a census, keep what judges them, and return the model's tag."""
+    """Ask about rows, give their labels as a census, keep errors and uncertainty, and return the model's tag."""
     rows = slice(start, end)
     answer = client.weather.predict(np.ascontiguousarray(test.rows[rows]), purpose="decide")
     for name, one in sent.items():
@@ -98,7 +99,7 @@ def _ask(client: Client, test: Part, start: int, end: int, sent: Mapping[str, Se
 
 
 def _steps(times: NDArray[np.float64], steps: int) -> list[int]:
-    """Bounds of about equal numbers of rows that never part rows of one time."""
+    """Return bounds of about equal numbers of rows that never separate rows of one time."""
     changes = np.flatnonzero(np.diff(times)) + 1
     wanted = np.linspace(0, len(times), steps + 1)[1:-1]
     inner = {int(changes[np.argmin(np.abs(changes - place))]) for place in wanted} if len(changes) else set()
@@ -121,7 +122,7 @@ def _check(data: RealSet, client: Client, heads: Sequence[str]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0; 1 where data, service or monitor are not there or not fit."""
+    """Run the study; return 1 if data, service or monitor are missing or unsuitable, else 0."""
     import demur
 
     asking = parser("weather_real.live", __doc__, 3001, steps=10, http=False)
@@ -163,13 +164,13 @@ _UNITS = {head.name: head.error_unit for head in HEADS}
 
 
 def read(folder: Path, names: Sequence[str]) -> dict[str, Moments]:
-    """Moments by set, from ``live-SET.json``; sets without a file are left out."""
+    """Return moments by set, from ``live-SET.json``; sets without a file are left out."""
     paths = {name: folder / f"live-{name}.json" for name in names}
     return {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
 
 
 def section(found: Mapping[str, Moments], titles: Mapping[str, str]) -> list[str]:
-    """Lines of the page."""
+    """Return the blocks of the page's section."""
     if not found:
         return []
     rows = []
@@ -193,7 +194,7 @@ def section(found: Mapping[str, Moments], titles: Mapping[str, str]) -> list[str
 
 
 def draw(found: Mapping[str, Moments], titles: Mapping[str, str], path: Path) -> None:
-    """R-AUC and the error of what is answered as observations come in; a column a set and head."""
+    """Draw R-AUC and the error of answered rows as observations come in, with a column per set and head."""
     streams = [
         (f"{titles[name]}\n{head}", head, [moment for moment in moments if moment["head"] == head])
         for name, moments in found.items()

@@ -1,4 +1,4 @@
-"""Log-linear (multinomial logistic) regression of classes on a few inputs: the plain baseline for class heads."""
+"""Log-linear (multinomial logistic) regression of classes on a few inputs, the simple baseline for class heads."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ class LogLinear:
 
     weights: Floats
     present: Integers
-    """Which of the C classes each column is [K]."""
+    """Class of each column among the C classes [K]."""
     classes: int
 
     def predict(self, inputs: Floats) -> Floats:
-        """Probabilities of all C classes for inputs [N, P]; zero for classes that never occurred in training."""
+        """Return probabilities of all C classes for inputs [N, P]; zero for classes that never occurred in training."""
         found = np.zeros((len(inputs), self.classes))
         found[:, self.present] = np.exp(log_softmax(_design(inputs) @ self.weights, axis=1))
         return found
 
 
 def fit(inputs: Floats, labels: Integers, classes: int, penalty: float = 1e-3) -> LogLinear:
-    """Maximum likelihood with a ridge penalty on the slopes.
+    """Fit by maximum likelihood with a ridge penalty on the slopes.
 
     Args:
         inputs: standardised, [N, P].
         labels: classes 0 to ``classes`` - 1, [N].
-        penalty: of the squared slopes, beside the mean log score.
+        penalty: weight of the squared slopes, relative to the mean log score.
     """
     design = _design(inputs)
     present, place = np.unique(labels, return_inverse=True)

@@ -1,4 +1,4 @@
-"""The page down to the discussion, which is written by hand and kept."""
+"""Page of real weather above the discussion, which is written by hand and kept."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Head:
     """Figures of one head of one set."""
 
     rows: Mapping[str, tuple[ByDomain, ByDomain]]
-    """Of each model: figures, and their standard deviation over seeds (zero for one model)."""
+    """Figures of each model, and their standard deviation over seeds (zero for one model)."""
     differences: Mapping[str, Difference] = field(default_factory=dict)
-    """Of pairs of models, named as the reader is to see them."""
+    """Differences of pairs of models, by displayed name."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """All of a set."""
+    """Figures of a set."""
 
     data: RealSet
     temperature: Head
@@ -37,10 +37,11 @@ class Section:
     mixture: Mapping[str, Mapping[str, float]]
     """CRPS of the members' mixtures, by model and domain."""
     trees: int
-    """Of CatBoost, ten."""
+    """Number of trees of CatBoost, ten."""
     within: Mapping[str, tuple[float, float, float]]
-    """Of CatBoost, ten, by domain: share outside the training range; share answered and RMSE where those are deferred
-    as well."""
+    """Share outside the training range of CatBoost, ten, by domain; share answered and RMSE if such rows are deferred
+    as well.
+    """
     crossed: Mapping[tuple[str, str], Mapping[str, float]]
     """R-AUC by domain of the first model's errors in the order of the second's uncertainty."""
 
@@ -49,7 +50,7 @@ Form = Callable[[float], str]
 
 
 def document(sections: Sequence[Section]) -> str:
-    """Return everything above the discussion."""
+    """Return the page above the discussion."""
     blocks = []
     for section in sections:
         blocks += _temperature(section)
@@ -249,7 +250,7 @@ def _table(
     whole: Sequence[tuple[str, str, Form]] = (),
     spread: bool = True,
 ) -> str:
-    """Return one row a model; a cell has a figure of each domain, and ``whole`` columns that of all rows."""
+    """Return a table with one row per model; a cell has a figure of each domain, in ``whole`` columns of all rows."""
     rows = []
     for name, (found, deviation) in head.rows.items():
         cells = []

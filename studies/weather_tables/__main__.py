@@ -3,10 +3,10 @@
     python -m studies.weather_tables [--scale 0.1] [--artefacts artefacts/weather] [--cards] [--work DIR]
 
 Writes docs/quality/weather.md and two pictures beside it, with ``--cards`` also the quality figures and model cards of
-the artefacts, whose models, calibration and golden rows stay as they are. The members that are judged are those of the
+the artefacts, whose models, calibration and golden rows stay as they are. The evaluated members are those of the
 artefacts; only the CatBoost models of the training sets B to D (Table 13) are trained, by the recipe of the served
-ones. Half an hour on one core; what is finished lies in the work folder and is not computed again, so use one folder a
-machine.
+ones. Takes half an hour on one core. Finished results stay in the work folder and are not computed again, so use one
+folder per machine.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ LABELS = {
     "combined-15": BOTH,
     "catboost_virtual-1x10": VIRTUAL,
 }
-"""Artefact to its name in the tables."""
+"""Name of each artefact in the tables."""
 RECIPE = replace(boosting.FAST, threads=1)
-"""That of the served trees (`studies.weather_reference`)."""
+"""Recipe of the served trees (`studies.weather_reference`)."""
 
 NOTES = {
     "Artefacts judged": "The last column is the sha256 of the lines that `sha256sum` prints of the model files, in "
@@ -60,9 +60,9 @@ NOTES = {
     "replayed rows of an artefact are written anew, and with them its version.",
     "The served artefacts": "These are the figures of the model cards, whose six digits the manifests hold.",
 }
-"""Beginning of a section's title to what is said below its table."""
+"""Note below the table of a section, by the beginning of its title."""
 Outputs = Mapping[str, Mapping[str, Members]]
-"""Artefact, or training set, to set to what each member predicts."""
+"""Predictions of each member, by artefact or training set, and by set."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class RunSize:
 
     scale: float
     members: int
-    """CatBoost models a head of each of the training sets B to D."""
+    """Number of CatBoost models per head for each of the training sets B to D."""
 
 
 def main() -> None:
@@ -110,7 +110,7 @@ def main() -> None:
 def trained(
     work: Work, experiment: str, data: Mapping[str, Labelled], members: int, judged: Mapping[str, Labelled]
 ) -> dict[str, Members]:
-    """Train CatBoost on one of the training sets B to D and return what its members predict."""
+    """Train CatBoost on one of the training sets B to D and return the predictions of its members."""
     train, dev = EXPERIMENTS[experiment]
     ensemble = boosting.train(
         {"train": joined(data, train), "dev_in": joined(data, dev)},
@@ -144,7 +144,7 @@ def truth(data: Mapping[str, Labelled], split: str) -> Truth:
 
 
 def full(outputs: Mapping[str, Members], split: str) -> Members:
-    """Return what members predict for both parts of ``dev`` or ``eval``."""
+    """Return the predictions of members for both parts of ``dev`` or ``eval``."""
     inside, outside = outputs[f"{split}_in"], outputs[f"{split}_out"]
     return {head: np.concatenate([inside[head], outside[head]], axis=1) for head in inside}
 
@@ -193,7 +193,7 @@ def write(
 
 
 def alone(data: Mapping[str, Labelled], outputs: Outputs) -> dict[str, dict[str, Mapping[str, float]]]:
-    """Return the figures of each artefact as it is served, on each set."""
+    """Return the figures of each served artefact on each set."""
     return {
         name: {
             data_set: tables.ensemble_row(name, outputs[name][data_set], _unshifted(data[data_set]), ("full",)).mean[
@@ -206,7 +206,7 @@ def alone(data: Mapping[str, Labelled], outputs: Outputs) -> dict[str, dict[str,
 
 
 def manifest_figures(by_set: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
-    """Return figures as manifests hold them: six significant digits, names with underscores."""
+    """Return figures in the form of manifests: six significant digits, names with underscores."""
     return {
         data_set: {name.replace(".", "_"): building.significant(value) for name, value in values.items()}
         for data_set, values in by_set.items()
@@ -214,7 +214,7 @@ def manifest_figures(by_set: Mapping[str, Mapping[str, float]]) -> dict[str, dic
 
 
 def extended(data: Mapping[str, Labelled], experiments: Outputs) -> dict[str, dict[str, list[Row]]]:
-    """Return set to experiment to its two rows."""
+    """Return the two rows of each set and experiment."""
     return {
         name: {
             experiment: [
@@ -232,7 +232,7 @@ def results(
     measures: Mapping[str, Mapping[str, page.Areas]],
     other: Mapping[str, Mapping[str, list[Row]]],
 ) -> Results:
-    """Return the numbers that statements are checked on."""
+    """Return the numbers on which statements are checked."""
 
     def flat(rows: Iterable[tuple[str, Row]], name: str) -> dict[tuple[str, str, str, str], float]:
         return {
@@ -269,7 +269,7 @@ def document(
     data: Mapping[str, Labelled],
     size: RunSize,
 ) -> str:
-    """Return the page down to the part that is written by hand."""
+    """Return the page above the hand-written part."""
     sizes = ", ".join(f"{name} {len(table)}" for name, table in data.items())
     trees, nets = (artefacts[name].manifest.training for name in ("catboost-10", "ft_transformer-5"))
     blocks = []

@@ -1,4 +1,4 @@
-"""The page of tables: markdown of what `models.tasks.weather.tables` computed."""
+"""Page of tables in Markdown, from the output of `models.tasks.weather.tables`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Areas = Mapping[tuple[str, str], tuple[float, float]]
 
 
 def performance(rows: Sequence[Row], columns: Columns, sets: Sequence[str] = SETS) -> str:
-    """Return rows against figures in each set, as Tables 9 and 10 are laid out."""
+    """Return rows against figures in each set, in the layout of Tables 9 and 10."""
     places = [(name, figure, unit, form) for figure, _, unit, form in columns for name in sets]
     return pages.table(
         ("model", *(f"{title} {SET_TITLES[name]}" for _, title, _, _ in columns for name in sets)),
@@ -43,7 +43,7 @@ def performance(rows: Sequence[Row], columns: Columns, sets: Sequence[str] = SET
 
 
 def measures(found: Mapping[str, Areas]) -> str:
-    """Return F1-AUC and ROC-AUC in per cent by measure, as Table 11 is laid out."""
+    """Return F1-AUC and ROC-AUC in per cent by measure, in the layout of Table 11."""
     columns = [(head, measure) for head, names in MEASURES.items() for measure in names]
     return pages.table(
         ("metric", "model", *(f"{measure}{' (cl.)' * (head != 'temperature')}" for head, measure in columns)),
@@ -98,11 +98,11 @@ def _cell(row: Row, part: str, figure: str, unit: float, form: str) -> str:
 
 TITLES = {"temperature": ("temperature", "squared error, °C²"), "precipitation": ("precipitation class", "error rate")}
 Curves = Mapping[str, Mapping[str, tuple[Any, Any]]]
-"""Label of a model to head to errors and uncertainties [N]."""
+"""Errors and uncertainties [N], by label of a model and head."""
 
 
 def draw(curves: Curves, path: Path, title: str) -> None:
-    """Error and F1 against retention, a column a head."""
+    """Draw error and F1 against retention, with a column per head."""
     figure = Figure(figsize=(10.5, 7.5), layout="constrained")
     axes = figure.subplots(2, len(HEADS))
     for column, head in enumerate(HEADS):

@@ -1,7 +1,8 @@
 """Statements of Shifts 1.0 about its weather tables (section 3, appendix C.5), each checked on other numbers.
 
-Two lists: what the text says, and what its Tables 9 to 13 show without a word about it. A statement carries whether the
-paper's own printed numbers bear it out; virtual ensembles, which the paper does not have, come in a list of their own.
+There are two lists: statements of the text, and findings of its Tables 9 to 13 that the text does not mention. A
+statement records whether the paper's own printed numbers confirm it; virtual ensembles, which the paper does not have,
+are in a separate list.
 """
 
 from __future__ import annotations
@@ -54,27 +55,27 @@ class Results:
     """Numbers of the tables; accuracy, F1 and ROC-AUC as shares."""
 
     performance: Mapping[tuple[str, str, str, str], float]
-    """(split, model, part, figure) to value: Tables 9 and 10."""
+    """Values of Tables 9 and 10 by (split, model, part, figure)."""
     deviation: Mapping[tuple[str, str, str, str], float]
-    """The same, of single models: standard deviation over seeds (Table 2)."""
+    """Standard deviation over seeds of single models (Table 2) by (split, model, part, figure)."""
     measures: Mapping[tuple[str, str, str, str], tuple[float, float]]
-    """(split, model, head, measure) to F1-AUC and ROC-AUC: Table 11."""
+    """F1-AUC and ROC-AUC of Table 11 by (split, model, head, measure)."""
     extended: Mapping[tuple[str, str, str, str], float]
-    """(set, ``single`` or ``ensemble``, training set A to D, figure) to value: Table 13."""
+    """Values of Table 13 by (set, ``single`` or ``ensemble``, training set A to D, figure)."""
 
 
 def said(results: Results) -> list[Statement]:
-    """Return what the text of the paper says of its tables."""
+    """Return the statements of the paper's text about its tables."""
     return [*_shift(results), *_ensembling(results), *_measures(results), *_further_models(results)]
 
 
 def shown(results: Results) -> list[Statement]:
-    """Return what the tables of the paper show besides."""
+    """Return further findings of the paper's tables."""
     return [*_other_ensembles(results), *_other_measures(results), *_training_sets(results)]
 
 
 def virtual(results: Results) -> list[Statement]:
-    """Return what is expected of virtual ensembles, which the paper does not have."""
+    """Return expectations of virtual ensembles, which the paper does not have."""
     full = [(split, "full") for split in SPLITS]
     return [
         *_ahead(
@@ -98,12 +99,12 @@ def virtual(results: Results) -> list[Statement]:
 
 
 def table(found: Iterable[Statement], *, printed: bool = True) -> str:
-    """Return Markdown; what fails is in bold. ``printed``: with a column for the paper's own numbers."""
+    """Return a Markdown table with failing numbers in bold; ``printed`` adds a column for the paper's own numbers."""
     return statements.table(found, printed=printed, here="here")
 
 
 def better(figure: str, first: float, second: float) -> bool:
-    """Return whether the first value of a figure is better than the second, or as good."""
+    """Return whether the first value of a figure is at least as good as the second."""
     return first <= second if figure.endswith(_BELOW) else first >= second
 
 
@@ -320,9 +321,9 @@ def _training_sets(results: Results) -> Iterator[Statement]:
 
 
 MeasureNames = Mapping[str, Sequence[str]]
-"""Head to names of measures."""
+"""Names of measures by head."""
 Ahead = tuple[str, str, Sequence[str], Sequence[str], Sequence[tuple[str, str]], bool]
-"""Statement, the better model, others, figures, (split, part), and whether the paper's own numbers bear it out."""
+"""Statement, the better model, others, figures, (split, part), and whether the paper's own numbers confirm it."""
 
 
 def _ahead(results: Results, *cases: Ahead) -> Iterator[Statement]:

@@ -1,4 +1,4 @@
-"""The artefacts that the tables judge: the committed ones, opened as serving opens them."""
+"""Committed artefacts that the tables evaluate, opened as in serving."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from studies import pages
 from studies.jobs import save_arrays
 
 ROWS = 4096
-"""Rows of one pass."""
+"""Number of rows of one pass."""
 ROLES = {"train": "training", "dev_in": "calibration and early stopping"}
-"""Set to the role that manifests record its fingerprint under."""
+"""Role under which manifests record the fingerprint of a set."""
 
 
 def read(folder: Path) -> dict[str, Artefact]:
     """Return the verified weather artefacts of a folder by the names of their folders, in order.
 
     Raises:
-        ArtefactError: one is damaged, or the folder holds none.
+        ArtefactError: an artefact is damaged, or the folder holds none.
     """
     artefacts = {
         path.parent.name: artefact.read(path.parent, "weather") for path in sorted(folder.glob("*/manifest.json"))
@@ -39,7 +39,7 @@ def read(folder: Path) -> dict[str, Artefact]:
 
 
 def table(artefacts: Mapping[str, Artefact]) -> str:
-    """Return Markdown: each artefact, its members, its model files."""
+    """Return a Markdown table of each artefact, its members and its model files."""
     rows = []
     for name, one in artefacts.items():
         manifest = one.manifest
@@ -50,7 +50,7 @@ def table(artefacts: Mapping[str, Artefact]) -> str:
 
 
 def rows_line(artefacts: Mapping[str, Artefact], data: Mapping[str, Labelled]) -> str:
-    """Say whether the rows simulated here are those that the manifests record, by their fingerprints."""
+    """Return whether the rows simulated here match the fingerprints in the manifests, as text."""
     known = {role: set[str]() for role in ROLES.values()}
     for one in artefacts.values():
         for source in one.manifest.sources:
@@ -70,18 +70,18 @@ def rows_line(artefacts: Mapping[str, Artefact], data: Mapping[str, Labelled]) -
 
 @dataclass(frozen=True)
 class Work:
-    """Folder of finished pieces, of one machine: trained models, and what members predict for each set."""
+    """Folder of finished results of one machine: trained models, and predictions of members for each set."""
 
     folder: Path
 
     def outputs(
         self, key: str, opened: Callable[[], MemberExecutor], tables: Mapping[str, Labelled]
     ) -> dict[str, Members]:
-        """Return what each member predicts for each table; kept under ``key`` and the table's fingerprint.
+        """Return the predictions of each member for each table; kept under ``key`` and the table's fingerprint.
 
         Args:
-            key: what makes the members what they are; equal keys are equal model files.
-            opened: opens the members, called only where something is missing.
+            key: identifies the members; equal keys are equal model files.
+            opened: function that opens the members, called only if a result is missing.
         """
         executor: MemberExecutor | None = None
         outputs: dict[str, Members] = {}
@@ -96,7 +96,7 @@ class Work:
 
 
 def teller(what: str) -> Callable[[object], None]:
-    """Return what writes a state to standard error, every ten seconds at most."""
+    """Return a function that writes a state to standard error, at most every ten seconds."""
     last = [0.0]
 
     def tell(state: object) -> None:
