@@ -1,4 +1,4 @@
-"""Registry of the tasks that can be served: one entry each, which names its modules without importing them."""
+"""Registry of the tasks that can be served: one entry each, which names the task's modules without importing them."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ GRPC_PORT_OFFSET = 1000
 
 @dataclass(frozen=True)
 class TaskEntry:
-    """A task: places of its code as ``module:name``, port, and settings whose defaults differ from those of others."""
+    """Task: places of its code as ``module:name``, ports, and settings with their own defaults."""
 
     port: int
-    """TCP port of HTTP unless settings name another."""
+    """Default TCP port of HTTP."""
     served_model: str
     """Function that assembles the served model from an artefact."""
     default_model: str
-    """Name of the reference artefact, which is served unless settings name another."""
+    """Name of the reference artefact, which is served by default."""
     importer: str
     """Function that turns a folder of released checkpoints into an artefact folder."""
     workbench: str
-    """Module behind ``demur data`` and ``demur train``."""
+    """Module that implements ``demur data`` and ``demur train``."""
     predictions: str
     """Reader of the task's prediction files for ``demur evaluate``."""
     scorer: str = ""
-    """Scorer of the task's files for ``demur score``; empty: the task scores rows, see ``row_files``."""
+    """Scorer of the task's files for ``demur score``; empty if the task scores rows, see ``row_files``."""
     row_files: str = ""
     """Description of the task's files of rows: columns of labels, and the benchmark's submission."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Settings whose default differs from that of all tasks."""
+    """Settings with a default other than that of all tasks."""
 
 
 TASKS: Mapping[str, TaskEntry] = {
@@ -43,8 +43,10 @@ TASKS: Mapping[str, TaskEntry] = {
         workbench="models.tasks.lesion.training.workbench",
         predictions="models.tasks.lesion.data.predictions:read",
         scorer="services.tasks.lesion.score:SCORER",
-        # A scan is a minute of work, half a gigabyte of memory, and 30 MB of answer. It is compressed, so its size says
-        # little of the work of reading it. Members may agree on a skull: a scan unlike those of training is deferred.
+        # A scan takes a minute of work, half a gigabyte of memory, and 30 MB of answer. Scans are compressed, so their
+        # size
+        # does not predict the cost of reading them. Members may agree on a skull, so a scan unlike the training data is
+        # deferred.
         defaults={
             "queue_seconds": 900.0,
             "queue_bytes": 4 << 30,
@@ -65,7 +67,7 @@ TASKS: Mapping[str, TaskEntry] = {
         workbench="models.tasks.motion.training.workbench",
         predictions="models.tasks.motion.data.predictions:read",
         scorer="services.tasks.motion.score:SCORER",
-        # The size of a scene says little of the work; the maps of its requests have a megabyte each.
+        # The size of a scene does not predict the work; the map of each of its requests takes a megabyte.
         defaults={"queue_bytes": 1 << 30, "max_upload_bytes": 64 << 20, "inline_bytes": 0},
     ),
     "translation": TaskEntry(
@@ -76,7 +78,7 @@ TASKS: Mapping[str, TaskEntry] = {
         workbench="models.tasks.translation.training.workbench",
         predictions="models.tasks.translation.data.predictions:read",
         scorer="services.tasks.translation.score:SCORER",
-        # Two kilobytes of text are cut and counted in a millisecond. Most of what a small model translates is worth
+        # Two kilobytes of text are split and counted in a millisecond. Most of what a small model translates is worth
         # answering.
         defaults={"inline_bytes": 2 << 10, "target_retention": 0.6},
     ),
