@@ -44,9 +44,8 @@ TASKS: Mapping[str, TaskEntry] = {
         predictions="models.tasks.lesion.data.predictions:read",
         scorer="services.tasks.lesion.score:SCORER",
         # A scan takes a minute of work, half a gigabyte of memory, and 30 MB of answer. Scans are compressed, so their
-        # size
-        # does not predict the cost of reading them. Members may agree on a skull, so a scan unlike the training data is
-        # deferred.
+        # size does not predict the cost of reading them. Members may agree on a skull, so a scan unlike the training
+        # data is deferred.
         defaults={
             "queue_seconds": 900.0,
             "queue_bytes": 4 << 30,
