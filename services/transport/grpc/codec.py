@@ -66,8 +66,8 @@ def purpose(number: int) -> Purpose | None:
 def rows(message: Any, schema: Schema) -> Packed | Named:
     """Return the rows of a request.
 
-    Of named columns no more are looked at than the schema has and one: among those one is unknown or doubled, and
-    validation names it. A message can hold millions of empty ones.
+    Named columns are read up to the width of the schema plus one: among these, at least one is unknown or doubled, and
+    validation names it. A message can contain millions of empty columns.
 
     Raises:
         InvalidInput: neither form is given.
