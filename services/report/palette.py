@@ -62,7 +62,9 @@ class Stroke:
 
 
 Key = int | str
-"""Series: a file by its place, the references ``random`` and ``optimal``, the classes ``plain`` and ``marked``."""
+"""Key of a series: a file by its place, the references ``random`` and ``optimal``, the classes ``plain`` and
+``marked``.
+"""
 
 
 def stroke(key: Key) -> Stroke:
