@@ -177,10 +177,7 @@ class LabelJoin:
             return inline
         try:
             return self._fetch(reference)
-        except (
-            LookupError,
-            ValueError,
-        ) as error:  # other errors may be temporary: they end this reading, which is retried
+        except (LookupError, ValueError) as error:  # other errors end this reading: it is retried
             changes.errors["store"] += 1
             _log.error("evidence or a label is lost: %s", error)
             return None
