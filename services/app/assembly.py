@@ -1,6 +1,4 @@
-"""Assembly of a process: artefact, policies, scheduler, ledger and served model, independent of protocols
-and BentoML.
-"""
+"""Assembly of a process: artefact, policies, scheduler, ledger and served model, without protocols or BentoML."""
 
 from __future__ import annotations
 
@@ -173,7 +171,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
         name: measure
         for name, measure in settings.measure_by_head.items()
         if (known := reference(artefact).get(name)) is not None and measure in known.others
-    }  # but for heads that keep their own; what is none of both is refused below
+    }  # heads with their own measure are left out; unknown measures are refused below
     calibrations = LiveCalibrations(by_measure(tables, measures))
     in_force = profile_with_measures(numeric.name, measures)
 

@@ -135,8 +135,7 @@ class Process:
             _log.error(lifecycle.reason)
 
     async def _start(self, lifecycle: Lifecycle) -> None:
-        """Load the model and serve it at once; if its numeric profile has to be measured first, do so in a background
-        task.
+        """Load the model and serve it at once, or first measure its numeric profile in a background task.
 
         The task reports its progress as the reason for not being ready.
         """

@@ -61,9 +61,7 @@ def carrying(tables: Tables, bound: Bound, audit_floor: float) -> Carry | None:
 
 
 def profile_with_measures(numeric: str, measures: Mapping[str, str]) -> str:
-    """Return the profile that policies are bound to; it includes measures, since a policy holds for its
-    measure only.
-    """
+    """Return the profile that policies are bound to; it includes measures, since policies hold for one measure."""
     text = ",".join([numeric, *(f"{head}={measure}" for head, measure in sorted(measures.items()))])
     if len(text) <= PROFILE_CHARACTERS:
         return text

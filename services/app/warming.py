@@ -19,9 +19,7 @@ _log = get_logger(__name__)
 MOST = 30
 """Maximum number of runs of each example."""
 SECONDS = 0.05
-"""Time, in seconds, after which an example is not repeated: slow examples are warm after one run, short ones
-need many.
-"""
+"""Time, in seconds, after which an example is not repeated: slow examples are warm after one run."""
 
 
 class _Unheard:

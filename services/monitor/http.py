@@ -85,8 +85,7 @@ class Routes:
         return json_response(what_if_document(window, what_if))
 
     async def sketch(self, request: Request) -> Response:
-        """Return a window in bins, as ``models.estimation.sketch.Sketch.to_bytes``; those of several monitors can be
-        added.
+        """Return a window in bins, as ``models.estimation.sketch.Sketch.to_bytes``; sketches can be added.
 
         Raises:
             NotFound, InvalidInput: as ``_window``.

@@ -27,9 +27,7 @@ MOST_CERTIFICATE_CHARACTERS = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class PolicyChange:
-    """Requested change to the policy of one head; None keeps a field. At most one goal: retention, threshold, or
-    defer_all.
-    """
+    """Change to the policy of one head; None keeps a field. At most one goal: retention, threshold or defer_all."""
 
     head: str
     expected: str = ""
@@ -104,9 +102,7 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
 
 
 def stratified(policy: Policy, calibration: Calibration | None, floor: float) -> Policy:
-    """Return the policy with audit rates by uncertainty whose in-domain mean is its rate; uniform if the artefact lacks
-    the data.
-    """
+    """Return the policy with audit rates by uncertainty whose in-domain mean is its rate; uniform without such data."""
     rate = policy.audit_rate
     found = () if calibration is None else strata(calibration, policy.threshold, rate, rate * floor, policy.measure)
     return replace(policy, audit_strata=found)
@@ -223,9 +219,7 @@ def _at(policy: Policy, threshold: float, certificate: str) -> Policy:
 
 
 def _check_certificate(policy: Policy, text: str) -> None:
-    """Check that a certificate is a storable JSON object, and that model, profile and measure match if it
-    names them.
-    """
+    """Check that a certificate is a storable JSON object; model, profile and measure must match if named."""
     if len(text) > MOST_CERTIFICATE_CHARACTERS:
         raise InvalidInput(
             f"the certificate has {len(text)} characters; at most {MOST_CERTIFICATE_CHARACTERS} are kept",

@@ -84,9 +84,7 @@ class Policy:
 
     @cached_property
     def version(self) -> str:
-        """Version: head and twelve hex digits of a hash over all fields; equal policies have equal versions on every
-        replica.
-        """
+        """Head and twelve hex digits of a hash over all fields; equal policies have equal versions on every replica."""
         text = "\n".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self))
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
         return f"{self.head}-{digest}"

@@ -198,9 +198,7 @@ class PolicyKeeper:
             await asyncio.sleep(POLL_SECONDS)
 
     def _tell_defaults(self, connection: Connection, place: Any) -> None:
-        """Write automatic policies that changed since they were last written, except for heads with an operator's
-        policy.
-        """
+        """Write automatic policies that changed since they were last written, unless an operator has set one."""
         known = self._log.latest(connection, self._bound)
         elsewhere = self._read_elsewhere(connection) if self._carry else {}
         for head, default in self._defaults.items():

@@ -30,6 +30,10 @@ class Measurement:
         """Prepare a replay.
 
         Args:
+            batch_sizes: most units of one pass; None for those of ``models.replay`` that differ on the device.
+            clock: monotonic, in seconds.
+
+        Args:
             batch_sizes: most units of one pass; None for those of ``models.replay`` that differ on the device. clock:
             monotonic, in seconds.
         """

@@ -20,8 +20,8 @@ def carried_policy(policy: Policy, record: Record, calibration: Calibration | No
     becomes void, everything is deferred.
 
     Args:
-        calibration: calibration of the policy's head under the record's profile; None if there is none. profile: name
-        of the profile that the policy is bound to from now on.
+        calibration: calibration of the policy's head under the record's profile; None if there is none.
+        profile: name of the profile that the policy is bound to from now on.
     """
     moved = replace(policy, profile=profile, audit_strata=())
     if calibration is not None and policy.knowledge_measure is not None:

@@ -18,9 +18,7 @@ _log = get_logger(__name__)
 
 
 class Records:
-    """Qualification records as files, one for each artefact and profile; a new measurement replaces the
-    previous one.
-    """
+    """Qualification records as files, one per artefact and profile; a new measurement replaces the previous one."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

@@ -136,9 +136,7 @@ def definition(name: str) -> Definition:
 
 
 def error(name: str) -> Definition:
-    """Return the entry of an error of one unit; an error without an entry, such as a column of a file,
-    keeps its name.
-    """
+    """Return the entry of an error of one unit; an error without an entry keeps its name."""
     return ERRORS.get(name) or Definition(clean(name).replace("_", " ").strip(), "lower", "")
 
 

@@ -85,9 +85,7 @@ class Ticket:
 
 
 ticket: ContextVar[Ticket | None] = ContextVar("ticket", default=None)
-"""Ticket of the current call on the event loop; a call that goes on elsewhere, such as in a lane, gives it
-back early.
-"""
+"""Ticket of the current call on the event loop; a call that goes on in a lane gives it back early."""
 
 
 class Room:

@@ -60,9 +60,7 @@ class SharingExecutor(Protocol):
         ...
 
     def together(self, contents: Sequence[Any]) -> Sequence[Any]:
-        """Return a result for each content; quanta of a failed pass run again alone, so contents must not
-        be changed.
-        """
+        """Return a result for each content; quanta of a failed pass run again alone, so contents must not change."""
         ...
 
 

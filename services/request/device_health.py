@@ -14,9 +14,7 @@ FIRST_SECONDS = 0.5
 LONGEST_SECONDS = 30.0
 
 Probe = Callable[[], Awaitable[None]]
-"""Function that computes golden inputs on the device; raises if it fails or the outputs differ from the
-recorded ones.
-"""
+"""Function that computes golden inputs on the device; raises if it fails or the outputs are wrong."""
 
 
 async def _no_probe() -> None:
@@ -24,9 +22,7 @@ async def _no_probe() -> None:
 
 
 class DeviceHealth:
-    """Health state of the device, one per process, used on its event loop; device users check it and
-    report failures.
-    """
+    """Health state of the device, one per process, used on its event loop; its users check it and report failures."""
 
     def __init__(self, *, first_seconds: float = FIRST_SECONDS, longest_seconds: float = LONGEST_SECONDS) -> None:
         self.reason = ""

@@ -19,9 +19,7 @@ from services.request.contract import Description, Done, Progress, RowBatch, Row
 from services.request.validate import Column, Rows, columns, outside, packed
 
 BYTES_PER_ROW_FACTOR = 12
-"""Memory of a row in flight, as a multiple of its input and its member values: both, outputs, statistics, and the
-encoded answer.
-"""
+"""Memory of a row in flight, as a multiple of input and member values: both, outputs, statistics, encoded answer."""
 
 
 _OUTSIDE, _UNLIKELY = np.uint8(Shift.OUTSIDE_TRAINING_RANGE), np.uint8(Shift.UNLIKELY_INPUTS)

@@ -75,8 +75,8 @@ class Scheduler:
         Args:
             clock: monotonic, in seconds.
             observe: called for each pass with its duration, number of requests, and trace identifier or an empty text.
-            begun: called for each request that starts, with its waiting time. health: gets reports of passes in which
-            the device failed; nothing runs while it is bad.
+            begun: called for each request that starts, with its waiting time.
+            health: gets reports of passes in which the device failed; nothing runs while it is bad.
         """
         self.limits = limits
         self._room = Room(limits.lanes, limits.queue_seconds, limits.queue_bytes, limits.lane_calls, clock)
@@ -286,9 +286,7 @@ class Scheduler:
         return group
 
     def _begin(self, job: Job) -> Begun:
-        """Start and return a job's next quantum; a job with more quanta to run side by side goes to the end of its
-        queue.
-        """
+        """Start and return a job's next quantum; a job with more of them goes to the end of its queue."""
         turn = job.turn
         assert turn is not None
         place, quantum = turn.take()

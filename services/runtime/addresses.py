@@ -11,8 +11,7 @@ MOST_CHARACTERS = 2048
 
 
 def allowed(url: str, prefixes: Sequence[str]) -> bool:
-    """Return whether a URL starts with one of the prefixes: same scheme, host and port, and a path at or below its
-    path.
+    """Return whether a URL starts with one of the prefixes: same scheme, host and port, and a path at or below.
 
     Compared by their parts, since ``https://inner`` is also a beginning of ``https://inner.example.org`` and of
     ``https://inner@example.org``.

@@ -23,9 +23,7 @@ def available_cores(system: Path = Path("/")) -> int:
 
 
 def quotas(system: Path = Path("/")) -> Iterator[float]:
-    """Yield the CPU quotas, in cores, of this process's control group and its ancestors; nothing if there
-    is no limit.
-    """
+    """Yield the CPU quotas, in cores, of this process's control group and its ancestors, if there are any."""
     try:
         lines = (system / "proc/self/cgroup").read_text().splitlines()
     except OSError:  # not Linux

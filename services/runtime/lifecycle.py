@@ -7,9 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 LAST_ORDERS_SECONDS = 0.25
-"""Time, in seconds, between the signal and the first refusal; calls sent before callers could know are
-still accepted.
-"""
+"""Time, in seconds, between the signal and the first refusal; calls sent meanwhile are still accepted."""
 
 _TURNS_A_SECOND = 200
 
@@ -40,7 +38,7 @@ class Lifecycle:
         self.trouble: Callable[[], str] = str
         """Function that returns the reason for a temporary outage, such as a failed device; empty if there is none."""
         self.leaving = False
-        """True once the process was told to end."""
+        """True once the process has to end."""
         self.draining = False
         """True while new calls are refused."""
         self._in_flight = 0
@@ -70,8 +68,7 @@ class Lifecycle:
         *,
         stop_listening: Callable[[], None] = lambda: None,
     ) -> None:
-        """Keep accepting for a short grace period, then refuse new calls of both protocols and wait for those in
-        flight.
+        """Keep accepting for a short grace period, then refuse new calls and wait for those in flight.
 
         A call is in flight from the moment its caller has sent it: it may still lie in a socket, or its connection in
         the kernel's queue, when the signal comes.

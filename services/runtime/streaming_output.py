@@ -26,9 +26,7 @@ def growing(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def complete(path: Path) -> Iterator[Path]:
-    """Return the path of ``<path>.part``; it is renamed to ``path`` at the end of the block, unless there
-    is an error.
-    """
+    """Return the path of ``<path>.part``; it is renamed to ``path`` at the end of the block, unless this raises."""
     part = path.with_name(path.name + ".part")
     try:
         yield part

@@ -22,9 +22,7 @@ def die_with_parent() -> None:
 
 
 def lower_priority(niceness: int) -> None:
-    """Add to this thread's niceness on Linux; does nothing on other systems, whose threads share that of
-    the process.
-    """
+    """Add to this thread's niceness on Linux; does nothing on other systems."""
     if sys.platform == "linux":
         thread = threading.get_native_id()
         os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + niceness)

@@ -14,9 +14,7 @@ OnError = Literal["defer", "skip", "fail"]
 results stay.
 """
 INVALID = "invalid_input"
-"""Reason of an item that was deferred because it could not be scored; in addition to those of
-``DecidedUnit.reason``.
-"""
+"""Reason of an item that was deferred because it could not be scored; see also ``DecidedUnit.reason``."""
 
 
 class Stopped(ValueError):

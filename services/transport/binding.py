@@ -26,9 +26,7 @@ class Options:
     """True if protobuf answers have numbers as repeated fields instead of packed bytes."""
 
     def call(self, default: Purpose, *, priority: Priority | None = None, deadline: float | None = None) -> Call:
-        """Return the call; ``default`` is used without a purpose, and ``decide`` is interactive unless a priority is
-        given.
-        """
+        """Return the call; ``default`` is used without a purpose, and ``decide`` is interactive by default."""
         purpose = self.purpose or default
         if priority is None:
             priority = Priority.INTERACTIVE if purpose == "decide" else Priority.BULK
@@ -147,8 +145,7 @@ class StreamFrames(Protocol):
         ...
 
     def results(self, sequence: Any, answers: list[Any], told: int) -> Iterable[tuple[Any, int]]:
-        """Return the final frames of a chunk with all its answers, and the number of units in each beyond those
-        ``told``.
+        """Return the final frames of a chunk with all its answers, and the number of units in each besides ``told``.
 
         For a large chunk each is made in a thread. Raises ``DemurError`` if the chunk failed after all.
         """
@@ -280,8 +277,6 @@ class OipBinding:
     about: Callable[[], Mapping[str, Parameter]] = dict
     """Function that returns further metadata of the model, called for each metadata request."""
     item: Callable[[Any, frozenset[str]], TensorOutputs | None] = lambda answer, wanted: None
-    """Function that returns an item that finished while its request runs, for streams with this option;
-    None: not sent.
-    """
+    """Function that returns a finished item while its request runs, for streams with this option; None: not sent."""
     files: bool = False
     """True if inputs are files, which may be as large as those of a form."""

@@ -51,9 +51,7 @@ SHIFTED_INPUTS = AnswerField(
         ),
     ),
 )
-"""Inputs that make shifted rows unlike the training data, at most three per row, worst first: columns of
-equal length.
-"""
+"""Inputs that make shifted rows unlike training data, at most three per row, worst first: equally long columns."""
 
 
 def fields(head: Head) -> tuple[AnswerField, ...]:

@@ -1,6 +1,4 @@
-"""Implementation of ``demur score lesion``: sends scans to the running service; writes official files, tables and
-figures.
-"""
+"""Implementation of ``demur score lesion``: sends scans to the service; writes official files, tables and figures."""
 
 from __future__ import annotations
 

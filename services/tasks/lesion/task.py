@@ -66,9 +66,7 @@ class Found:
 
 @dataclass(slots=True)
 class _Payload:
-    """Payload that the work empties at its start, since the payload may outlive the answer, for example
-    when explored.
-    """
+    """Payload that the work empties at its start, since the payload may outlive the answer if it is explored."""
 
     request: ScanRequest | None
     scan: Scan | None
@@ -180,9 +178,7 @@ class LesionTask:
         return len(windows) * len(self._members) * self._pace.window_seconds
 
     def _nbytes(self, grid: Grid, unpacked: int) -> int:
-        """Return the memory of a scan in bytes: its images as read and on the networks' grid, and that of
-        segmentation.
-        """
+        """Return the memory of a scan, in bytes: images as read and on the networks' grid, and segmentation."""
         prepared = 4 * (len(self._recipe.channels) + 1) * math.prod(grid.shape)
         return unpacked + prepared + segment.memory(grid, len(self._members))
 

@@ -49,9 +49,7 @@ class Source(Protocol):
         ...
 
     def opened(self) -> Callable[[int], Map]:
-        """Return a function that makes the map of an item, [17, y, x]; its calls may run side by side.
-        Both are slow.
-        """
+        """Return a slow function that makes the map of an item, [17, y, x]; its calls may run side by side."""
         ...
 
 

@@ -1,6 +1,4 @@
-"""Implementation of ``demur score motion``: sends scenes or prerendered maps to the running service; writes a
-submission.
-"""
+"""Implementation of ``demur score motion``: sends scenes or maps to the service; writes a submission."""
 
 from __future__ import annotations
 

@@ -83,9 +83,7 @@ class Found:
 
 @dataclass(slots=True)
 class _Payload:
-    """Payload that the work empties at its start, since the payload may outlive the answer, for example
-    when explored.
-    """
+    """Payload that the work empties at its start, since the payload may outlive the answer if it is explored."""
 
     asked: Asked
     input: Input | None
@@ -160,9 +158,7 @@ class MotionTask:
         return max(quantum, min(MOST_CHUNK, quantum * self._lanes))
 
     def run(self, units: Units[_Payload]) -> Work:
-        """Yield the work of each chunk: maps side by side, then passes side by side, then ``Done`` for rows that
-        succeeded.
-        """
+        """Yield the work of each chunk: maps side by side, passes side by side, then ``Done`` for successful rows."""
         payload = units.payload
         found, payload.input = payload.input, None
         assert found is not None

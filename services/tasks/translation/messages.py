@@ -79,9 +79,7 @@ def answer(answers: list[Any], *, whole: bool = True) -> Any:
 
 
 def item_frame(sequence: int, answer: Portion | ItemFailed) -> Any:
-    """Return the frame of a finished sentence while its chunk runs; None for failures, which are sent with
-    the result.
-    """
+    """Return the frame of a finished sentence while its chunk runs; None for failures, sent with the result."""
     if isinstance(answer, ItemFailed) or not answer.count:
         return None
     sentence = _FILL_SENTENCE(presentation.sentence(answer))

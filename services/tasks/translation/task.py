@@ -72,9 +72,7 @@ class TranslationTask:
         )
 
     def run(self, units: Units[Asked]) -> Work:
-        """Yield decoding steps; finished sentences leave a lane's batch, and waiting ones join it in the order of the
-        text.
-        """
+        """Yield decoding steps; finished sentences leave a lane's batch, and waiting ones join it in text order."""
         asked = units.payload
         if not units.count:
             yield Done(0, 0, {HYPOTHESES.name: none(self._translator)}, Found(asked, None))
@@ -102,8 +100,7 @@ class TranslationTask:
                 yield Progress(1 - len(left) / units.count, "translating")
 
     def _filled(self, turns: list[Turn], waiting: deque[Question], lanes: int) -> list[Turn]:
-        """Return the next turns, from running and waiting sentences; a nearly full lane takes none until it has more
-        room.
+        """Return the next turns, from running and waiting sentences; a nearly full lane waits for more room.
 
         Empty turns are left out.
         """
@@ -119,9 +116,7 @@ class TranslationTask:
         return [turn for turn in found if turn.size]
 
     def _one_by_one(self, asked: Asked, questions: Iterable[Question]) -> Work:
-        """Decode sentences of a failed pass alone, each from its beginning, so that a failure affects one sentence
-        only.
-        """
+        """Decode the sentences of a failed pass alone, each from its beginning, so that failures stay separate."""
         for question in questions:
             turn = Turn(new=(question,))
             try:

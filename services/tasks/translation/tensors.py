@@ -62,9 +62,7 @@ def answer(answers: list[Any], wanted: frozenset[str]) -> TensorOutputs:
 
 
 def item(answer: Portion | ItemFailed, wanted: frozenset[str]) -> TensorOutputs | None:
-    """Return the tensors of a finished sentence while others run, without its place in the translation; None for
-    failures.
-    """
+    """Return the tensors of a finished sentence, without its place in the translation; None for failures."""
     if isinstance(answer, ItemFailed) or not answer.count:
         return None
     sentence = _detailed(presentation.sentence(answer), wanted)

@@ -192,7 +192,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return False
 
     def _check_upgrade(self) -> bool:
-        """Return whether the request has no upgrade or no body, since the parser would lose the body; otherwise end the
+        """Return whether the request has no upgrade or no body, which the parser would lose; otherwise end the
         connection.
         """
         if not self.parser.should_upgrade():

@@ -1,6 +1,4 @@
-"""Jobs over HTTP: work that is accepted with 202, reports progress, can be cancelled, and keeps its result
-for a while.
-"""
+"""Jobs over HTTP: accepted with 202, they report progress, can be cancelled, and keep their result for a while."""
 
 from __future__ import annotations
 
@@ -150,9 +148,7 @@ class JobRoutes:
         return Response(record.files[name], media_type="application/octet-stream")
 
     async def _work(self, record: JobRecord, units: Units[Any], call: Call, nbytes: int) -> None:
-        """Process a job; a drain waits for it as for a call. Its trace is a part after that of the call that created
-        it.
-        """
+        """Process a job; a drain waits for it as for a call. Its trace belongs to the call that created it."""
         with self._lifecycle.in_flight(), current().part("job", {}):
             await self._worked_off(record, units, call, nbytes)
 

@@ -17,9 +17,7 @@ from services.runtime.errors import InvalidInput, shortened
 Number = float | None
 """Number of a body; null is NaN: a missing value, if the schema allows it."""
 _QUOTED_BYTES = 1 << 20
-"""Size, in bytes, above which texts are not parsed again to quote a value: that would cost more than the
-refused work.
-"""
+"""Size, in bytes, above which texts are not parsed again to quote a value, since that would be too expensive."""
 _SHORT_CHARACTERS = 40
 _WORDS = frozenset({str, bool})
 _INDEX = re.compile(r"`\$\[(\d+)\]")

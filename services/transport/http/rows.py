@@ -73,9 +73,7 @@ def row_binding(description: Description, intervals: Mapping[str, IntervalTable 
 
 
 def shifted_inputs(departures: Departures, description: Description) -> dict[str, list[Any]]:
-    """Return the inputs that make rows unlike the training data, as columns of equal length; unknown
-    numbers are NaN.
-    """
+    """Return the inputs that make rows unlike training data, as columns of equal length; unknown numbers are NaN."""
     assert description.schema is not None
     features, columns = description.schema.features, departures.columns.tolist()
     ranges = {column: description.trained_range(column) for column in set(columns)}
@@ -127,9 +125,7 @@ def _named(body: bytes, schema: Schema) -> tuple[RowsBody, dict[str, list[Number
 
 
 def _narrowed(name: str, values: list[Number], schema: Schema) -> Any:
-    """Return the values of a column; those of unknown columns, maybe a million, are dropped, since its name
-    is refused.
-    """
+    """Return the values of a column; those of an unknown column are dropped, since its name is refused later."""
     return number_parsing.narrowed(name, values, schema) if name in schema.position else ()
 
 

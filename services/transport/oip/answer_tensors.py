@@ -22,8 +22,9 @@ def specs(
     """Yield the specs of the tensors for records of these fields.
 
     Args:
-        repeated: whether the first axis counts records; otherwise a scalar value is a tensor of one element. unit: name
-        of a unit in descriptions, such as "scan". has: properties of the model, see ``AnswerField.needs``.
+        repeated: whether the first axis counts records; otherwise a scalar value is a tensor of one element.
+        unit: name of a unit in descriptions, such as "scan".
+        has: properties of the model, see ``AnswerField.needs``.
     """
     for field in fields:
         if field.needs and field.needs not in has:

@@ -156,9 +156,7 @@ def response(model: OipModel, answer: Answer, wanted: Wanted) -> Response:
 
 
 def refusal(error: DemurError) -> Response:
-    """Return ``{"error": "..."}``, as clients of the protocol expect, with the fields of a Demur error as
-    ``detail``.
-    """
+    """Return ``{"error": "..."}``, as clients of the protocol expect, with the error's fields as ``detail``."""
     plain = error_response(error)
     body = msgspec.json.encode({"error": error.message, "detail": describe(error)})
     kept = {name: value for name, value in plain.headers.items() if name in ("retry-after", "allow")}

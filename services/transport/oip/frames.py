@@ -1,6 +1,4 @@
-"""Frames of ``ModelStreamInfer``: each request is a chunk of a ``ChunkStream``, which keeps their order and reads
-ahead.
-"""
+"""Frames of ``ModelStreamInfer``: each request is a chunk of a ``ChunkStream``, which keeps their order."""
 
 from __future__ import annotations
 

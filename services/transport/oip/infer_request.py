@@ -23,9 +23,7 @@ _MOST_ID = 4096
 _MOST_ELEMENTS = 1 << 50
 """Limit on elements above that of any message; NumPy counts bytes in 63 bits."""
 _MOST_EMPTY = 1 << 20
-"""Limit on the product of the other axes of a shape with a zero: they need no contents, and a task may iterate over
-them.
-"""
+"""Limit on the product of the other axes of a shape with a zero, since a task may iterate over them."""
 _SHARED_MEMORY = "shared_memory"
 _PASSED_OVER = ("content_type", "binary_data_size", "binary_data", "headers")
 """Tensor parameters that are ignored, since clients of other servers send them or the transport has processed them."""
