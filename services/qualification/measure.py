@@ -32,10 +32,6 @@ class Measurement:
         Args:
             batch_sizes: most units of one pass; None for those of ``models.replay`` that differ on the device.
             clock: monotonic, in seconds.
-
-        Args:
-            batch_sizes: most units of one pass; None for those of ``models.replay`` that differ on the device. clock:
-            monotonic, in seconds.
         """
         self.batches = batches(replayer) if batch_sizes is None else tuple(batch_sizes)
         self.units = replayer.units
@@ -68,7 +64,7 @@ class Measurement:
             progress: called with the share done, 0 to 1, after each piece.
 
         Returns:
-            Whether all units are done.
+            True if all units are done.
         """
         begin = self._clock()
         count = 0

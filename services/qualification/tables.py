@@ -25,7 +25,7 @@ class Tables:
     by_head: Mapping[str, Calibration | None]
     """Calibration by head; None if there is none, so that everything is deferred."""
     reason: str = ""
-    """Reason why calibrations are missing, or how they were carried over, as a sentence; empty for the own ones."""
+    """Reason for missing calibrations, or how they were carried over, as a sentence; empty for the artefact's own."""
     record: Record | None = None
     """Record of the measurement; None for the artefact's own calibrations, and before a measurement."""
 

@@ -14,7 +14,7 @@ FIRST_SECONDS = 0.5
 LONGEST_SECONDS = 30.0
 
 Probe = Callable[[], Awaitable[None]]
-"""Function that computes golden inputs on the device; raises if it fails or the outputs are wrong."""
+"""Function that computes golden inputs on the device; raises if it fails or the outputs differ from the record."""
 
 
 async def _no_probe() -> None:

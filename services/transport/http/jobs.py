@@ -148,7 +148,7 @@ class JobRoutes:
         return Response(record.files[name], media_type="application/octet-stream")
 
     async def _work(self, record: JobRecord, units: Units[Any], call: Call, nbytes: int) -> None:
-        """Process a job; a drain waits for it as for a call. Its trace belongs to the call that created it."""
+        """Process a job; a drain waits for it as for a call. Its trace continues that of the creating call."""
         with self._lifecycle.in_flight(), current().part("job", {}):
             await self._worked_off(record, units, call, nbytes)
 

@@ -55,7 +55,7 @@ async def read_request(request: Request, tenant: ServedModel, settings: Settings
 
 
 def wanted(request: Request, tenant: ServedModel, given: str) -> Wanted:
-    """Return the answer format: that of the body, unless the caller accepts only an archive of files, or protobuf."""
+    """Return the answer format: that of the body, unless the caller accepts an archive of files, or protobuf."""
     accepted = request.headers.get("accept", "").lower()
     if ZIP in accepted and tenant.http.files is not None:
         return "zip"
