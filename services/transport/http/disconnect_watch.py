@@ -10,7 +10,7 @@ from starlette.requests import Request
 from services.runtime.errors import Cancelled
 
 PATIENCE_SECONDS = 0.02
-"""Delay, in seconds, before a call is watched; shorter calls cost less than their cancellation would save."""
+"""Delay, in seconds, before a call is watched: watching a shorter call costs more than its cancellation saves."""
 
 
 class DisconnectWatch:
