@@ -66,7 +66,7 @@ def purpose(number: int) -> Purpose | None:
 def rows(message: Any, schema: Schema) -> Packed | Named:
     """Return the rows of a request.
 
-    Named columns are read up to the width of the schema plus one: among these, at least one is unknown or duplicate, and
+    Named columns are read up to the width of the schema plus one: of these, at least one is unknown or duplicate, and
     validation names it. A message can contain millions of empty columns.
 
     Raises:
