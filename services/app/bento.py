@@ -135,9 +135,8 @@ class Process:
             _log.error(lifecycle.reason)
 
     async def _start(self, lifecycle: Lifecycle) -> None:
-        """Load the model and serve it at once, or first measure its numeric profile in a background task.
-
-        The task reports its progress as the reason for not being ready.
+        """Load the model and serve it, or first measure its numeric profile in a background task that
+        reports progress.
         """
         settings = self.settings
         metrics = Metrics(settings.task, CollectorRegistry())

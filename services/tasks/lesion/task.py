@@ -83,7 +83,7 @@ class Pace:
 
 
 class LesionTask:
-    """Lesion task: one scan per request, one unit per scan."""
+    """Lesion task, with one scan per request and one unit per scan."""
 
     name = "lesion"
     heads: tuple[Head, ...] = HEADS

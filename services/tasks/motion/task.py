@@ -107,7 +107,7 @@ class _Failed:
 
 
 class MotionTask:
-    """Motion task; each prediction request is a unit."""
+    """Motion task, in which each prediction request is a unit."""
 
     name = "motion"
     heads: tuple[Head, ...] = HEADS

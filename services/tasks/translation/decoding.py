@@ -16,7 +16,7 @@ _NEWEST = 0.1  # weight of the newest measurement
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Sentence of a request."""
+    """Sentence to translate."""
 
     item: int
     asked: Asked

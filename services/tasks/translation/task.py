@@ -37,7 +37,7 @@ class Found:
 
 
 class TranslationTask:
-    """Translation task; each sentence is a unit."""
+    """Translation task, in which each sentence is a unit."""
 
     name = "translation"
     heads: tuple[Head, ...] = HEADS
