@@ -135,9 +135,7 @@ class Process:
             _log.error(lifecycle.reason)
 
     async def _start(self, lifecycle: Lifecycle) -> None:
-        """Load the model and serve it, or first measure its numeric profile in a background task that
-        reports progress.
-        """
+        """Load the model and serve it; if necessary, first measure its numeric profile in a background task."""
         settings = self.settings
         metrics = Metrics(settings.task, CollectorRegistry())
         access = await self._open(metrics)

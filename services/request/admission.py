@@ -20,7 +20,7 @@ BURST = 4
 PATIENCE_SECONDS = 0.25
 """Longest burst, in seconds; a longer one is overload."""
 _CALM = 4
-"""Divisor of the limit: the place is calm at or below this share of it."""
+"""Divisor of the limit; at or below this share of it, the count is calm."""
 _REST_SECONDS = 1.0
 _REST_SHARE = 0.1
 """Overload has gaps, too: bursts are allowed again after one second without a refusal, or if few calls were refused

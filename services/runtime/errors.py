@@ -138,7 +138,7 @@ class ExecutionFailed(DemurError):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """HTTP status and the name of the gRPC status code."""
+    """HTTP status code and name of the gRPC status code."""
 
     http: int
     grpc: str

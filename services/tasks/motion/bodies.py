@@ -80,7 +80,7 @@ _TRACKS: Json = {
 
 
 class PoseBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Pose of a vehicle now."""
+    """Pose of a vehicle now, in the frame of the scene."""
 
     x: Annotated[float, msgspec.Meta(description="m.")]
     y: Annotated[float, msgspec.Meta(description="m.")]
