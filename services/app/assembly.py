@@ -1,4 +1,4 @@
-"""Puts a process together: artefact, self-test, policies, scheduler, tenant. Knows no protocol and no BentoML."""
+"""Assembly of a process: artefact, policies, scheduler, ledger and served model, without protocols or BentoML."""
 
 from __future__ import annotations
 
@@ -62,32 +62,32 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True)
 class Assembled:
-    """A tenant with what it runs on."""
+    """Served model with the services it runs on."""
 
     tenant: ServedModel
     scheduler: Scheduler
     offload: Offload
     health: DeviceHealth
-    """Of the device that the scheduler's lanes run on."""
+    """Health of the device that the scheduler's lanes run on."""
     ledger: DurableLedger | None
-    """None where nothing is recorded."""
+    """Ledger; None if nothing is recorded."""
     labels: LabelComponents | None
-    """None where nothing is recorded."""
+    """Components for labels; None if nothing is recorded."""
     keeper: PolicyKeeper | None
-    """None where nothing is recorded: policies are changed through the ledger."""
+    """Policy keeper; None if nothing is recorded, since policies are changed through the ledger."""
     adopt: Callable[[Tables], None] = lambda tables: None
-    """Puts the calibrations of a verdict in force, that came while everything was deferred; on the event loop."""
+    """Function that puts the calibrations of a late verdict in force; call it on the event loop."""
 
     @property
     def label_service(self) -> LabelService | None:
-        """Where labels go."""
+        """Label service; None if nothing is recorded."""
         return None if self.labels is None else self.labels.label_service
 
     async def start(self) -> None:
-        """Open the ledger.
+        """Open the ledger, and start what depends on it.
 
         Raises:
-            LedgerRefused: it cannot be used as it is set up. One that is only down is tried again while answers go on.
+            LedgerRefused: its configuration is unusable. An unreachable ledger is retried while answers go on.
         """
         if self.ledger is not None:
             await self.ledger.start()
@@ -97,15 +97,15 @@ class Assembled:
             self.labels.periodic_jobs.start()
 
     async def warm(self) -> None:
-        """Ask the tenant's examples, so that the first caller pays no more than others.
+        """Run the model's examples, so that the first caller waits no longer than others.
 
         Raises:
-            DemurError: one fails.
+            DemurError: an example fails.
         """
         await warm(self.tenant, self.scheduler, self.offload)
 
     async def stop(self) -> None:
-        """Write what the ledger still holds."""
+        """Stop background work, and write pending records of the ledger."""
         if self.labels is not None:
             await self.labels.periodic_jobs.stop()
         if self.keeper is not None:
@@ -114,22 +114,22 @@ class Assembled:
             await self.ledger.stop()
 
     def close(self) -> None:
-        """Cancel what is left and end the threads."""
+        """Cancel remaining work and end the threads."""
         self.health.close()
         self.scheduler.close()
         self.offload.close()
 
 
 def profile(settings: Settings, artefact: Artefact) -> Profile:
-    """Return the numeric profile that thresholds are bound to, of an artefact on the device that the settings name."""
+    """Return the numeric profile of an artefact on the device of the settings; thresholds are bound to it."""
     return profiles.profile(artefact.manifest.executors, described(settings.device))
 
 
 def qualify(artefact: Artefact, settings: Settings, records: Path) -> Qualification:
-    """Return what finds the calibrations that hold for an artefact on this process's device.
+    """Return the qualification of an artefact on this process's device.
 
     Args:
-        records: directory of what was measured before.
+        records: directory of earlier records.
     """
     device = settings.device
     machine = Machine(profile(settings, artefact), libraries(device), instruction_set())
@@ -145,16 +145,16 @@ def assemble(
     tables: Tables | None = None,
     entry: TaskEntry | None = None,
 ) -> Assembled:
-    """Everything that answers requests of one task.
+    """Assemble all that answers requests of one task.
 
     Args:
-        entry: of the task; None: that of the registry.
+        entry: entry of the task; None: that of the registry.
         tables: calibrations under the numeric profile; None for the artefact's own, without any qualification.
 
     Raises:
-        ArtefactError, ProviderUnavailable: the artefact cannot be run as asked.
-        LedgerRefused: the ledger's address is none, or its driver is not installed.
-        SettingsError: settings that do not fit the artefact's heads and what was calibrated for them.
+        ArtefactError, ProviderUnavailable: the artefact cannot be run as configured.
+        LedgerRefused: the ledger's address is invalid, or its driver is not installed.
+        SettingsError: settings that do not fit the artefact's heads and their calibrations.
     """
     health = DeviceHealth()
     scheduler = Scheduler(
@@ -178,7 +178,7 @@ def assemble(
         name: measure
         for name, measure in settings.measure_by_head.items()
         if (known := reference(artefact).get(name)) is not None and measure in known.others
-    }  # but for heads that keep their own; what is none of both is refused below
+    }  # heads with their own measure are left out; unknown measures are refused below
     calibrations = LiveCalibrations(by_measure(tables, measures))
     in_force = profile_with_measures(numeric.name, measures)
 
@@ -290,7 +290,7 @@ def assemble(
 
 
 def store_of(settings: Settings) -> Store:
-    """Where the ledger keeps what is too large for its database."""
+    """Return the store for data too large for the ledger's database."""
     return Store(settings.ledger_store or str(settings.home.resolve() / "ledger" / "store"))
 
 
@@ -305,7 +305,7 @@ def durable(
     """Return the ledger of a process; nothing is opened before its ``start``.
 
     Raises:
-        LedgerRefused: the address is none, or its driver is not installed.
+        LedgerRefused: the address is invalid, or its driver is not installed.
     """
     directory = settings.home.resolve() / "ledger"
     counts = LedgerMetrics(settings.task, metrics.registry)

@@ -1,7 +1,7 @@
-"""The BentoML service: one process that serves both protocols from one copy of the model.
+"""BentoML service: one process that serves both protocols from one copy of the model.
 
-BentoML owns the process and its HTTP socket; the gRPC server starts in the same event loop. The task
-is chosen at start by DEMUR_TASK, so one image serves all five.
+BentoML owns the process and its HTTP socket; the gRPC server starts in the same event loop. The task is chosen at start
+by DEMUR_TASK, so one image serves all five.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ from services.transport.serving import Serving
 
 _log = logging.get_logger(__name__)
 QUALIFY_AGAIN_SECONDS, QUALIFY_LONGEST_SECONDS = 1.0, 300.0
-"""Least time between a failure of the device in a qualification and the next attempt: after the first failure, doubled
-after each further one, and at most."""
+"""Minimum and maximum time, in seconds, between a device failure in a qualification and the next attempt; doubled after
+each failure.
+"""
 START_ERRORS = (
     ArtefactError,
     CertificateError,
@@ -73,16 +74,16 @@ START_ERRORS = (
     SettingsError,
     TokensError,
 )
-"""What a start fails with where settings, files, network or device are not as they have to be."""
+"""Errors of a start with unusable settings, files, network or device."""
 
 
 class Process:
-    """What runs in the worker; BentoML calls start and stop."""
+    """Server process in BentoML's worker; BentoML calls start and stop."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.shedder = LoadShedder(Crowd(settings.waiting_calls, time.monotonic))
-        """Where uvicorn, which BentoML configures, turns bytes into calls."""
+        """Load shedder of uvicorn's HTTP protocol, which BentoML configures."""
         self.lifecycle: Lifecycle | None = None
         self._http: Any = None
         self._guard: Any = self._reason
@@ -96,15 +97,15 @@ class Process:
         self._stopping = asyncio.Event()
 
     def log(self) -> None:
-        """Take over what is logged, by the host as well."""
+        """Take over logging, including that of the host."""
         logging.configure(self.settings.log_level, {"task": self.settings.task}, log_fields)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """The ASGI application that BentoML mounts."""
+        """Handle a call as the ASGI application that BentoML mounts."""
         await self._guard(scope, receive, send)
 
     async def _reason(self, scope: Any, receive: Any, send: Any) -> None:
-        """The routes once there are some; before, why there are none."""
+        """Pass a call to the routes; before these exist, answer with the reason."""
         if self._http is not None:
             await self._http(scope, receive, send)
             return
@@ -117,7 +118,7 @@ class Process:
         return self.lifecycle is not None and self.lifecycle.ready
 
     async def start(self) -> None:
-        """Make the process ready; one that cannot serve its model stays alive, not ready, and says why."""
+        """Make the process ready; if it cannot serve its model, it stays alive and not ready, with the reason."""
         self.log()
         die_with_parent()
         for name, meant in Settings.strangers().items():
@@ -126,7 +127,7 @@ class Process:
         await self._or_reason(self.lifecycle, self._start(self.lifecycle))
 
     async def _or_reason(self, lifecycle: Lifecycle, starting: Awaitable[None]) -> None:
-        """Wait for a part of the start; where it fails, the process is not ready and says why."""
+        """Wait for a part of the start; if it fails, the process is not ready, with the reason."""
         try:
             await starting
         except START_ERRORS as error:
@@ -134,8 +135,7 @@ class Process:
             _log.error(lifecycle.reason)
 
     async def _start(self, lifecycle: Lifecycle) -> None:
-        """Load the model and serves it, at once or, under a numeric profile that has to be measured first, in a task
-        beside the event loop, which tells meanwhile how far that is."""
+        """Load the model and serve it; if necessary, first measure its numeric profile in a background task."""
         settings = self.settings
         metrics = Metrics(settings.task, CollectorRegistry())
         access = await self._open(metrics)
@@ -155,9 +155,9 @@ class Process:
     async def _qualified(
         self, lifecycle: Lifecycle, qualification: Qualification, serve: Callable[[], Awaitable[None]]
     ) -> None:
-        """Measure as long as a start may take, serves, and measure the rest, deferring everything until then.
+        """Measure as long as a start may take, serve, and measure the rest, deferring everything until then.
 
-        Where the device fails in the first part, the self-test of the start says whether it computes at all.
+        If the device fails in the first part, the self-test at start decides whether it computes at all.
         """
 
         def report_progress(share: float) -> None:
@@ -177,9 +177,9 @@ class Process:
             await self._measure_rest(qualification, self._assembled)
 
     async def _measure_rest(self, qualification: Qualification, assembled: Assembled) -> None:
-        """Measure the rest of the replay set beside the service, and put the verdict in force.
+        """Measure the rest of the replay set while serving, and put the verdict in force.
 
-        A device that fails meanwhile is unhealthy as after a failed request. The measurement goes on where it stopped
+        A device that fails meanwhile is unhealthy as after a failed request. The measurement continues where it stopped
         once a probe has passed, later after each further failure. Any other error ends it: everything stays deferred.
         """
         health, seconds = assembled.health, QUALIFY_AGAIN_SECONDS
@@ -202,7 +202,7 @@ class Process:
             assembled.adopt(qualification.standing.tables)
 
     async def _pause(self, seconds: float) -> None:
-        """Wait, until the process is stopped at most."""
+        """Wait until the time is over or the process is stopped."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
@@ -214,7 +214,7 @@ class Process:
         artefact: Artefact,
         qualification: Qualification,
     ) -> None:
-        """Tests and warms the model, then listens for gRPC and reports ready."""
+        """Test and warm up the model, listen for gRPC, and report ready."""
         settings = self.settings
         self._tracing = tracing(settings, artefact.tag, metrics.registry, os.environ)
         self._assembled = assembled = assemble(artefact, settings, metrics, qualification.standing.tables)
@@ -241,7 +241,7 @@ class Process:
         self._http = application(serving, lifecycle, oip_model=oip)
         self._chain_signals()
         gc.collect()
-        gc.freeze()  # what is loaded stays: later collections need not walk through it
+        gc.freeze()  # loaded objects stay: later collections skip them
         lifecycle.reason = ""
         lifecycle.trouble = lambda: assembled.health.reason
         assembled.health.on_change(self._device_changed)
@@ -249,7 +249,7 @@ class Process:
         _log.info("ready", extra={"fields": {"ports": settings.ports, "tracing": settings.tracing}})
 
     async def _device_changed(self) -> None:
-        """Tells gRPC's probes of a device that failed or is back; those of HTTP ask the lifecycle."""
+        """Report a change of the device's health to gRPC's probes; those of HTTP read the lifecycle."""
         assert self._grpc is not None
         assert self.lifecycle is not None
         if self.lifecycle.ready:
@@ -258,11 +258,11 @@ class Process:
             await self._grpc.unready()
 
     async def _open(self, metrics: Metrics) -> Access:
-        """Put the door before all routes and bounds connections, before anything listens.
+        """Set up access control and connection limits, before any route exists.
 
         Raises:
-            CertificateError, TokensError: a file cannot be used; whoever connects is turned away then.
-            OSError: the port of probes is taken.
+            CertificateError, TokensError: a file cannot be used; all connections are then refused.
+            OSError: the probe port is taken.
         """
         settings = self.settings
         if settings.probe_port:
@@ -281,7 +281,7 @@ class Process:
         return access
 
     async def stop(self) -> None:
-        """End what is left after the drain."""
+        """End the remaining work after the drain."""
         self._stopping.set()
         if self._qualifying is not None:
             await asyncio.gather(self._qualifying, return_exceptions=True)
@@ -297,7 +297,7 @@ class Process:
             await asyncio.to_thread(self._tracing.stop)
 
     def _chain_signals(self) -> None:
-        """Drains both protocols before uvicorn hears of the signal; a second signal is uvicorn's at once."""
+        """Drain both protocols before uvicorn handles a signal; a second signal is passed to uvicorn at once."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             following: Any = signal.getsignal(number)
@@ -327,7 +327,7 @@ class Process:
 
 
 def stop_listening(port: int) -> None:
-    """Shuts the listening sockets of a port, also for the parent that shares them: connects are refused at once."""
+    """Shut down the listening sockets of a port, which the parent shares: connects are refused at once."""
     for entry in Path("/proc/self/fd").iterdir() if Path("/proc/self/fd").exists() else ():
         with suppress(OSError, ValueError):
             listener = socket.socket(fileno=os.dup(int(entry.name)))
@@ -338,16 +338,16 @@ def stop_listening(port: int) -> None:
 
 
 def _uvicorn_config() -> Any:
-    """Of the server that BentoML runs in this process, whose signal handler is installed; None where none is."""
+    """Return the configuration of BentoML's uvicorn server, found by its signal handler; None if none is installed."""
     server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
     return getattr(server, "config", None)
 
 
 class Front:
-    """Before BentoML's own application, which has routes that nobody declared: it keeps the two for probes.
+    """ASGI application in front of BentoML's, whose undeclared routes it hides except the two probes.
 
-    BentoML has middlewares before this one, of which one keeps every call for as long as calls may take, an hour, and a
-    kilobyte each. So uvicorn is given this, too, and calls pass by all of them.
+    BentoML's middlewares come before the mounted application; one of them keeps every call for the maximum duration of
+    calls, an hour, at a kilobyte each. So uvicorn gets this application, too, and calls bypass all of them.
     """
 
     def __init__(self, app: Any) -> None:
@@ -367,10 +367,10 @@ _process = Process(Settings.read())
     metrics={"enabled": False},
     logging={"access": {"enabled": False}},
     traffic={"timeout": 3600},
-    tracing={"excluded_urls": ".*"},  # spans of its own, which nobody would collect
+    tracing={"excluded_urls": ".*"},  # own spans of BentoML, which nothing collects
 )
 class Demur:
-    """The service that `bentoml serve` and `bentoml build` know."""
+    """BentoML service for `bentoml serve` and `bentoml build`."""
 
     def __init__(self) -> None:
         _process.log()
@@ -378,7 +378,7 @@ class Demur:
     @bentoml.on_deployment  # type: ignore[untyped-decorator]
     @staticmethod
     def prepare() -> None:
-        """In the parent, which watches over the process."""
+        """Set up logging and supervision in the parent process."""
         _process.log()
         supervise()
 

@@ -17,7 +17,7 @@ from services.runtime.variables import SettingsError
 
 @dataclass(frozen=True)
 class Stored:
-    """One artefact of the store."""
+    """Artefact in the store."""
 
     tag: str
     path: str
@@ -26,16 +26,16 @@ class Stored:
 
 
 class Store:
-    """The model store of one home directory. Importing equal content twice keeps one copy.
+    """Model store of a home directory. Importing equal content twice keeps one copy.
 
-    BentoML's store shows folders while they are made, so that processes that start side by side take turns.
+    BentoML's store shows folders that are still being written, so processes that start side by side take turns.
     """
 
     def __init__(self, home: Path) -> None:
         """Set BENTOML_HOME for this process and its children; do it before BentoML is imported.
 
         Raises:
-            SettingsError: nothing can be written to the home directory.
+            SettingsError: the home directory is not writable.
         """
         root = (home / "bentoml").resolve()
         try:
@@ -48,12 +48,12 @@ class Store:
             ) from error
         self._lock = root / ".lock"
         self.qualifications = root / "qualifications"
-        """Directory of the records that tell how artefacts compute under other numeric profiles."""
+        """Directory of the qualification records of artefacts."""
         os.environ["BENTOML_HOME"] = str(root)
         os.environ.setdefault("BENTOML_DO_NOT_TRACK", "True")
 
     def add(self, directory: Path, task: str | None = None) -> Artefact:
-        """Verify an artefact's folder and copy it into the store, also over a damaged copy.
+        """Verify an artefact's folder and copy it into the store, replacing a damaged copy.
 
         Raises:
             ArtefactError: see ``models.artefact.read``; with ``task``, also for an artefact of another task.
@@ -81,7 +81,7 @@ class Store:
             return self._get(tag, task)
 
     def list(self) -> list[Stored]:
-        """All artefacts, newest first."""
+        """Return all artefacts, newest first."""
         with self._alone():
             return [*self._list()]
 
@@ -112,7 +112,7 @@ class Store:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """No other process uses the store until the end of the block."""
+        """Lock the store against other processes until the end of the block."""
         with self._lock.open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield

@@ -23,12 +23,12 @@ _log = get_logger(__name__)
 
 
 def by_measure(tables: Tables, measures: Mapping[str, str]) -> dict[str, Calibration | None]:
-    """Return the calibration of each head, for the measure that it is deferred by."""
+    """Return the calibration of each head, for its deferral measure."""
     return {name: None if one is None else one.by(measures.get(name, "")) for name, one in tables.by_head.items()}
 
 
 def stream_name(artefact: Artefact, measure: str, tables: Tables) -> str:
-    """Return the name of the stream that units are written to.
+    """Return the name of the stream that a head's units are written to.
 
     Scores of different measures or profiles are never mixed, nor those of a profile that was not qualified yet with
     later ones.
@@ -61,7 +61,7 @@ def carrying(tables: Tables, bound: Bound, audit_floor: float) -> Carry | None:
 
 
 def profile_with_measures(numeric: str, measures: Mapping[str, str]) -> str:
-    """Return the profile that policies are bound to; it names measures, as a policy holds for its measure only."""
+    """Return the profile that policies are bound to; it includes measures, since policies hold for one measure."""
     text = ",".join([numeric, *(f"{head}={measure}" for head, measure in sorted(measures.items()))])
     if len(text) <= PROFILE_CHARACTERS:
         return text
@@ -72,7 +72,7 @@ def check_settings(settings: Settings, artefact: Artefact, heads: Sequence[Head]
     """Check the settings of measures and thresholds against the artefact.
 
     Raises:
-        SettingsError: a measure for no head of the task, or one that was not calibrated; one threshold for several.
+        SettingsError: an unknown head, a measure that was not calibrated, or one threshold for several heads.
     """
     by_name = {head.name: head for head in heads}
     for name, measure in settings.measure_by_head.items():

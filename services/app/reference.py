@@ -1,4 +1,4 @@
-"""Which artefact a process serves: the one that is named, else the task's reference artefact."""
+"""Choice of the artefact that a process serves: the configured one, else the task's reference artefact."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 
 def find(settings: Settings, store: Store) -> Artefact:
-    """Return the verified artefact to serve; reference artefacts are put into the store on the way.
+    """Return the verified artefact to serve; reference artefacts are added to the store first.
 
     Raises:
-        ArtefactError: a reference artefact is corrupt, or the one that is named is of another task.
-        LookupError: no such artefact.
+        ArtefactError: a reference artefact is corrupt, or the configured one is of another task.
+        LookupError: there is no such artefact.
     """
-    if ":" in settings.model:  # an exact tag, as `demur serve` hands it on: what it names may be in the store already
+    if ":" in settings.model:  # an exact tag, as from `demur serve`, may be in the store
         with suppress(LookupError):
             return store.get(settings.model, settings.task)
     default = ""
@@ -33,7 +33,7 @@ def find(settings: Settings, store: Store) -> Artefact:
 
 
 def folders(task: str) -> list[Path]:
-    """Folders of the task's reference artefacts; DEMUR_ARTEFACTS names another place for them."""
+    """Return the folders of the task's reference artefacts; DEMUR_ARTEFACTS overrides their location."""
     root = Path(os.environ.get("DEMUR_ARTEFACTS", PROJECT / "artefacts")) / task
     return sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
 
@@ -42,7 +42,7 @@ def folder(name: str) -> Path:
     """Return the folder of a reference artefact, by a name such as ``vessel-dnn-10``.
 
     Raises:
-        LookupError: there is none of that name.
+        LookupError: there is no artefact of that name.
     """
     task, _, rest = name.partition("-")
     for found in folders(task):

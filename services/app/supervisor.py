@@ -1,4 +1,4 @@
-"""The supervisor of the server's process, commanded through Unix sockets instead of BentoML's TCP ports."""
+"""Supervisor of the server process, controlled through Unix sockets instead of BentoML's TCP ports."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from bentoml._internal.utils import circus
 
 
 class Supervisor(circus.Arbiter):  # type: ignore[misc]
-    """BentoML's, with its two sockets in a folder that only this user may enter.
+    """Arbiter of BentoML, with its two sockets in a folder that only this user may enter.
 
-    BentoML looks for two free TCP ports, closes them and opens them later: where many connections are made, another
-    process sometimes has one by then, and the service ends at start. And any user of the machine could connect to such
-    a port and command the supervisor.
+    BentoML looks for two free TCP ports, closes them and opens them later: on a busy machine, another process may have
+    taken a port by then, and the service ends at start. Also, any user of the machine could connect to such a port and
+    control the supervisor.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Warm-up by requests: what a task gives as examples goes through pipeline, lanes and encoder before it is ready."""
+"""Warm-up by requests: a task's examples pass through pipeline, lanes and encoder before the process is ready."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from services.transport.served_model import ServedModel
 
 _log = get_logger(__name__)
 MOST = 30
-"""Times that each example is asked at most."""
+"""Maximum number of runs of each example."""
 SECONDS = 0.05
-"""After which one is not asked again: what takes long is warm at once, what is short has many small first costs."""
+"""Time, in seconds, after which an example is not repeated: slow examples are warm after one run."""
 
 
 class _Unheard:
     def decided(self, portion: Portion) -> None:
-        """Count nothing: nobody asked."""
+        """Count nothing, since examples are not calls."""
 
 
 async def warm(
     tenant: ServedModel, scheduler: Scheduler, offload: Offload, examples: Iterable[Any] | None = None
 ) -> None:
-    """Ask the tenant's examples, of each shape that serves; nothing is recorded, and no decision is counted.
+    """Run the model's examples, which have all served shapes; nothing is recorded, and no decision is counted.
 
-    Memory of a device grows, algorithms are chosen and code is specialised for each shape when it first comes: that
-    shall not be at a caller's cost.
+    The first request of each shape makes a device allocate memory, choose algorithms and specialise code; no caller
+    should wait for that.
 
     Args:
-        examples: in place of the tenant's.
+        examples: examples in place of the model's.
 
     Raises:
         DemurError: an example fails, as a request would.

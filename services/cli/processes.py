@@ -86,7 +86,7 @@ def announced(home: Path) -> dict[str, Running]:
 
 
 def started(pid: int) -> float:
-    """When a process started, in seconds since 1970."""
+    """Return the start time of a process, in seconds since 1970."""
     return float(psutil.Process(pid).create_time())
 
 

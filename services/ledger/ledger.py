@@ -86,7 +86,7 @@ class Options:
 
 
 class DurableLedger:
-    """One task's ledger in one process; use it from one event loop."""
+    """Durable ledger of one task in one process; use it from one event loop."""
 
     def __init__(
         self,

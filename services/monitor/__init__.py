@@ -1,4 +1,4 @@
 """Live monitor: follows ledgers, and publishes windows of figures with intervals over HTTP.
 
-It only reads: all its state can be made again from the ledgers. The arithmetic is in ``models.live``.
+It only reads: all its state can be rebuilt from the ledgers. The arithmetic is in ``models.live``.
 """

@@ -1,4 +1,4 @@
-"""JSON documents of the monitor; what does not exist is null."""
+"""JSON documents of the monitor; missing values are null."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class ExportFilter:
     start: float = -np.inf
     """First decision time, seconds since 1970."""
     end: float = np.inf
-    """Decision time before which units are taken."""
+    """End of the decision times (exclusive), seconds since 1970."""
     source: str = "requested"
 
     def takes(self, key: StreamKey) -> bool:
@@ -49,7 +49,7 @@ class ExportFilter:
 def export(
     followers: list[Follower], selected: ExportFilter, progress: Callable[[str], None] = lambda text: None
 ) -> tuple[Table, Table]:
-    """Return events and labels, each a column by its name; events in the order of time.
+    """Return events and labels, each as columns by name; events in the order of time.
 
     Raises:
         sqlalchemy.exc.SQLAlchemyError, OSError: a ledger cannot be read.
@@ -114,7 +114,7 @@ def _among(units: Units, parts: Sequence[Units]) -> NDArray[np.bool_]:
 def _label_table(parts: list[Labels], selected: ExportFilter) -> Table:
     labels = Labels.join(parts)
     words = labels.words
-    # the last that was read for a unit is the one that counts
+    # of several labels of a unit, the last one read counts
     _, last = np.unique(words[::-1], return_index=True)
     labels = labels.take(np.sort(len(words) - 1 - last))
     labels = labels.take(selected.rows(labels))

@@ -1,7 +1,7 @@
-"""Prometheus metrics of the monitor: collectors on registries of their own.
+"""Prometheus metrics of the monitor: collectors on separate registries.
 
-Metrics that do not depend on the time of the scrape are written down once per cycle; a scrape adds the others. A figure
-is exported only while it is valid: a window that is not valid exports that, and why, and no numbers.
+Metrics that do not depend on the time of the scrape are formatted once per cycle; a scrape adds the others. Figures are
+exported only while their window is valid; an invalid window exports its reasons, and no numbers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Exporter:
     """Body of /metrics."""
 
     def __init__(self, process: CollectorRegistry | None = None) -> None:
-        """
+        """Create an exporter of an empty snapshot.
+
         Args:
             process: registry of further metrics, such as those of access.
         """
@@ -59,7 +60,7 @@ class Exporter:
         self._body = b""
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Write down the metrics that do not depend on the time of the scrape."""
+        """Format the metrics that do not depend on the time of the scrape."""
         self._cycle_metrics.snapshot = self._scrape_metrics.snapshot = snapshot
         self._body = generate_latest(self._cycle)
 
@@ -108,7 +109,7 @@ class ScrapeCollector:
 
 
 class CycleCollector:
-    """Metrics that change with each cycle only."""
+    """Metrics that change only with each cycle."""
 
     def __init__(self) -> None:
         self.snapshot = Snapshot()
@@ -301,7 +302,7 @@ def _labels(window: WindowResult) -> tuple[str, ...]:
 def _gauge(
     name: str, help_text: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
 ) -> GaugeMetricFamily:
-    """Return a gauge of values by their labels; NaN, which stands for what does not exist, is left out."""
+    """Return a gauge of values by their labels; missing values (NaN) are left out."""
     family = GaugeMetricFamily(name, help_text, labels=labels)
     for place, value in values:
         if value == value:

@@ -1,4 +1,4 @@
-"""Figures of a window: its retention curves, drawn as those of the report."""
+"""Figures of a window: its retention curves, drawn like those of the report."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ STROKES: tuple[tuple[str, Key], ...] = (
 
 
 def figures(head: Head, judgement: WindowResult, name: str) -> list[Chart]:
-    """Return error- and F1-retention of a valid window; none of an invalid one.
+    """Return error- and F1-retention of a valid window; empty for an invalid one.
 
     Args:
-        name: unique in the page.
+        name: prefix of the figures' names, unique in the page.
 
     Raises:
         BadFile: matplotlib is not installed.

@@ -27,7 +27,7 @@ from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _FLUSHES = 5_000
-"""Flushes of one writer in one reading, so that a long history is read in pieces."""
+"""Maximum number of a writer's flushes in one reading, so that a long history is read in pieces."""
 _WRITER = [column for column in writer.c if column.name != "secret"]
 _DISORDER_SECONDS = 10.0
 """Largest step back in the times of a writer's flushes."""
@@ -37,19 +37,19 @@ _STATES = {state.name.lower(): state for state in RequestState}
 
 @dataclass(frozen=True, slots=True)
 class WriterState:
-    """State of a writer when it was read."""
+    """State of a writer at the time of reading."""
 
     epoch: int
     task: str
     name: str
-    """Host and process, for people."""
+    """Host and process, for display."""
     heartbeat: float
     """Time of the last heartbeat, seconds since 1970."""
     complete_until: float
     """Time before which all its decisions were read, or are known to be missing."""
     ended: bool
     behind: bool
-    """Whether flushes are left to be read."""
+    """True if flushes are left to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Gap:
     start: float
     end: float
     units: int
-    """0: unknown."""
+    """Number of units; 0 if unknown."""
     reason: str
 
 
@@ -75,7 +75,7 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class PolicyChange:
-    """A policy that came into force."""
+    """Change of the policy in force."""
 
     task: str
     head: str
@@ -122,7 +122,8 @@ class Follower:
     """Reader of one ledger that remembers its cursors, heads and tasks."""
 
     def __init__(self, engine: Engine, fetch: Fetch) -> None:
-        """
+        """Start at the beginning of the ledger.
+
         Args:
             engine: read-only; each transaction sees one state of the ledger.
             fetch: returns content of the evidence store by its reference.
@@ -140,7 +141,7 @@ class Follower:
         self._engine.dispose()
 
     def read(self, since: float) -> News:
-        """Read what was written after the last successful reading; a reading that fails changes nothing.
+        """Read all rows since the last successful reading; a failed reading changes nothing.
 
         Args:
             since: decision time before which units are skipped, seconds since 1970.
@@ -183,7 +184,7 @@ class Follower:
 
     def _state(self, row: Any, behind: bool, news: News) -> WriterState:
         complete = row.heartbeat
-        if behind:  # flushes are in the order of time but for a moment
+        if behind:  # flushes are nearly in the order of time
             complete = news.last_times.get(row.epoch, self._last_times.get(row.epoch, row.started)) - _DISORDER_SECONDS
             self._last_times[row.epoch] = complete + _DISORDER_SECONDS
         name = f"Process {row.pid} on {row.host}" if row.host else "A process that was killed"
@@ -256,7 +257,7 @@ class Follower:
             )
 
     def _read_changes(self, connection: Connection, flushes: Flushes, news: News) -> None:
-        """Read the current states of requests that changed, whoever changed them last."""
+        """Read the current states of changed requests, whichever writer changed them last."""
         columns = (
             *(item.c.epoch, item.c.sequence, item.c.head, item.c.model, item.c.state),
             request_event.c.propensity,
@@ -279,7 +280,7 @@ class Follower:
 
 
 def _new(table: Table, flushes: Flushes, columns: Sequence[Any] = ()) -> Select[Any]:
-    """Select the rows of some flushes, in their order."""
+    """Select the rows of some flushes, in order."""
     return select(*(columns or (table,))).where(flushes.of(table)).order_by(table.c.flush)
 
 

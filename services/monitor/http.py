@@ -1,4 +1,4 @@
-"""HTTP interface of the monitor: metrics, probes, the state as JSON, what-ifs, sketches, and the page for people."""
+"""HTTP interface of the monitor: metrics, probes, the state as JSON, what-ifs, sketches, and the HTML page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from services.transport.http.body import error_response, json_response
 _log = get_logger(__name__)
 
 STALE_SECONDS = 15.0
-"""Age of the last cycle from which on the monitor is not ready."""
+"""Age of the last cycle, in seconds, above which the monitor is not ready."""
 MOST_THRESHOLDS = 256
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -85,7 +85,7 @@ class Routes:
         return json_response(what_if_document(window, what_if))
 
     async def sketch(self, request: Request) -> Response:
-        """Return a window in bins, as ``models.estimation.sketch.Sketch.to_bytes``; those of several monitors add up.
+        """Return a window in bins, as ``models.estimation.sketch.Sketch.to_bytes``; sketches can be added.
 
         Raises:
             NotFound, InvalidInput: as ``_window``.
@@ -103,7 +103,7 @@ def application(routes: Routes, beside: Any = None) -> Starlette:
     """Build the ASGI application.
 
     Args:
-        beside: context that is open while the application runs.
+        beside: lifespan context of the application.
     """
 
     async def unknown(request: Request, error: Exception) -> Response:
@@ -174,7 +174,7 @@ def _thresholds(values: Sequence[str]) -> list[float]:
     """Parse the thresholds of a query: ``threshold=1&threshold=2`` or ``threshold=1,2``.
 
     Raises:
-        InvalidInput: there are none or too many, or one is not a number.
+        InvalidInput: there are none or too many, or a text is not a number.
     """
     texts = [text for value in values for text in value.split(",") if text.strip()]
     if not 1 <= len(texts) <= MOST_THRESHOLDS:

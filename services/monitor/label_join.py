@@ -1,7 +1,7 @@
-"""Join of labels and units: which label of a unit counts, which error it gives, and which error it replaces.
+"""Join of labels and units: chooses the label of a unit that counts, with its error and the error that it replaces.
 
-No label is held: those that counted before are read from the ledger again, by the cursors of the readers. So a
-correction removes what was added, however long ago, and a label that came before its unit is joined when it comes.
+No label is kept in memory: those that counted before are read from the ledger again, by the cursors of the readers. So
+a correction removes an earlier error of any age, and a label that arrived before its unit is joined with it later.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COLUMNS = (
 )
 
 Fetch = Callable[[str], bytes]
-"""Returns content of the evidence store by its reference."""
+"""Function that returns content of the evidence store by its reference."""
 Cursor = Mapping[int, int]
 """Last flush that was read, by the writer's epoch."""
 Rows = dict[tuple[StreamKey, str], list[Any]]
@@ -70,10 +70,11 @@ class LabelChanges:
 
 
 class LabelJoin:
-    """Joins labels of one ledger to their units."""
+    """Join of the labels of one ledger to their units."""
 
     def __init__(self, fetch: Fetch, heads: Mapping[StreamKey, Head], tasks: Mapping[int, str]) -> None:
-        """
+        """Initialise a join without rows.
+
         Args:
             heads: heads of the streams, growing as deployments are read.
             tasks: tasks of writers by epoch, growing too.
@@ -81,7 +82,7 @@ class LabelJoin:
         self._fetch, self._heads, self._tasks = fetch, heads, tasks
 
     def labels_of_units(self, connection: Connection, flushes: Flushes, known: Cursor) -> LabelChanges:
-        """Return the labels that were read before their units, which ``flushes`` brought."""
+        """Return changes by labels that were read before their units, which are in ``flushes``."""
         changes = LabelChanges()
         removed: Rows = defaultdict(list)
         added: Rows = defaultdict(list)
@@ -90,7 +91,7 @@ class LabelJoin:
         return self._with_errors(changes, removed, added)
 
     def new_labels(self, connection: Connection, flushes: Flushes, known: Cursor) -> LabelChanges:
-        """Return the changes by labels that ``flushes`` brought; ``known`` is what was read before."""
+        """Return changes by the labels in ``flushes``; ``known`` is the cursor of labels read before."""
         changes = LabelChanges()
         removed: Rows = defaultdict(list)
         added: Rows = defaultdict(list)
@@ -116,7 +117,7 @@ class LabelJoin:
             added[place].append(row)
 
     def _with_errors(self, changes: LabelChanges, removed: Rows, added: Rows) -> LabelChanges:
-        for (key, source), rows in removed.items():  # what was wrong with them was counted when they were added
+        for (key, source), rows in removed.items():  # their defects were counted when they were added
             changes.removed[key, source] = self._labels(key, source, rows, LabelChanges())
         for (key, source), rows in added.items():
             changes.added[key, source] = self._labels(key, source, rows, changes)
@@ -147,7 +148,7 @@ class LabelJoin:
         )
 
     def _compute(self, head: Head, rows: Sequence[Any], changes: LabelChanges) -> NDArray[np.float64]:
-        """Return the errors [n] from evidence and labels; NaN where they cannot be computed."""
+        """Return the errors [n] from evidence and labels; NaN if they cannot be computed."""
         pairs = [
             (self._content(row.evidence, row.evidence_ref, changes), self._content(row.value, row.value_ref, changes))
             for row in rows
@@ -162,7 +163,7 @@ class LabelJoin:
         rule = label_rule(head)
         try:
             errors[places] = rule.errors(evidence, values)
-        except Exception:  # one of them is broken: compute the others
+        except Exception:  # some are broken: compute the others
             for place, own, value in zip(places, evidence, values, strict=True):
                 try:
                     errors[place] = rule.errors([own], [value])[0]
@@ -176,7 +177,7 @@ class LabelJoin:
             return inline
         try:
             return self._fetch(reference)
-        except (LookupError, ValueError) as error:  # other errors may pass: they end this reading, which is tried again
+        except (LookupError, ValueError) as error:  # other errors end this reading: it is retried
             changes.errors["store"] += 1
             _log.error("evidence or a label is lost: %s", error)
             return None
@@ -201,7 +202,7 @@ def _expected(row: Any) -> bool:
 def _by_unit(connection: Connection, table: Table, flushes: Flushes) -> Iterator[list[Row[Any]]]:
     """Yield the labels, with their unit, of each unit that has a row of ``table`` in the flushes.
 
-    Never more than a chunk is in memory.
+    At most one chunk is in memory.
     """
     unit = and_(item.c.epoch == label.c.epoch, item.c.sequence == label.c.sequence)
     units = select(table.c.epoch, table.c.sequence).where(flushes.of(table))

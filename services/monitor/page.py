@@ -1,4 +1,4 @@
-"""HTML page of the monitor: curves of each head, figures with intervals, and why windows are not valid."""
+"""HTML page of the monitor: curves of each head, figures with intervals, and reasons of invalid windows."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _SHARES = ("f1_auc", "f1_at_95")
 
 
 class Pages:
-    """Renderer of the page; figures are drawn once for each result that is shown."""
+    """Renderer of the page; figures are drawn once for each result shown."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # drawing changes settings that all threads share
+        self._lock = threading.Lock()  # drawing changes settings common to all threads
         self._drawn: dict[tuple[object, ...], tuple[list[Panel], str]] = {}
         jinja = environment(Path(__file__).parent / "templates")
         jinja.globals |= {"count": count, "percent": percent, "numeral": numeral, "interval": _interval}
@@ -53,7 +53,7 @@ class Pages:
         """Return the whole document.
 
         Args:
-            hindrance: why the figures are out of date; empty where they are not.
+            hindrance: reason why the figures are out of date; empty if they are current.
             now: seconds since 1970.
         """
         newest = _newest(known)
@@ -72,9 +72,9 @@ class Pages:
         )
 
     def _stream(self, stream: StreamState, known: Snapshot, now: float) -> dict[str, Any]:
-        """Return the values of a stream that the template shows; without windows only its names."""
+        """Return the values of a stream for the template; without windows only its names."""
         windows = [result for result in known.windows if result.key == stream.key]
-        # the window that is drawn: the last units, or the first valid one
+        # the window drawn: the last units, or the first valid one
         order = sorted(
             windows, key=lambda window: (not window.valid, window.window != LAST, window.source != "requested")
         )
@@ -97,7 +97,7 @@ class Pages:
         }
 
     def _panels(self, stream: StreamState, result: WindowResult) -> tuple[list[Panel], str]:
-        """Return the figures of a window, or why they cannot be drawn."""
+        """Return the figures of a window, or the reason why they cannot be drawn."""
         window = (result.key, result.window, result.source)
         place = (*window, result.end, result.labels, result.units)
         with self._lock:
@@ -113,7 +113,7 @@ class Pages:
 
 
 def _newest(known: Snapshot) -> set[StreamKey]:
-    """Return the stream of each head that decided last; any one of those that have decided nothing."""
+    """Return the latest deciding stream of each head; any stream for heads without decisions."""
     newest: dict[tuple[str, str], tuple[float, StreamKey]] = {}
     for result in known.windows:
         head = (result.key.task, result.key.head)

@@ -1,6 +1,6 @@
-"""The monitor's cycle: read all ledgers, update the streams, evaluate the windows, and make a snapshot.
+"""Cycle of the monitor: reads all ledgers, updates the streams, evaluates the windows, and makes a snapshot.
 
-One thread does all this. Snapshots never change, so that those who serve them need no lock.
+One thread does all this. Snapshots are immutable, so that serving them needs no lock.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from services.runtime.logging import get_logger
 _log = get_logger(__name__)
 
 LAG_SECONDS = 10.0
-"""Age of a heartbeat from which on the writer may have decided units that are unknown."""
+"""Age of a heartbeat, in seconds, above which the writer may have decided unknown units."""
 _MOST_GAPS = 10_000
 _HISTORY_SECONDS = LONGEST + DAY
 
 
 class LedgerSource(Protocol):
-    """Connection settings of one ledger."""
+    """Connection settings of a ledger."""
 
     @property
     def url(self) -> str:
@@ -59,7 +59,7 @@ class LedgerSource(Protocol):
 
 @dataclass
 class FollowedLedger:
-    """A ledger and the state of its reading."""
+    """Ledger with the state of its reading."""
 
     source: LedgerSource
     follower: Follower | None = None
@@ -70,7 +70,7 @@ class FollowedLedger:
 
 
 class Monitor:
-    """State of the monitor's process."""
+    """Monitor: the state of its process, and the cycle that updates it."""
 
     def __init__(
         self,
@@ -82,10 +82,11 @@ class Monitor:
         gone: frozenset[int] = frozenset(),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """
+        """Start without any state.
+
         Args:
-            sources: returns the ledgers to follow; called before each cycle, as services may make new ones.
-            exact_units: number of newest units of a stream that are held one by one; ``request_units`` likewise of
+            sources: returns the ledgers to follow; called before each cycle, as services may create new ones.
+            exact_units: number of a stream's newest units that are kept individually; ``request_units`` likewise for
                 those with a request.
             gone: epochs of writers that the operator has declared to be gone for good.
             clock: seconds since 1970.
@@ -116,11 +117,11 @@ class Monitor:
                 ledger.follower.close()
 
     def run(self, stop: threading.Event, publish: Callable[[Snapshot], None], seconds: float) -> None:
-        """Run cycles until ``stop`` is set; a cycle that raises is logged, and tried again.
+        """Run cycles until ``stop`` is set; a cycle that raises is logged and retried.
 
         Args:
             publish: called with the snapshot of each cycle.
-            seconds: time between two cycles; a history that was not read as a whole is read on without a break.
+            seconds: time between two cycles; while history is left to read, cycles follow without a pause.
         """
         while not stop.is_set():
             begin = time.monotonic()
@@ -133,7 +134,7 @@ class Monitor:
             stop.wait(0.0 if busy else max(0.05, seconds - (time.monotonic() - begin)))
 
     def cycle(self) -> Snapshot:
-        """Read what is new, evaluate what has changed, and return the state."""
+        """Read new rows, evaluate changed windows, and return the state."""
         begin, now = time.perf_counter(), self._clock()
         for source in self._sources():
             self._ledgers.setdefault(source.url, FollowedLedger(source))
@@ -162,7 +163,7 @@ class Monitor:
         return ((ledger, writer) for ledger in self._ledgers.values() for writer in ledger.writers)
 
     def _verdicts(self) -> dict[tuple[str, str, str], int]:
-        """Return the labels by verdict; those of units that no window reaches any more are late."""
+        """Return the labels by verdict; labels of units older than all windows are late."""
         verdicts = Counter(self._labels)
         for key, stream in self.streams.items():
             for source, count in stream.buckets.late.items():
@@ -193,7 +194,7 @@ class Monitor:
         self._apply(news, now)
 
     def _apply(self, news: News, now: float) -> None:
-        """Update the streams; units before requests before labels."""
+        """Update the streams, in the order units, requests, labels."""
         for deployment in sorted(news.deployments, key=lambda row: row.time):
             self._deploy(deployment, now)
         for policy in news.policies:
@@ -234,7 +235,7 @@ class Monitor:
             return
         self.streams[key] = Stream(profile, self._exact_units, self._request_units, now)
         first = document.get("policy")
-        if isinstance(first, dict):  # in force until another is set
+        if isinstance(first, dict):  # in force until the first change
             version = str(first.get("version", ""))
             self._set_policy(PolicyChange(key.task, key.head, 0, version, deployment.time, first))
 

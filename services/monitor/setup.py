@@ -19,15 +19,15 @@ from services.runtime.settings import Settings
 from services.runtime.variables import SettingsError
 
 REQUEST_UNITS = 500_000
-"""Smallest number of newest units with a request that are held one by one."""
+"""Minimum number of newest units with a request that are kept individually."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """One ledger and its store of evidence."""
+    """Ledger and its store of evidence."""
 
     given: str
-    """URL as the settings have it."""
+    """URL as configured."""
     store: Store
 
     @property
@@ -96,7 +96,7 @@ def followed(settings: Settings) -> list[Ledger]:
 
 
 def _urls(settings: Settings) -> list[str]:
-    """Return URLs of ledgers; by default those of all services' SQLite files, as far as they exist.
+    """Return URLs of ledgers; by default those of existing SQLite files of all services.
 
     Raises:
         ValueError: a URL is not valid.
@@ -113,7 +113,7 @@ def _urls(settings: Settings) -> list[str]:
 
 
 def _without_password(url: str) -> str:
-    """Return a URL as logs may show it.
+    """Return a URL without its password, for logs.
 
     Raises:
         ValueError: it is not a URL of a database.

@@ -1,4 +1,4 @@
-"""State of the monitor after one cycle, from which all its outputs are made; it never changes afterwards."""
+"""Immutable state of the monitor after a cycle, from which all its outputs are made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from models.live.units import StreamKey
 from models.live.window_evaluator import WindowResult
 
 CYCLE_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60)
-"""Upper bounds of the histogram of cycles."""
+"""Upper bounds of the histogram of cycles, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +55,16 @@ class LedgerState:
     complete_until: float
     """Time before which all decisions are known, or known to be missing; seconds since 1970."""
     last_success: float
-    """Time of the last successful reading, seconds since 1970; 0: never."""
+    """Time of the last successful reading, seconds since 1970; 0 if none."""
     problem: str
     """Error of the last reading; empty if it succeeded."""
     caught_up: bool
-    """Whether the whole history was read."""
+    """True if the whole history was read."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Everything that the monitor publishes."""
+    """Snapshot of all that the monitor publishes."""
 
     time: float = 0.0
     """Time of the cycle, seconds since 1970."""

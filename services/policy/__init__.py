@@ -1,1 +1,1 @@
-"""Policies: from measure and threshold to a decision, their changes, and audit draws."""
+"""Policies: decisions from measure and threshold, policy changes, and audit draws."""

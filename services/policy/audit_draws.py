@@ -1,4 +1,4 @@
-"""Audit draws: which answered units get a label request, reproducible for holders of the writer's secret only.
+"""Audit draws: random choice of answered units for label requests, reproducible with the writer's secret only.
 
 A draw is a keyed hash of the identity of units, so that replicas need no coordination, callers cannot predict it, and
 an auditor can repeat it: SHAKE-128 of the writer's secret, its epoch, the first sequence and the kind of draw.
@@ -24,13 +24,13 @@ class Draws:
     """Random draws of one writer."""
 
     secret: bytes
-    """32 bytes."""
+    """Key of the hash, 32 bytes."""
     epoch: int
 
     def uniforms(self, first: int, count: int, word: bytes = b"audit") -> NDArray[np.float64]:
         """Return a number in [0, 1) for each of consecutive units, float64 [count].
 
-        The same (first, count, word) gives the same numbers; another first gives others, also where units overlap.
+        The same (first, count, word) gives the same numbers; another ``first`` gives others, even if units overlap.
         """
         raw = np.frombuffer(self._digest(first, 8 * count, word), "<u8")
         numbers: NDArray[np.float64] = (raw >> np.uint64(11)).astype(np.float64) * _UNIT
@@ -46,7 +46,7 @@ class Draws:
 
 
 def propensity(policy: Policy, uncertainty: NDArray[np.float32]) -> float | NDArray[np.float32]:
-    """Return the audit probability of units [n] within the policy's threshold: one number, or one per unit."""
+    """Return the audit probability of units [n] within the policy's threshold: one number, or a number per unit."""
     if not policy.audit_strata:
         return policy.audit_rate
     uppers, rates = _table(policy.audit_strata, policy.audit_rate)
@@ -64,7 +64,7 @@ def strata(
     is mixed with a uniform rate, never below ``least``, to find errors that the measure does not predict.
 
     Args:
-        threshold: the policy's; strata are equal shares of in-domain units below it.
+        threshold: threshold of the policy; strata are equal shares of in-domain units below it.
         least: smallest rate, at most ``rate``.
 
     Returns:

@@ -1,4 +1,4 @@
-"""A wish to change a policy, and the policy that it makes of the one in force: pure, so that every replica agrees."""
+"""Policy changes as pure functions, so that all replicas compute the same policy."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from services.runtime.errors import InvalidInput
 from services.runtime.ranges import allowed_range
 
 AUDIT_RATES = allowed_range("audit_rate")
-"""Least and largest audit rate, those of the setting: labels that nobody asks for say nothing of what is answered."""
+"""Least and largest audit rate, as for the setting; without labels, nothing is known of answered units."""
 AUDITS: tuple[Audits, ...] = get_args(Audits)
 AUTHOR_CHARACTERS, REASON_CHARACTERS = 128, 1000
-"""Of a change."""
+"""Maximum lengths of author and reason of a change."""
 MOST_CERTIFICATE_CHARACTERS = 1 << 18
-"""It is told with the policy, also to gRPC callers, who take 4 MB of one answer as a rule."""
+"""Maximum length of a certificate; it is part of the policy's message, and gRPC callers take 4 MB by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyChange:
-    """What is to be different for one head; None stays as it is. At most one goal: retention, threshold, or all."""
+    """Change to the policy of one head; None keeps a field. At most one goal: retention, threshold or defer_all."""
 
     head: str
     expected: str = ""
-    """Version that the wish was made for: another one in force refuses it. Empty: whatever is in force."""
+    """Version of the policy that the change applies to; another one in force is a conflict. Empty: any version."""
     author: str = "anonymous"
     reason: str = ""
     target_retention: float | None = None
-    """Share of in-domain units to answer; the artefact's calibration has the threshold."""
+    """Share of in-domain units to answer; the threshold comes from the artefact's calibration."""
     threshold: float | None = None
-    """In the unit of the head's measure."""
+    """Threshold in the unit of the head's measure."""
     defer_all: bool = False
     certificate: str = ""
-    """JSON of what ``demur calibrate`` certified; goes with its threshold."""
+    """Certificate as JSON, from ``demur calibrate``; set with its threshold."""
     audit_rate: float | None = None
     audits: Audits | None = None
-    """How labels are drawn among answered units; see ``services.policy.audit_draws.strata``."""
+    """Draw of labels among answered units; see ``services.policy.audit_draws.strata``."""
     defer_on_shift: bool | None = None
     withhold: bool | None = None
 
@@ -52,7 +52,7 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
     """Return the policy with the change made; stratified audits follow a new rate or threshold.
 
     Args:
-        calibration: of this head under the numeric profile in force; None where there is none.
+        calibration: of this head under the numeric profile in force; None if there is none.
         audit_floor: least rate of stratified audits, as a share of the rate.
 
     Raises:
@@ -102,15 +102,14 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
 
 
 def stratified(policy: Policy, calibration: Calibration | None, floor: float) -> Policy:
-    """The policy with audit rates by uncertainty whose in-domain mean is its rate; uniform ones where the artefact does
-    not tell enough."""
+    """Return the policy with audit rates by uncertainty whose in-domain mean is its rate; uniform without such data."""
     rate = policy.audit_rate
     found = () if calibration is None else strata(calibration, policy.threshold, rate, rate * floor, policy.measure)
     return replace(policy, audit_strata=found)
 
 
 def _aimed(policy: Policy, change: PolicyChange, calibration: Calibration | None) -> Policy:
-    """With the goal of the change, if it has one."""
+    """Return the policy with the goal of the change, if it has one."""
     if change.target_retention is not None:
         return _retaining(policy, change.target_retention, calibration)
     if change.threshold is not None:
@@ -124,7 +123,7 @@ def _aimed(policy: Policy, change: PolicyChange, calibration: Calibration | None
 
 
 def _audited(policy: Policy, audits: str | None, calibration: Calibration | None, floor: float) -> Policy:
-    """With the audits that are wished for; strata are made anew for what else has changed."""
+    """Return the policy with the requested kind of audits; strata are recomputed for the changed policy."""
     if audits not in (None, *AUDITS):
         raise InvalidInput(
             f"audits = {audits!r}: uniform or stratified is needed",
@@ -135,7 +134,7 @@ def _audited(policy: Policy, audits: str | None, calibration: Calibration | None
         )
     if audits == "uniform":
         return replace(policy, audit_strata=())
-    if audits is None and (not policy.audit_strata or policy.mode == "defer_all"):  # kept for when units are answered
+    if audits is None and (not policy.audit_strata or policy.mode == "defer_all"):  # kept for later answers
         return policy
     found = stratified(policy, calibration, floor)
     if audits == "stratified" and not found.audit_strata:
@@ -150,15 +149,15 @@ def _audited(policy: Policy, audits: str | None, calibration: Calibration | None
 
 
 def to_json(policy: Policy) -> str:
-    """Return a policy as ledgers keep it; every float comes back as it was, infinities too."""
+    """Return a policy as JSON for ledgers; every float is exact, including infinities."""
     return json.dumps({field.name: getattr(policy, field.name) for field in fields(policy)})
 
 
 def from_json(text: str) -> Policy:
-    """Return the policy that was written; fields that are new since then have their defaults.
+    """Return the policy of its JSON; fields added since then have their defaults.
 
     Raises:
-        ValueError: none of this version.
+        ValueError: the text is not a policy of this version.
     """
     try:
         found = json.loads(text)
@@ -220,7 +219,7 @@ def _at(policy: Policy, threshold: float, certificate: str) -> Policy:
 
 
 def _check_certificate(policy: Policy, text: str) -> None:
-    """A certificate that names its artefact binds to it; what cannot be shown again later is none."""
+    """Check that a certificate is a storable JSON object; model, profile and measure must match if named."""
     if len(text) > MOST_CERTIFICATE_CHARACTERS:
         raise InvalidInput(
             f"the certificate has {len(text)} characters; at most {MOST_CERTIFICATE_CHARACTERS} are kept",
@@ -239,7 +238,7 @@ def _check_certificate(policy: Policy, text: str) -> None:
         raise InvalidInput("the certificate is no JSON object", code="not_a_body", field="certificate")
     for name in ("model", "profile", "measure"):
         bound = found.get(name)
-        if bound and bound not in (UNCERTAINTY, getattr(policy, name)):  # such a column may hold any measure
+        if bound and bound not in (UNCERTAINTY, getattr(policy, name)):  # a column of this name may hold any measure
             raise InvalidInput(
                 f"the certificate is for the {name} {bound!r}, in force is {getattr(policy, name)!r}: calibrate again",
                 code="foreign_certificate",
@@ -250,7 +249,7 @@ def _check_certificate(policy: Policy, text: str) -> None:
 
 
 def _without_goal(policy: Policy) -> Policy:
-    """Return the policy with nothing said on whom it answers, which is nobody."""
+    """Return the policy without a goal: it defers everything."""
     return replace(
         policy,
         mode="defer_all",

@@ -1,4 +1,4 @@
-"""From a measure to a decision, under a versioned policy that is bound to an artefact and its numeric profile."""
+"""Decisions: a measure is compared with a versioned policy, bound to an artefact and its numeric profile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEFER_ALL = float("-inf")
 
 
 class Decision(IntEnum):
-    """What was decided for a unit; the values are those of the wire."""
+    """Decision for a unit; the values are those of the wire."""
 
     ANSWER = 1
     DEFER = 2
@@ -31,14 +31,14 @@ class Decision(IntEnum):
 
 
 class Shift(IntFlag):
-    """Why a unit looks unlike what the model can answer; the values are those of the wire."""
+    """Reasons why a unit looks unlike the training data; the values are those of the wire."""
 
     OUTSIDE_TRAINING_RANGE = 1
     KNOWLEDGE_ABOVE_REFERENCE = 2
     IMPOSSIBLE_PREDICTION = 4
-    """The prediction lies where the target cannot: the unit is deferred, whatever the policy says."""
+    """The prediction is outside the possible values of the target; the unit is deferred under any policy."""
     UNLIKELY_INPUTS = 8
-    """Each input is familiar, their combination is not."""
+    """Each input is familiar, but not their combination."""
 
 
 _IMPOSSIBLE = np.uint8(Shift.IMPOSSIBLE_PREDICTION)
@@ -46,7 +46,7 @@ _IMPOSSIBLE = np.uint8(Shift.IMPOSSIBLE_PREDICTION)
 
 @dataclass(frozen=True)
 class Policy:
-    """Who is answered, for one head of one artefact. ``threshold`` is compared in float32."""
+    """Policy of one head of one artefact: answer units up to ``threshold``, which is compared in float32."""
 
     head: str
     model: str
@@ -58,32 +58,33 @@ class Policy:
     mode: Mode
     target_retention: float = 0.0
     retention_band: float = 0.0
-    """Realised in-domain retention is within this of the target with 95 % confidence."""
+    """Half-width of the 95 % confidence band of realised in-domain retention around the target."""
     calibration_units: int = 0
     knowledge_measure: str | None = None
     knowledge_reference: float | None = None
-    """Above this the knowledge measure counts as shifted; None where the model has no such measure."""
+    """Limit of the knowledge measure above which a unit is marked as shifted; None if the model has no such measure."""
     defer_on_shift: bool = False
     withhold: bool = False
-    """True hides the predictions of deferred units."""
+    """True if the predictions of deferred units are hidden."""
     reason: str = ""
-    """Why everything is deferred (mode ``defer_all``); else why the target is not the one that was asked for, or where
-    the threshold comes from, unless it is the artefact's own."""
+    """Reason why everything is deferred (mode ``defer_all``), why the target differs from the requested one, or where
+    the threshold comes from if not from the artefact.
+    """
     audit_rate: float = 0.01
     """Probability that a label is requested for a unit within the threshold."""
     audit_strata: tuple[tuple[float, float], ...] = ()
-    """(uncertainty, probability) with ascending uncertainties: of units up to each; above the last it is the rate."""
+    """Pairs (upper uncertainty, probability) in ascending order; ``audit_rate`` applies above the last."""
     certificate: str = ""
-    """JSON of what certified the threshold, where the mode is ``certified``."""
+    """JSON of the threshold's certificate, if the mode is ``certified``."""
 
     @property
     def audits(self) -> Audits:
-        """How labels are drawn among answered units."""
+        """Draw of labels among answered units: stratified or uniform."""
         return "stratified" if self.audit_strata else "uniform"
 
     @cached_property
     def version(self) -> str:
-        """Head and twelve hex digits over all fields: equal policies have equal versions on every replica."""
+        """Head and twelve hex digits of a hash over all fields; equal policies have equal versions on every replica."""
         text = "\n".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self))
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
         return f"{self.head}-{digest}"
@@ -91,30 +92,30 @@ class Policy:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A policy applied to units [n] of its head."""
+    """Result of a policy for units [n] of its head."""
 
     policy: Policy
     uncertainty: NDArray[np.float32]
-    """By which units were decided and are ranked: infinite where the prediction is impossible."""
+    """Score that units are decided and ranked by; infinite if the prediction is impossible."""
     decisions: NDArray[np.uint8]
     """Values of ``Decision``."""
     shifts: NDArray[np.uint8]
     """Bits of ``Shift``."""
     raw: NDArray[np.float32] | None = None
-    """The measure as it was computed; None where ``uncertainty`` is that."""
+    """Computed measure, before impossible predictions became infinite; None if ``uncertainty`` is the same."""
 
     @property
     def hidden(self) -> NDArray[np.bool_]:
-        """True for units [n] whose prediction the policy keeps from the caller."""
+        """True for units [n] whose prediction is withheld from the caller."""
         hidden: NDArray[np.bool_] = self.decisions == Decision.DEFER
         return hidden & self.policy.withhold
 
 
 def split_profile(profile: str) -> tuple[str, str]:
-    """Return the name of the numeric profile that a policy is bound to, and the measures that settings choose.
+    """Return the name of the numeric profile that a policy is bound to, and the measures chosen by settings.
 
     Args:
-        profile: as in ``Policy.profile``; measures, where settings choose some, are behind a comma.
+        profile: as in ``Policy.profile``; measures chosen by settings follow a comma.
     """
     numeric, _, measures = profile.partition(",")
     return numeric, measures
@@ -135,14 +136,14 @@ def choose(
     audit_rate: float = 0.01,
     origin: str = "",
 ) -> Policy:
-    """Return the policy that settings and an artefact's calibration amount to.
+    """Return the policy that follows from settings and an artefact's calibration.
 
-    Without a fixed threshold, and without calibration under this profile, nothing is certifiable: all units are
-    deferred, and the policy says why. A target that only more calibration units could reach is replaced by the nearest
-    one that these allow, which the policy names as its target, and why.
+    Without a fixed threshold and without calibration under this profile, no threshold can be certified: all units are
+    deferred, and the policy has the reason. A target that needs more calibration units is replaced by the nearest one
+    that the available units allow; the policy has the new target and the reason.
 
     Args:
-        measure: to defer by; None for the head's own.
+        measure: measure to defer by; None for the head's own.
         origin: how the calibration came to this profile, or why there is none; empty for the artefact's own.
 
     Raises:
@@ -195,18 +196,18 @@ def choose(
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Units [n] of one head, measured as a policy wants it."""
+    """Scores of units [n] of one head, by the measures of a policy."""
 
     policy: Policy
     uncertainty: NDArray[np.float32]
     knowledge: NDArray[np.float32] | None
-    """None where the policy has no reference for it."""
+    """Knowledge measure; None if the policy has no reference for it."""
     impossible: NDArray[np.bool_] | None
-    """Which predictions are impossible; None: none."""
+    """True for impossible predictions; None if there are none."""
 
 
 def score(policy: Policy, head: Head, predictive: Predictive) -> Scored:
-    """Measure the units of one head."""
+    """Compute the measures of one head's units."""
     u, impossible = _scores(predictive, policy.measure), plausibility.impossible(head, predictive)
     if policy.knowledge_measure is None or policy.knowledge_reference is None:
         return Scored(policy, u, None, impossible)
@@ -216,21 +217,21 @@ def score(policy: Policy, head: Head, predictive: Predictive) -> Scored:
 def decide(
     policy: Policy, head: Head, predictive: Predictive, shifts: NDArray[np.uint8], defer_above: float | None = None
 ) -> Verdict:
-    """Scores and decides the units of one head; arguments as ``settle``."""
+    """Score and decide the units of one head; arguments as for ``settle``."""
     return settle(score(policy, head, predictive), shifts, defer_above)
 
 
 def settle(scored: Scored, shifts: NDArray[np.uint8], defer_above: float | None = None) -> Verdict:
-    """Decide units that were scored. An impossible prediction is deferred: its score counts as infinite.
+    """Decide scored units. An impossible prediction is deferred: its score counts as infinite.
 
     Args:
         shifts: bits already found on the inputs, or on outputs by the task, uint8 [n]; empty for none.
-        defer_above: the caller's own, stricter threshold.
+        defer_above: stricter threshold of the caller.
     """
     policy, u = scored.policy, scored.uncertainty
     bits = shifts if len(shifts) else np.zeros(len(u), np.uint8)
     if scored.knowledge is not None and policy.knowledge_reference is not None:
-        unfamiliar = ~(scored.knowledge <= _float32(policy.knowledge_reference))  # NaN is unfamiliar
+        unfamiliar = ~(scored.knowledge <= _float32(policy.knowledge_reference))  # NaN counts as unfamiliar
         bits = bits | (unfamiliar * np.uint8(Shift.KNOWLEDGE_ABOVE_REFERENCE))
     if scored.impossible is not None:
         bits = bits | (scored.impossible * _IMPOSSIBLE)
@@ -238,9 +239,9 @@ def settle(scored: Scored, shifts: NDArray[np.uint8], defer_above: float | None 
     if np.bitwise_or.reduce(bits) & _IMPOSSIBLE:
         possible = (bits & _IMPOSSIBLE) == 0
         raw, u = u, np.where(possible, u, np.float32(np.inf))
-    answered = u <= _float32(policy.threshold)  # NaN compares false: it defers
+    answered = u <= _float32(policy.threshold)  # comparison with NaN is false: the unit is deferred
     if raw is not None:
-        answered &= possible  # also under a threshold that is infinite
+        answered &= possible  # needed if the threshold is infinite
     if policy.defer_on_shift:
         answered &= bits == 0
     decisions = np.where(answered, np.uint8(Decision.ANSWER), np.uint8(Decision.DEFER))
@@ -250,20 +251,20 @@ def settle(scored: Scored, shifts: NDArray[np.uint8], defer_above: float | None 
 
 
 def _scores(predictive: Predictive, measure: str) -> NDArray[np.float32]:
-    """Return the measure as it is compared; statistics in float64 beyond the range of float32 are infinite."""
+    """Return the measure in float32, as it is compared; values beyond its range are infinite."""
     with np.errstate(over="ignore"):
         return uncertainty.score(predictive, measure).astype(np.float32, copy=False)
 
 
 @lru_cache(maxsize=1024)
 def _float32(value: float) -> np.float32:
-    """As scores are compared; beyond the range of float32 it is infinite."""
+    """Convert to float32, as scores are compared; values beyond its range are infinite."""
     with np.errstate(over="ignore"):
         return np.float32(value)
 
 
 class PolicyBook:
-    """The policies in force, one per head; a unit is decided by the one that is in force when it is."""
+    """Policies in force, one per head; a unit is decided by the policy in force at that time."""
 
     def __init__(self, policies: Mapping[str, Policy]) -> None:
         self._policies = dict(policies)

@@ -1,4 +1,4 @@
-"""Log of policy changes: its entries, and what the synchronisation of policies needs of a ledger."""
+"""Types for the log of policy changes: entries, and the ledger operations that synchronisation needs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One change of a policy."""
+    """Policy change in the log."""
 
     number: int
-    """1, 2, … for each head."""
+    """Consecutive number per head, from 1."""
     time: float
-    """Seconds since 1970."""
+    """Time, seconds since 1970."""
     author: str
     reason: str
     policy: Policy
@@ -28,26 +28,26 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What the policies of a process are bound to."""
+    """Task, artefact and numeric profile that the policies of a process are bound to."""
 
     task: str
     model: str
     profile: str
-    """As in ``Policy.profile``."""
+    """Numeric profile, as in ``Policy.profile``."""
 
 
 class Transactions(Protocol):
     """Transactions of a ledger's writer."""
 
     async def run(self, change: Callable[[Connection, Any], T], *, seconds: float | None = None) -> T:
-        """Run a change, which gets the connection and its place in the writer's sequence of flushes."""
+        """Run a change, called with the connection and its place in the writer's sequence of flushes."""
         ...
 
     async def read(self, query: Callable[[Connection], T]) -> T: ...
 
 
 class PolicyLog(Protocol):
-    """Statements on the log of a ledger; ``services.ledger.policies`` implements it."""
+    """Statements on the policy log of a ledger, implemented by ``services.ledger.policies``."""
 
     def latest(self, connection: Connection, bound: Bound) -> Mapping[str, Entry]: ...
 

@@ -1,7 +1,7 @@
-"""Keeps the policies in force in step with the ledger: what one replica was told holds on all of them within a second.
+"""Synchronisation of the policies in force with the ledger: a change on one replica holds on all within a second.
 
-Without a word from an operator the settings and the artefact's calibration decide; what an operator set goes before
-them, for the artefact and numeric profile that it was set for.
+By default the settings and the artefact's calibration decide; a policy set by an operator has precedence, for the
+artefact and numeric profile that it was set for.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from services.runtime.logging import get_logger
 
 POLL_SECONDS = 0.5
 SETTINGS, QUALIFICATION = AUTOMATIC = "settings", "qualification"
-"""Authors of policies that no operator set: what settings and calibration amount to, and what was carried over from
-another numeric profile."""
+"""Authors of automatic policies: from settings and calibration, and carried over from another numeric profile."""
 _log = get_logger(__name__)
 
 
 Carry = Callable[[Policy], tuple[Policy, str]]
-"""Turns a policy of another numeric profile into what holds under the one in force, and says what was done to it."""
+"""Function that carries a policy of another numeric profile over to the one in force; returns it with a description."""
 
 
 class PolicyKeeper:
-    """Reads the log of policies into the book, and writes changes into the log."""
+    """Policy synchronisation: reads the log of policies into the book, and writes changes into the log."""
 
     def __init__(
         self,
@@ -46,20 +45,21 @@ class PolicyKeeper:
         carry: Carry | None = None,
         provisional: Collection[str] = (),
     ) -> None:
-        """
+        """Initialise from the policies of settings and calibration.
+
         Args:
-            book: the policies of settings and calibration; later those in force.
+            book: policies of settings and calibration; later those in force.
             clock: seconds since 1970.
             audit_floor: least rate of stratified audits, as a share of the rate.
-            carry: of policies that operators set under other numeric profiles; None where none is carried over.
-            provisional: heads without a calibration that holds on this process's device. All their units are deferred,
-                which is nobody else's concern: it is not told to other replicas, nor does it end by what settings and
-                calibration amount to on those. An operator's policy is in force here, too.
+            carry: carries over policies that operators set under other numeric profiles; None to carry none over.
+            provisional: heads without a valid calibration on this process's device. All their units are deferred. This
+                is local: it is not written to the log, and automatic entries of other replicas do not end it. An
+                operator's policy is in force here, too.
         """
         self._carry = carry
         self._provisional = frozenset(provisional)
         self._elsewhere: Mapping[str, Entry] = {}
-        """Head to what an operator last set under another numeric profile, as last read."""
+        """Head to the operator's last policy under another numeric profile, as last read."""
         self._told = False
         self._book = book
         self._defaults = {policy.head: policy for policy in book.all()}
@@ -70,11 +70,11 @@ class PolicyKeeper:
         self._clock = clock
         self._audit_floor = audit_floor
         self._numbers: dict[str, int] = {}
-        """Head to the entry that is in force: a slow read never brings an older one back."""
+        """Head to the number of the entry in force, so that a slow read never restores an older one."""
         self._following: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Follow the log from now on; tells it, where nobody else has set a policy, what the settings amount to."""
+        """Start to follow the log; writes the automatic policies to it if no operator has set one."""
         self._following = asyncio.create_task(self._follow())
 
     async def stop(self) -> None:
@@ -83,10 +83,10 @@ class PolicyKeeper:
             await asyncio.gather(self._following, return_exceptions=True)
 
     def adopt(self, defaults: Iterable[Policy], carry: Carry | None, provisional: Collection[str] = ()) -> None:
-        """Replace what settings and calibration amount to.
+        """Replace the policies of settings and calibration.
 
-        It is in force at once where no operator has set a policy; where one has under another numeric profile, that
-        policy is, as it holds here.
+        They are in force at once unless an operator has set a policy; a policy that an operator set under another
+        numeric profile is carried over.
         """
         self._carry, self._provisional = carry, frozenset(provisional)
         for default in defaults:
@@ -97,7 +97,7 @@ class PolicyKeeper:
         self._told = False
 
     async def set(self, change: PolicyChange) -> Entry:
-        """Make a change, durable and in force here when this returns, on other replicas within two seconds.
+        """Make a change; on return it is durable and in force here, and within two seconds on other replicas.
 
         Raises:
             Conflict: the policy in force is not the one that the change was made for.
@@ -138,7 +138,7 @@ class PolicyKeeper:
         return entry
 
     async def history(self, head: str, most: int = 100) -> list[Entry]:
-        """Return the last changes of a head, the newest first; heads of former artefacts have some, too.
+        """Return the last changes of a head, the newest first; heads of former artefacts are included.
 
         Raises:
             InvalidInput: neither this artefact nor one before had such a head.
@@ -162,10 +162,10 @@ class PolicyKeeper:
         )
 
     async def refresh(self) -> None:
-        """Put in force what the log says now.
+        """Put the policies of the log in force.
 
         Raises:
-            LedgerUnavailable: the log cannot be read; what was in force stays.
+            LedgerUnavailable: the log cannot be read; the policies in force stay.
         """
 
         def read(connection: Connection) -> tuple[Mapping[str, Entry], Mapping[str, Entry]]:
@@ -181,7 +181,7 @@ class PolicyKeeper:
         while True:
             try:
                 if not self._told:
-                    self._told = True  # a verdict that comes meanwhile is told in the next turn
+                    self._told = True  # a verdict meanwhile is written in the next turn
                     try:
                         await self._transactions.run(self._tell_defaults)
                     except BaseException:
@@ -190,7 +190,7 @@ class PolicyKeeper:
                 await self.refresh()
                 away = False
             except IntegrityError:
-                pass  # another replica was faster with the same word: read it
+                pass  # another replica wrote the same entry first: read it
             except (DemurError, ValueError) as error:
                 if not away:
                     _log.warning("the log of policies cannot be read, those in force stay: %s", error)
@@ -198,7 +198,7 @@ class PolicyKeeper:
             await asyncio.sleep(POLL_SECONDS)
 
     def _tell_defaults(self, connection: Connection, place: Any) -> None:
-        """Settings that changed since they were last told count again, unless an operator has spoken since."""
+        """Write automatic policies that changed since they were last written, unless an operator has set one."""
         known = self._log.latest(connection, self._bound)
         elsewhere = self._read_elsewhere(connection) if self._carry else {}
         for head, default in self._defaults.items():
@@ -224,7 +224,7 @@ class PolicyKeeper:
         return self._log.under_other_profiles(connection, self._bound, AUTOMATIC)
 
     def _automatic(self, default: Policy, elsewhere: Mapping[str, Entry]) -> tuple[Policy, str, str]:
-        """Return the policy of a head where no operator has set one under this profile, with its author and reason."""
+        """Return the automatic policy of a head, used if no operator has set one here, with its author and reason."""
         entry = elsewhere.get(default.head)
         if self._carry is None or entry is None:
             return default, SETTINGS, "at start"
@@ -245,7 +245,7 @@ class PolicyKeeper:
 
 
 def required(keeper: PolicyKeeper | None) -> PolicyKeeper:
-    """Return the keeper of a service that has one.
+    """Return the policy keeper of the service.
 
     Raises:
         LedgerAbsent: the service runs without a ledger.

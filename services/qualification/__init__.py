@@ -1,1 +1,1 @@
-"""Numeric profiles that an artefact was not calibrated under: measured by its replay set, before they decide."""
+"""Qualification: check of numeric profiles that an artefact was not calibrated under, by replaying stored inputs."""

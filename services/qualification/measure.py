@@ -1,4 +1,4 @@
-"""Replaying an artefact's stored inputs under a numeric profile, in pieces, so that it can be bounded and watched."""
+"""Replay of an artefact's stored inputs under a numeric profile, in pieces, so that it can be limited and observed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from models.replay import Replayer, batches
 
 PIECE_UNITS = 64
-"""Units between two looks at the clock; the first piece is the subset that a first verdict rests on."""
+"""Units per piece; the clock is read between pieces, and a first verdict uses the first piece alone."""
 
 Replayed = Mapping[str, Mapping[str, NDArray[np.float32]]]
 """Head name to measure to scores [batches, units]."""
 
 
 class Measurement:
-    """A replay of all stored units at every batch size; ``run`` goes on where it stopped."""
+    """Replay of all stored units at every batch size; ``run`` continues where it stopped."""
 
     def __init__(
         self,
@@ -27,7 +27,8 @@ class Measurement:
         batch_sizes: Sequence[int] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """
+        """Prepare a replay.
+
         Args:
             batch_sizes: most units of one pass; None for those of ``models.replay`` that differ on the device.
             clock: monotonic, in seconds.
@@ -35,9 +36,9 @@ class Measurement:
         self.batches = batches(replayer) if batch_sizes is None else tuple(batch_sizes)
         self.units = replayer.units
         self.done = 0
-        """Units replayed at every batch size."""
+        """Number of units replayed at every batch size."""
         self.seconds = 0.0
-        """Spent so far."""
+        """Time spent so far, in seconds."""
         self._replayer = replayer
         self._clock = clock
         self._parts: dict[str, dict[str, list[NDArray[np.float32]]]] = {}
@@ -54,16 +55,16 @@ class Measurement:
         stopped: Callable[[], bool] = lambda: False,
         progress: Callable[[float], None] = lambda share: None,
     ) -> bool:
-        """Replay until all is done, the time is spent, or somebody stops it.
+        """Replay until all units are done, the time is spent, or ``stopped`` returns true.
 
         Args:
-            seconds: after which no further piece begins.
-            pieces: of ``PIECE_UNITS`` units, at most; None for any number.
-            stopped: asked between pieces.
-            progress: told the share done, 0 to 1, after each piece.
+            seconds: time after which no further piece begins.
+            pieces: maximum number of pieces of ``PIECE_UNITS`` units; None for no limit.
+            stopped: called between pieces.
+            progress: called with the share done, 0 to 1, after each piece.
 
         Returns:
-            Whether all units are done.
+            True if all units are done.
         """
         begin = self._clock()
         count = 0

@@ -1,4 +1,4 @@
-"""The verdict on the numeric profile of a process, as Prometheus sees it."""
+"""Prometheus metrics of the verdict on the numeric profile of a process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from services.qualification.standing import Standing
 
 
 class QualificationMetrics(Collector):
-    """Exports the standing as it is at each scrape; one series a task, since a process has one profile."""
+    """Collector of the standing at each scrape; one series per task, since a process has one profile."""
 
     def __init__(self, task: str, registry: CollectorRegistry, standing: Callable[[], Standing]) -> None:
         self._task = task
@@ -19,7 +19,7 @@ class QualificationMetrics(Collector):
         registry.register(self)
 
     def collect(self) -> Iterator[Metric]:
-        """Return the families of the registry."""
+        """Yield the metric families of the verdict and its progress."""
         standing = self._standing()
         labels = {"task": self._task, "profile": standing.tables.profile.name}
         verdict = GaugeMetricFamily(

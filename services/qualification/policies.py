@@ -1,4 +1,4 @@
-"""Policies that operators set under one numeric profile, as they hold under another."""
+"""Policies that operators set under one numeric profile, carried over to another."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from services.policy.decision import DEFER_ALL, Policy, split_profile
 
 
 def carried_policy(policy: Policy, record: Record, calibration: Calibration | None, profile: str) -> tuple[Policy, str]:
-    """Return a policy as it holds under the profile of a record, and what was done to it.
+    """Return a policy carried over to the profile of a record, and a description of the change.
 
     A target retention gets the threshold of the carried table; any other threshold is carried by the scores of the
-    record, if it was set under the profile that the record compares with. Where nothing can be carried, or a
-    certificate becomes void, everything is deferred.
+    record, if it was set under the profile that the record compares with. If nothing can be carried, or a certificate
+    becomes void, everything is deferred.
 
     Args:
-        calibration: of the policy's head under the record's profile; None where there is none.
-        profile: name that the policy is bound to from now on.
+        calibration: calibration of the policy's head under the record's profile; None if there is none.
+        profile: name of the profile that the policy is bound to from now on.
     """
     moved = replace(policy, profile=profile, audit_strata=())
     if calibration is not None and policy.knowledge_measure is not None:
@@ -65,6 +65,6 @@ def carried_policy(policy: Policy, record: Record, calibration: Calibration | No
 
 
 def _none(policy: Policy, reason: str) -> tuple[Policy, str]:
-    """Return the policy that answers nobody."""
+    """Return the policy that defers everything, and the reason."""
     none = replace(policy, mode="defer_all", threshold=DEFER_ALL, retention_band=0.0, calibration_units=0)
     return replace(none, target_retention=0.0, certificate="", reason=reason), reason

@@ -1,4 +1,4 @@
-"""Records of what numeric profiles were measured to do, beside the artefacts of the model store."""
+"""Store of qualification records, beside the artefacts of the model store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _log = get_logger(__name__)
 
 
 class Records:
-    """One file for each artefact and profile; a new measurement replaces the one before."""
+    """Qualification records as files, one per artefact and profile; a new measurement replaces the previous one."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -27,8 +27,8 @@ class Records:
         """Return the record of an artefact under a profile.
 
         Returns:
-            None where there is none that can be used: it was made with other versions of driver or libraries, or its
-            file is damaged. Both are logged.
+            None if there is no usable record: it was made with other versions of driver or libraries, or its file is
+            damaged. Both are logged.
         """
         path = self._path(artefact.version, profile)
         try:
@@ -60,10 +60,10 @@ class Records:
         return record
 
     def put(self, record: Record) -> Path:
-        """Keep a record, whole or not at all.
+        """Write a record atomically.
 
         Raises:
-            OSError: nothing can be written there.
+            OSError: the folder cannot be written.
         """
         path = self._path(record.artefact, record.profile)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,15 +17,15 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 @dataclass(frozen=True)
 class Standing:
-    """The calibrations in force, and how far their measurement is."""
+    """Calibrations in force, and the progress of their measurement."""
 
     tables: Tables
     done: float = 1.0
-    """Share of the replay set that was measured, 0 to 1; 1 where nothing has to be, or other inputs were replayed."""
+    """Measured share of the replay set, 0 to 1; 1 if nothing has to be measured, or other inputs were replayed."""
 
 
 class HeadQualification(msgspec.Struct, frozen=True):
-    """How the thresholds of one head hold under the numeric profile."""
+    """Result of qualification for the thresholds of one head under the numeric profile."""
 
     verdict: str
     measure: str
@@ -46,11 +46,11 @@ class Qualification(msgspec.Struct, frozen=True):
     verdict: Origin
     reason: str
     calibrated_under: str
-    """Numeric profile of the artefact's own calibration; empty where it has none."""
+    """Numeric profile of the artefact's own calibration; empty if it has none."""
     done: Share
-    """Share of the replay set that was measured."""
+    """Measured share of the replay set."""
     measured: str
-    """When, RFC 3339; empty where nothing was."""
+    """Time of the measurement, RFC 3339; empty if nothing was measured."""
     units: int
     libraries: dict[str, str]
     """Versions of driver and libraries that the measurement was made with."""
@@ -58,22 +58,22 @@ class Qualification(msgspec.Struct, frozen=True):
 
 
 class NamedProfile(msgspec.Struct, frozen=True):
-    """Numeric profile: what scores depend on in their last digits, and thresholds are bound to."""
+    """Numeric profile: it determines the last digits of scores, and thresholds are bound to it."""
 
     name: str
     provider: str
     precision: str
     layout: str
     version: str
-    """Of ONNX Runtime; empty on the CPU."""
+    """Version of ONNX Runtime; empty on the CPU."""
     architecture: str
-    """Of the device; empty on the CPU."""
+    """Architecture of the device; empty on the CPU."""
     tf32: bool
     convolution_search: str
 
 
 class Model(msgspec.Struct, frozen=True):
-    """What is served, and under which numeric profile."""
+    """Served model and its numeric profile."""
 
     task: str
     model: str
@@ -83,13 +83,13 @@ class Model(msgspec.Struct, frozen=True):
     samples: int
     heads: tuple[str, ...]
     replay_units: int
-    """Stored inputs that other numeric profiles are measured with; 0 where the artefact has none."""
+    """Number of stored inputs for measuring other numeric profiles; 0 if the artefact has none."""
     profile: NamedProfile
     qualification: Qualification
 
 
 def model_document(artefact: Artefact, standing: Standing) -> Model:
-    """Return what ``/v1/model`` tells."""
+    """Return the document for ``/v1/model``."""
     manifest, tables = artefact.manifest, standing.tables
     return Model(
         task=manifest.task,
@@ -105,14 +105,14 @@ def model_document(artefact: Artefact, standing: Standing) -> Model:
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """A qualification as the model store has it."""
+    """Qualification as stored in the model store."""
 
     profile: NamedProfile
     qualification: Qualification
 
 
 def recorded(record: Record) -> Recorded:
-    """Return what a record says, without the scores."""
+    """Return the summary of a record, without its scores."""
     return Recorded(_named(record.profile), _of_record(record, record.verdict, "; ".join(record.lines[1:])))
 
 

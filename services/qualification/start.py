@@ -1,4 +1,4 @@
-"""Qualify the numeric profile of a process at its start."""
+"""Qualification of a process's numeric profile at start."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ _log = get_logger(__name__)
 
 
 class NotQualified(RuntimeError):
-    """The numeric profile has to be qualified before the service starts, and is not."""
+    """Error at start: the mode requires a qualified numeric profile, and this one is not."""
 
 
 @dataclass(frozen=True)
 class Effects:
-    """Side effects of a qualification: files of records, and the device."""
+    """Side effects of a qualification: record files and the device."""
 
     records: Records
     replayer: Callable[[], Replayer]
-    """Opens the artefact's members on the device of the profile."""
+    """Function that opens the artefact's members on the device of the profile."""
 
 
 class Qualification:
-    """Finds the calibrations that hold under the numeric profile of this process.
+    """Qualification: finds the calibrations that hold under the numeric profile of this process.
 
-    ``settle`` decides what needs no measurement; where it leaves something, ``measure`` replays the artefact's stored
-    inputs until its time is spent, and again until the verdict. Both block: run them beside the event loop.
+    ``settle`` decides what needs no measurement. If the verdict is pending after it, ``measure`` replays the artefact's
+    stored inputs until its time is spent, and again until the verdict. Both block: run them outside the event loop.
     """
 
     def __init__(self, artefact: Artefact, machine: Machine, effects: Effects, *, mode: Mode) -> None:
@@ -53,7 +53,7 @@ class Qualification:
 
     @property
     def pending(self) -> bool:
-        """Return whether the verdict is still to come."""
+        """True until there is a verdict."""
         return self.standing.tables.origin == "qualifying"
 
     def settle(self) -> Tables:
@@ -61,7 +61,7 @@ class Qualification:
 
         Raises:
             DeviceFailed: the mode is ``require``, and the device failed while the record was checked.
-            NotQualified: the mode is ``require``, and there is no record that can be used.
+            NotQualified: the mode is ``require``, and there is no usable record.
         """
         if (found := own(self._artefact, self._machine.profile)) is not None:
             return self._decided(found)
@@ -95,16 +95,16 @@ class Qualification:
         stopped: Callable[[], bool] = lambda: False,
         progress: Callable[[float], None] = lambda share: None,
     ) -> Tables:
-        """Replay the stored inputs; the first of them may refuse the profile, all of them decide.
+        """Replay the stored inputs; the first piece can only refuse the profile, all pieces together decide.
 
         Args:
-            seconds: after which no further piece begins.
-            stopped: asked between pieces; once it is true, nothing is decided.
-            progress: told the share done, 0 to 1.
+            seconds: time after which no further piece begins.
+            stopped: called between pieces; once it returns true, nothing is decided.
+            progress: called with the share done, 0 to 1.
 
         Raises:
             ArtefactError: the replay set is damaged.
-            ProviderUnavailable: the device is not there.
+            ProviderUnavailable: the device is missing.
         """
         if not self.pending:
             return self.standing.tables
@@ -131,11 +131,11 @@ class Qualification:
         return self.standing.tables
 
     def record(self, progress: Callable[[float], None] = lambda share: None) -> Record:
-        """Replay all stored inputs and return the record, also under the artefact's own profile.
+        """Replay all stored inputs and return the record, even under the artefact's own profile.
 
         Raises:
             ArtefactError: the artefact was never calibrated, or has no replay set, or a damaged one.
-            ProviderUnavailable: the device is not there.
+            ProviderUnavailable: the device is missing.
         """
         if not any(reference(self._artefact).values()):
             raise ArtefactError(f"{self._artefact.tag} was never calibrated: it has no thresholds to carry over")
@@ -166,7 +166,7 @@ class Qualification:
         return self._decided(self._without("unqualified", f"the replay set cannot be used: {error}"))
 
     def _decided(self, tables: Tables) -> Tables:
-        self._measurement = None  # and with it the second copy of the model on the device
+        self._measurement = None  # releases the second copy of the model on the device
         self.standing = Standing(tables, self._measured(tables))
         if tables.origin != "artefact":
             write = _log.info if tables.origin in ("carried", "mapped") else _log.warning
@@ -174,7 +174,7 @@ class Qualification:
         return tables
 
     def _measured(self, tables: Tables) -> float:
-        """Return the share of the replay set that a verdict rests on; 1 where nothing has to be measured."""
+        """Return the share of the replay set that a verdict is based on; 1 if nothing has to be measured."""
         stored = self._artefact.manifest.replay
         if tables.record is None:
             return 1.0 if tables.origin == "artefact" else 0.0
@@ -188,9 +188,9 @@ class Qualification:
             _log.warning("the qualification cannot be recorded (%s), so the next start repeats it", error)
 
     def _still_true(self, record: Record) -> bool:
-        """Return True if the first stored inputs give the recorded scores again, or were not those that were replayed.
+        """Return True if the first stored inputs still give the recorded scores, or the record is of other inputs.
 
-        Of a record of other inputs (``demur models qualify --data``) no input is kept, so nothing can be replayed: it
+        A record of other inputs (``demur models qualify --data``) contains no inputs, so nothing can be replayed: it
         holds for the profile, driver and libraries that it names.
 
         Raises:

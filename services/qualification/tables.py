@@ -1,4 +1,4 @@
-"""The calibrations in force under a numeric profile, and where they come from."""
+"""Calibrations in force under a numeric profile, and their origin."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class Tables:
     profile: Profile
     origin: Origin
     by_head: Mapping[str, Calibration | None]
-    """None where there is none: everything is deferred."""
+    """Calibration by head; None if there is none, so that everything is deferred."""
     reason: str = ""
-    """Why there is none, or how they were carried over, in a sentence; empty for the artefact's own."""
+    """Reason for missing calibrations, or how they were carried over, as a sentence; empty for the artefact's own."""
     record: Record | None = None
-    """What was measured; None for the artefact's own, and while nothing was."""
+    """Record of the measurement; None for the artefact's own calibrations, and before a measurement."""
 
 
 def own(artefact: Artefact, profile: Profile) -> Tables | None:
     """Return the artefact's own calibrations under a profile.
 
     Returns:
-        None where it has none of some head, although it is calibrated under another profile.
+        None if a head has none, although the artefact is calibrated under another profile.
     """
     found = {head: by_profile.get(profile.name) for head, by_profile in artefact.manifest.heads.items()}
     if None in found.values() and reference_profile(artefact):
@@ -44,13 +44,13 @@ def own(artefact: Artefact, profile: Profile) -> Tables | None:
 
 
 def uncarried(artefact: Artefact, profile: Profile) -> Tables:
-    """Return the artefact's own calibrations under a profile, None for each head that has none there."""
+    """Return the artefact's own calibrations under a profile, None for each head without one."""
     found = {head: by_profile.get(profile.name) for head, by_profile in artefact.manifest.heads.items()}
     return Tables(profile, "artefact", found)
 
 
 def reference_profile(artefact: Artefact) -> str:
-    """Return the name of the profile that the artefact was calibrated under; empty where it never was."""
+    """Return the name of the profile that the artefact was calibrated under; empty if it is not calibrated."""
     manifest = artefact.manifest
     if manifest.replay is not None:
         return manifest.replay.profile
@@ -70,7 +70,7 @@ class LiveCalibrations(Mapping[str, Calibration | None]):
         self._by_head = dict(by_head)
 
     def put(self, by_head: Mapping[str, Calibration | None]) -> None:
-        """Replace all of them."""
+        """Replace all calibrations."""
         self._by_head = dict(by_head)
 
     def __getitem__(self, head: str) -> Calibration | None:
@@ -84,7 +84,7 @@ class LiveCalibrations(Mapping[str, Calibration | None]):
 
 
 class LiveIntervals(Mapping[str, IntervalTable | None]):
-    """The interval tables of calibrations as they are at the moment."""
+    """View of the interval tables of the calibrations in force."""
 
     def __init__(self, calibrations: Mapping[str, Calibration | None]) -> None:
         self._calibrations = calibrations

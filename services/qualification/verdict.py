@@ -1,4 +1,4 @@
-"""From a measurement to a record: what a machine computes beside what the artefact was calibrated with."""
+"""Verdict on a numeric profile: compares a measurement with the artefact's calibration, and makes a record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from services.qualification.measure import Measurement, Replayed
 from services.qualification.tables import reference, reference_profile
 
 ROUNDING = 1e-6
-"""Relative difference of scores in float32 that are sums of the same numbers in another order."""
+"""Relative difference of float32 scores that sum the same numbers in another order."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Machine:
 
 
 def verdict(artefact: Artefact, machine: Machine, measurement: Measurement, known: Scores) -> Record:
-    """Return the record of what was measured so far.
+    """Return the record of the measurement so far.
 
     Args:
         known: reference scores of all units, as ``models.replay.reference`` reads them.
@@ -67,10 +67,10 @@ def verdict(artefact: Artefact, machine: Machine, measurement: Measurement, know
 
 
 def agrees(again: Replayed, found: Record) -> bool:
-    """Return True if the first units have the scores again that a record tells, at its last batch size.
+    """Return True if the first units still have the recorded scores, at the record's last batch size.
 
-    A difference is allowed that is no larger than the guard band of the measure's thresholds (for means: than their
-    largest recorded shift), or than rounding in float32; relative to a score plus the median of its measure.
+    A difference is allowed up to the guard band of the measure's thresholds (for means: up to their largest recorded
+    shift), or up to rounding in float32, relative to a score plus the median of its measure.
 
     Args:
         again: scores [1, k] by head and measure.
@@ -96,11 +96,12 @@ def agrees(again: Replayed, found: Record) -> bool:
 
 
 def _close(now: NDArray[np.float32], before: NDArray[np.float32], allowed: list[tuple[float, float]]) -> bool:
-    """
+    """Return True if all scores are close to the recorded ones.
+
     Args:
         now: scores [k].
         before: scores [n] of all units.
-        allowed: scores, and how far they may be off.
+        allowed: pairs of a score and its allowed difference.
     """
     finite = np.abs(before[np.isfinite(before)].astype(np.float64))
     middle = float(np.median(finite)) if len(finite) else 1.0
@@ -117,7 +118,7 @@ def _of_batch(done: Replayed, number: int) -> Scores:
 
 
 def _units(task: str) -> Mapping[str, str]:
-    """Head to the unit of its prediction, of a task that says so."""
+    """Return the unit of the prediction by head, if the task has a specification."""
     try:
         spec = importlib.import_module(f"models.tasks.{task}.spec")
     except ModuleNotFoundError:

@@ -14,15 +14,15 @@ from services.report.palette import Key
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One evaluation with its short name and its curves."""
+    """Evaluation with its short name and its curves."""
 
     place: int
     name: str
     evaluation: Evaluation
     curves: dict[str, Curves]
-    """By part of the units: ``full``, and ``in`` and ``shifted`` where the file has domains."""
+    """Curves by part of the units: ``full``, and ``in`` and ``shifted`` if the file has domains."""
     system: System | None
-    """None without a human who answers deferred units."""
+    """Error of model and human together; None without a human who answers deferred units."""
 
     def section(self, domain: str) -> Section:
         """Return the figures of a part of the units."""
@@ -50,12 +50,12 @@ class Cell:
     style: str = ""
     """CSS classes of the cell."""
     better: str = ""
-    """``lower`` or ``higher``, shown as an arrow; empty for none."""
+    """Better direction, ``lower`` or ``higher``, shown as an arrow; empty for none."""
     series: Key | None = None
-    """Series whose stroke stands before the text."""
+    """Series whose stroke is shown before the text."""
     code: bool = False
     tags: tuple[tuple[str, str], ...] = ()
-    """CSS classes and texts of tags behind the text."""
+    """CSS classes and texts of tags after the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +78,11 @@ class Note:
 
     text: str
     file: File | None = None
-    """The file that the line is about, where there are several."""
+    """File that the line is about, if there are several."""
 
     @property
     def spoken(self) -> str:
-        """The line with the file's name."""
+        """Line with the file's name."""
         return self.text if self.file is None else f"{self.file.name}: {self.text}"
 
 
@@ -101,7 +101,7 @@ class Block:
     key: str
     title: str
     lead: str = ""
-    """One or two sentences, plain text."""
+    """Introduction of one or two sentences, plain text."""
     panels: tuple[Panel, ...] = ()
     legend: tuple[tuple[str, Key], ...] = ()
     table: Table | None = None
@@ -120,18 +120,18 @@ def file_legend(files: Sequence[File], *, references: bool = False) -> tuple[tup
 
 
 def references(file: File, files: int, lines: dict[str, Line]) -> list[Series]:
-    """Return the random and the optimal ranking as series, as far as there are such lines."""
+    """Return the random and the optimal ranking as series, if their lines exist."""
     of = f" for {file.name}" if files > 1 else ""
     return [Series(key, f"{key.capitalize()}{of}", *lines[key].points) for key in ("random", "optimal") if key in lines]
 
 
 def of_first(files: Sequence[File]) -> str:
-    """Return the clause that names the file whose numbers are written in a figure of several files."""
+    """Return the clause that names the file whose values are written in a figure of several files."""
     return f", with the value for {files[0].name}" if len(files) > 1 else ""
 
 
 def notes(texts: Sequence[tuple[File, str]], files: Sequence[File]) -> tuple[Note, ...]:
-    """Return a caption line for each file, which is named where there are several."""
+    """Return a caption line for each file, with its name if there are several."""
     return tuple(Note(f"{text}.", file if len(files) > 1 else None) for file, text in texts)
 
 

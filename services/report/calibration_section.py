@@ -16,12 +16,12 @@ from services.report.number_format import numeral
 
 _MOST_DRAWN = 50
 _CALIBRATION = {"ence": "ENCE", "cv": "Cv", "lence": "LENCE"}
-"""Figures of the caption, which are of all bins, also where fewer are drawn."""
+"""Figures of the caption, over all bins even if fewer are drawn."""
 _LOG_SPAN = 30.0
 
 
 def variances(files: Sequence[File]) -> Block | None:
-    """Return RMSE against RMV by bin, and RMSE / RMV by retention; None where no file holds variances."""
+    """Return RMSE against RMV by bin, and RMSE / RMV by retention; None if no file has variances."""
     have = [file for file in files if file.evaluation.judged.normals is not None]
     if not have:
         return None

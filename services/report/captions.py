@@ -16,7 +16,7 @@ from services.report.number_format import count, numeral, percent, shown, with_u
 
 DOMAINS = {"full": "All units", "in": "In-domain", "shifted": "Shifted"}
 NEEDS_THE_LABEL = "needs the label: not a deferral measure"
-FEWEST = 20  # of fewer units, the most certain 95 % are all of them
+FEWEST = 20  # with fewer units, the most certain 95 % are all of them
 
 
 def why_missing(name: str, judged: UnitErrors) -> str:
@@ -80,7 +80,7 @@ def verdict(evaluations: Sequence[Evaluation], names: Sequence[str]) -> str:
 
 
 def no_f1(judged: UnitErrors) -> str:
-    """Return the sentence that says why there is no F1-retention."""
+    """Return the sentence with the reason why there is no F1-retention."""
     if judged.error.acceptable is None:
         return "There is no F1-retention: the papers name no acceptable limit for this error."
     return "There is no F1-retention: no error of these units is acceptable."
@@ -97,7 +97,7 @@ def mean_of_answered(curves: Curves) -> float:
 
 
 def conventions(rules: Rules, figures: Collection[str]) -> list[str]:
-    """Return how the figures of this report are computed, those that only some tasks have among them."""
+    """Return sentences on the conventions of this report's figures, including those of some tasks only."""
     convention, area = rules.convention, rules.area
     edge = "<" if convention.strict_limit else "≤"
     axis = "k / n" if convention.f_axis_to_one else "k / (n + 1), which ends just below 1"

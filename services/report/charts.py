@@ -14,7 +14,7 @@ from services.report.palette import Key, stroke
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Line or cloud of points; both float64 [p]."""
+    """Line or cloud of points; both axes float64 [p]."""
 
     key: Key
     label: str
@@ -75,7 +75,7 @@ def lines(
     """Draw curves over retention 0 to 1; texts of marks are written beside them, at the top.
 
     Args:
-        upright: retention at which a thin vertical line stands.
+        upright: retention of a thin vertical line.
         files: also draw the figure as files.
     """
 
@@ -86,7 +86,7 @@ def lines(
             axes.fill_between(
                 band.x, drawn(band.low), drawn(band.high), color=colour, alpha=0.2, linewidth=0, zorder=1.5
             )
-        for line in reversed(series):  # the first lies on top
+        for line in reversed(series):  # the first is on top
             _line(axes, line)
         ends = [*(line.y for line in series), *(end for band in bands for end in (band.low, band.high))]
         values = [float(value) for end in ends for value in drawn(end) if value == value]
@@ -163,7 +163,7 @@ def agreement(frame: Frame, clouds: Sequence[Series]) -> Chart:
 
 
 def intervals(frame: Frame, spans: Sequence[Span]) -> Chart:
-    """Draw differences from zero, one row each; dots are filled where the interval leaves zero out."""
+    """Draw differences from zero, one row each; dots are filled if the interval excludes zero."""
 
     def draw(axes: Any) -> None:
         axes.axvline(0, color=ink("soft"), linewidth=1.0, zorder=1)

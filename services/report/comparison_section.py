@@ -17,7 +17,7 @@ _TITLE = "Do the files differ?"
 
 
 def differences(files: Sequence[File], comparison: Comparison) -> Block | None:
-    """Return differences from the reference, a panel a figure and all in a table; None where there are none."""
+    """Return differences from the reference, a panel per figure and all in a table; None if there are none."""
     if not any(comparison.differences.values()):
         return None
     places = {file.evaluation.judged.source: file for file in files}
@@ -36,7 +36,7 @@ def differences(files: Sequence[File], comparison: Comparison) -> Block | None:
 
 
 def reading(figure: str, interval: Interval) -> str:
-    """Return what an interval says about a file: better, worse or not told apart from the reference."""
+    """Return the reading of an interval: better, worse or not distinguishable from the reference."""
     if not (interval.low > 0 or interval.high < 0):
         return _NOT_TOLD_APART
     better = glossary.definition(figure).better
@@ -46,7 +46,7 @@ def reading(figure: str, interval: Interval) -> str:
 
 
 def _panel(figure: str, files: Sequence[File], comparison: Comparison) -> Panel | None:
-    """Return the intervals of one figure; None where none can be drawn."""
+    """Return the intervals of one figure; None if none can be drawn."""
     places = {file.evaluation.judged.source: file for file in files}
     spans, readings = [], []
     for source, intervals in comparison.differences.items():
@@ -74,7 +74,7 @@ def _panel(figure: str, files: Sequence[File], comparison: Comparison) -> Panel 
 
 
 def _table(figures: Sequence[str], files: Sequence[File], comparison: Comparison) -> Table:
-    """Return the differences with their intervals and what these say."""
+    """Return the differences with their intervals and readings."""
     judged, units = files[0].evaluation.judged, files[0].evaluation.units
     places = {file.evaluation.judged.source: file for file in files}
     rows = []

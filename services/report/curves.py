@@ -18,9 +18,9 @@ from models.evaluation.unit_errors import Mask, UnitErrors
 POINTS = 400
 """Largest number of points of a thinned curve."""
 OPERATING_POINT = 0.95
-"""The retention that is marked, as in Shifts 1.0."""
+"""Retention of the marked point, as in Shifts 1.0."""
 ANSWERED_FROM = 0.05
-"""Retention from which the mean error of the answers is drawn: a mean of fewer units says little."""
+"""Retention from which the mean error of the answers is drawn: a mean of fewer units is too noisy."""
 ANSWERED_AT = (0.95, 0.8, 0.5)
 
 
@@ -34,30 +34,30 @@ class Line:
 
     @property
     def points(self) -> tuple[Curve, Curve]:
-        """Retention and value."""
+        """Pair of retention and value."""
         return self.retention, self.value
 
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Retention curves of one file on one part of its units."""
+    """Retention curves of one file for one part of its units."""
 
     n: int
     error: Line
     """Sum of the retained errors divided by all units, in the error's unit."""
     error_at_95: float
     f1: Line | None
-    """None without an acceptable limit or without an acceptable unit."""
+    """F1-retention curve; None without an acceptable limit or without an acceptable unit."""
     f1_at_95: float
     f1_marked: float
     """Retention at which F1 at 95 % is computed: a whole number of units, over n or n + 1."""
     references: dict[str, Line]
-    """``random`` and ``optimal`` of the error; straight from the errors, the same for every measure."""
+    """Curves ``random`` and ``optimal`` of the error, which depend on the errors only, not on the measure."""
     f1_references: dict[str, Line]
     answered: Line
     """Mean error of the answered units alone, from ANSWERED_FROM on."""
     answered_at: dict[float, float]
-    """The same at the shares of ANSWERED_AT."""
+    """Mean error of the answered units at the shares of ANSWERED_AT."""
     answered_references: dict[str, Line]
 
 
@@ -67,12 +67,12 @@ class System:
 
     line: Line
     best_retention: float
-    """The largest retention of those with the least error."""
+    """Largest retention with the least error."""
     best_error: float
 
 
 def retention_curves(judged: UnitErrors) -> dict[str, Curves]:
-    """Return the curves of ``full`` and, where the file says which unit is shifted, of ``in`` and ``shifted``."""
+    """Return the curves of ``full`` and, if the file marks shifted units, of ``in`` and ``shifted``."""
     parts: list[tuple[str, Mask | None]] = [("full", None), *domains(judged)]
     return {name: _curves(judged, mask) for name, mask in parts}
 

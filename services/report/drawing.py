@@ -18,24 +18,24 @@ from services.report.palette import INKS, Dash, Key, stroke
 from services.report.svg import inline
 
 NARROW, WIDE = 360, 420
-"""Width in pixels, as drawn, of a panel among three and of one with more room; the page scales it by a little."""
+"""Widths in pixels of a panel among three and of a panel with more room; the page scales them slightly."""
 _HEIGHT = 0.76
 """Height as a share of the width."""
 _LABEL = 42
-"""Characters in a line of the y axis's label; they fit into the lowest figure."""
+"""Maximum characters in a line of the y axis's label, so that it fits into the lowest figure."""
 _LEGEND_ROW = 18
 LARGEST = 1e300
-"""Values beyond it are not drawn, as infinite ones are not."""
+"""Largest absolute value that is drawn; larger ones are left out like infinite ones."""
 _NARROWEST = 1e-290
 _APART = 1e-9
-"""Ends of an axis closer than this share of their size would be labelled alike."""
+"""Relative distance below which both ends of an axis would have the same label."""
 _PNG_DPI = 180
 _SETTINGS = {
-    "svg.fonttype": "none",  # text stays text
+    "svg.fonttype": "none",  # keep text as text
     "svg.hashsalt": "demur",
     "svg.image_inline": True,
     "text.parse_math": False,  # a file may be called $x$
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so that sizes are the same everywhere
+    "font.family": "DejaVu Sans",  # comes with matplotlib: same sizes everywhere
     "font.size": 11.0,
     "axes.unicode_minus": True,
     "axes.formatter.useoffset": False,
@@ -52,9 +52,9 @@ class Chart:
     message: str
     """Description of the figure, for screen readers."""
     inline: str
-    """For the page: an ``<svg>`` element that follows the theme."""
+    """Figure for the page: an ``<svg>`` element that follows the theme."""
     svg: bytes
-    """Empty without files of its own; so is ``png``."""
+    """SVG file; empty if no files are drawn, like ``png``."""
     png: bytes
 
 
@@ -68,13 +68,13 @@ class Frame:
     y_label: str
     message: str
     top: float | None = None
-    """Upper end of the y axis; None leaves it to the data."""
+    """Upper end of the y axis; None to fit the data."""
     logarithmic: tuple[bool, bool] = (False, False)
     level: float | None = None
-    """Height of a thin line across."""
+    """Value of a thin horizontal line."""
     width: int = NARROW
     height: int | None = None
-    """Pixels; None takes a part of the width."""
+    """Height in pixels; None for a share of the width."""
 
 
 def chart(frame: Frame, draw: Callable[[Any], None], legend: list[tuple[str, Key]], *, files: bool = True) -> Chart:
@@ -111,7 +111,7 @@ def chart(frame: Frame, draw: Callable[[Any], None], legend: list[tuple[str, Key
         return buffer.getvalue()
 
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
-        # the typeface that measures lacks some letters; the reader's has them
+        # the typeface for measuring lacks some letters; the reader's has them
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
         undated = {"Date": None, "Creator": None, "Format": None, "Type": None}
         bare = made(False)
@@ -187,13 +187,13 @@ def dashes(dash: Dash, width: float = 1.6) -> Any:
 
 
 def drawn(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """Return the values as float64, NaN where they are too large to be drawn."""
+    """Return the values as float64, with NaN for values too large to be drawn."""
     known = np.asarray(values, np.float64)
     return np.where(np.abs(known) <= LARGEST, known, np.nan)
 
 
 def apart(low: float, high: float) -> tuple[float, float]:
-    """Return ends of an axis, moved apart by half of their size where they are equal or nearly so."""
+    """Return the ends of an axis, moved apart by half of their size if they are equal or nearly so."""
     low, high = (min(max(end, -LARGEST), LARGEST) for end in (low, high))
     size = max(abs(low), abs(high))
     if high - low > max(_APART * size, _NARROWEST):

@@ -1,4 +1,4 @@
-"""Glossary of figures and errors: their names in the literature, which direction is better, and what they mean."""
+"""Glossary of figures and errors: names in the literature, better directions, and meanings."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Definition:
 
     label: str
     better: str
-    """``lower``, ``higher``, or empty where neither is better."""
+    """Better direction, ``lower`` or ``higher``; empty if neither is better."""
     meaning: str
-    """Empty for names without an entry."""
+    """Explanation; empty for names without an entry."""
 
 
 COMMON: dict[str, Definition] = {
@@ -48,7 +48,7 @@ COMMON: dict[str, Definition] = {
     "e_aurc": Definition("E-AURC", "lower", "AURC in excess of that of the optimal order."),
     "augrc": Definition("AUGRC", "lower", "Area under the error-retention curve by trapezoids, ties shared."),
 }
-"""Figures that every task has, in reading order."""
+"""Figures that all tasks have, in reading order."""
 
 _MODES = {
     "min": "least of the modes",
@@ -131,12 +131,12 @@ _MEANS = ("error_rate",)
 
 
 def definition(name: str) -> Definition:
-    """Return the entry of a figure; one without an entry keeps its name, and neither direction is better."""
+    """Return the entry of a figure; a figure without an entry keeps its name, without a better direction."""
     return COMMON.get(name) or OWN.get(name) or Definition(clean(name), "", "")
 
 
 def error(name: str) -> Definition:
-    """Return the entry of an error of one unit; one without an entry, such as a column of a file, keeps its name."""
+    """Return the entry of an error of one unit; an error without an entry keeps its name."""
     return ERRORS.get(name) or Definition(clean(name).replace("_", " ").strip(), "lower", "")
 
 
@@ -153,7 +153,7 @@ def heading(text: str) -> str:
 
 
 def of_convention(convention: Convention) -> dict[str, str]:
-    """Return figure to what the convention defines for it, for figures that only some tasks have."""
+    """Return figure to the convention's definition, for figures that only some tasks have."""
     classes = "all declared classes, absent ones as 0" if convention.absent_classes_count else "the classes that occur"
     middle = "geometric" if convention.geometric_ndsc else "harmonic"
     overlap = "above" if convention.strict_overlap else "at least"

@@ -62,7 +62,7 @@ def with_unit(value: float | None, unit: str) -> str:
 
 
 def as_given(value: float, unit: str) -> str:
-    """Return a number that a user chose, no longer than it was written, and its unit."""
+    """Return a number that a user chose, no longer than written, and its unit."""
     text, suffix = _grouped(f"{value:,.6g}"), shown(unit)
     return f"{text}{THIN}{suffix}" if suffix else text
 
@@ -80,7 +80,7 @@ def tick(value: float) -> str:
 
 
 def shown(unit: str) -> str:
-    """Return the unit as it stands behind a number, without its scale; empty for shares and for unknown units."""
+    """Return the unit as shown after a number, without its scale; empty for shares and for unknown units."""
     return "" if unit == "1" or "unit of" in unit else unit.partition(", ")[0]
 
 

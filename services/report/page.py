@@ -1,4 +1,4 @@
-"""Content of the page: what the template ``report.html`` is filled with."""
+"""Content of the page: the values for the template ``report.html``."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _tiles(file: File) -> list[Tile]:
 
 
 def _notes(files: Sequence[File]) -> list[str]:
-    """Return the notes of the files as sentences; with the file's name where there are several."""
+    """Return the notes of the files as sentences; with the file's name if there are several."""
     notes = []
     for file in files:
         prefix = f"{file.name}: " if len(files) > 1 else ""

@@ -62,7 +62,7 @@ class Stroke:
 
 
 Key = int | str
-"""Series: a file by its place, the references ``random`` and ``optimal``, the classes ``plain`` and ``marked``."""
+"""Key of a series: a file by its place, a reference (``random``, ``optimal``) or a class (``plain``, ``marked``)."""
 
 
 def stroke(key: Key) -> Stroke:

@@ -19,7 +19,7 @@ _MOST_FLATTENED = 3.0
 
 
 def error_retention(files: Sequence[File]) -> Block:
-    """Return error-retention curves, a panel a domain."""
+    """Return error-retention curves, a panel per domain."""
     judged = files[0].evaluation.judged
     name, unit = captions.mean_error(judged), judged.error.unit
     panels, domains = [], _domains(files)
@@ -52,7 +52,7 @@ def error_retention(files: Sequence[File]) -> Block:
 
 
 def f1_retention(files: Sequence[File]) -> Block | None:
-    """Return F1-retention curves, a panel a domain; None where no file has any."""
+    """Return F1-retention curves, a panel per domain; None if no file has any."""
     panels, domains = [], _domains(files)
     for domain in domains:
         have = [file for file in files if domain in file.curves and file.curves[domain].f1 is not None]
@@ -164,7 +164,7 @@ def system_error(files: Sequence[File], human_error: float) -> Block:
 
 
 def _share_caption(files: Sequence[File], unit: str) -> tuple[Note, ...]:
-    """Return the curve at a few shares: a line each for one file, a line a file for several."""
+    """Return the curve at a few shares: a line per share for one file, a line per file for several."""
     lines: list[tuple[File, str]] = []
     for file in files:
         shares = {"all": file.evaluation.full.headline.error}
@@ -187,7 +187,7 @@ def _error_caption(have: Sequence[File], files: Sequence[File], domain: str, uni
 
 
 def _height(files: Sequence[File]) -> float | None:
-    """Return one upper end for all domains, so that they can be compared; None where it would flatten one of them."""
+    """Return a common upper end for all domains, so that they can be compared; None if it would flatten one of them."""
     means = [part.references["random"].value[-1] for file in files for part in file.curves.values()]
     return float(max(means)) if 0 < max(means) < math.inf and max(means) < _MOST_FLATTENED * min(means) else None
 

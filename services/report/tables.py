@@ -1,4 +1,4 @@
-"""Tables of figures: every number as people read it, with all its digits behind it."""
+"""Tables of figures: each cell has a formatted number, and all its digits as its value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from services.report.block import Cell, File, Table
 from services.report.number_format import MISSING, count, numeral, percent
 
 MOST_ROWS = 200
-"""Groups shown of one column: the largest ones."""
+"""Maximum number of groups shown per column, the largest ones first."""
 _OF_MEASURES = ("r_auc", "prr", "f1_auc", "f1_at_95", "roc_auc", "aupr", "augrc")
 _OF_ERRORS = ("error", "r_auc", "prr", "f1_auc", "f1_at_95")
 _OF_GROUPS = ("n", *_OF_ERRORS)
@@ -22,7 +22,7 @@ _AT_A_GLANCE = (*_OF_ERRORS, "roc_auc")
 
 
 def glance(files: Sequence[File]) -> Table:
-    """Return a few figures of all files, the best of each in bold."""
+    """Return a few figures of all files, with the best of each in bold."""
     units = files[0].evaluation.units
     scalars = [file.evaluation.full.scalars() for file in files]
     names = [name for name in _AT_A_GLANCE if any(_known(values.get(name)) for values in scalars)]
@@ -65,7 +65,7 @@ def heading(name: str, unit: str) -> Cell:
 
 
 def number(value: float | None, unit: str, name: str, judged: UnitErrors, *, best: bool = False) -> Cell:
-    """Return the value of a figure, or why it is missing; ``best`` sets it in bold."""
+    """Return the value of a figure, or the reason why it is missing; ``best`` sets it in bold."""
     if value is None or math.isnan(value):
         return Cell(missing=captions.why_missing(name, judged), style="num")
     text = count(int(value)) if name == "n" else numeral(value, unit)
@@ -77,7 +77,7 @@ def _sections(evaluation: Evaluation) -> dict[str, Section]:
 
 
 def _figures(evaluation: Evaluation) -> Table:
-    """Return every figure of one file: of all units, of the domains, and of its members one by one."""
+    """Return every figure of one file: for all units, for the domains, and for its members as single models."""
     judged, units = evaluation.judged, evaluation.units
     scalars = {domain: section.scalars() for domain, section in _sections(evaluation).items()}
     singles = mean_and_deviation(evaluation.singles) if evaluation.singles else {}
@@ -179,12 +179,12 @@ def _unit(unit: str) -> Cell:
 
 
 def _shown_columns(names: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the figures that are defined in some row."""
+    """Return the figures that are defined in at least one row."""
     return [name for name in names if any(_known(row.get(name)) for row in rows)]
 
 
 def _best(values: Sequence[float | None], name: str) -> set[int]:
-    """Return the places of the best values; empty where neither direction is better."""
+    """Return the places of the best values; empty if neither direction is better."""
     better = glossary.definition(name).better
     known = [value for value in values if value is not None and not math.isnan(value)]
     if not known or not better:

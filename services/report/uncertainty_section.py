@@ -17,11 +17,11 @@ from services.report.number_format import count, numeral
 from services.report.palette import Key
 
 _BINS = 48
-_LOG_SPAN = 50.0  # from this ratio of the middle 98 % on, a linear axis would crowd most units into its first bins
+_LOG_SPAN = 50.0  # ratio in the middle 98 % from which a linear axis would crowd most units
 _LOG_TAIL = 0.999
-_TAIL = 0.995  # a linear axis ends here; the last bin holds what lies above
+_TAIL = 0.995  # end of a linear axis; the last bin holds all above
 _SHOWN = {"confidence": "negated confidence"}
-"""Measures whose name alone would read the wrong way round."""
+"""Measures whose name alone would be misleading, with the name shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +33,18 @@ class Histogram:
     shares: dict[str, NDArray[np.float64]]
     """Name of the class to its share in each bin [b]."""
     counts: dict[str, int]
-    """Units of each class."""
+    """Number of units of each class."""
     logarithmic: bool
     above: int
-    """Units above the axis, counted in the last bin."""
+    """Number of units above the axis, counted in the last bin."""
     below: int
-    """Units below a logarithmic axis, counted in the first bin."""
+    """Number of units below a logarithmic axis, counted in the first bin."""
     left_out: int
-    """Units whose uncertainty is NaN or infinite."""
+    """Number of units whose uncertainty is NaN or infinite."""
 
 
 def uncertainty(files: Sequence[File]) -> Block | None:
-    """Return a histogram of the uncertainty for each file; None where no file has finite values."""
+    """Return a histogram of the uncertainty for each file; None if no file has finite values."""
     panels = []
     histograms = [uncertainty_histogram(file.evaluation.judged) for file in files]
     for file, histogram in zip(files, histograms, strict=True):
@@ -100,7 +100,7 @@ def uncertainty(files: Sequence[File]) -> Block | None:
 
 
 def uncertainty_histogram(judged: UnitErrors) -> Histogram | None:
-    """Return in-domain against shifted, else acceptable against unacceptable errors, else all units.
+    """Return in-domain against shifted units, else acceptable against unacceptable errors, else all units.
 
     None without finite values.
     """

@@ -1,4 +1,4 @@
-"""Write the report of evaluations into a folder: one page, and each of its figures as files."""
+"""Output of the report of evaluations to a folder: one page, and its figures as files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def write_report(
         OSError: the folder cannot be written.
     """
     _comparable(evaluations)
-    with np.errstate(all="ignore"):  # what exceeds float64 is infinite, is written so, and is not drawn
+    with np.errstate(all="ignore"):  # values beyond float64 are infinite: they are written, but not drawn
         files = _files(evaluations, human_error, progress)
         blocks = _blocks(files, comparison, human_error, progress)
     document = page(files, blocks)
@@ -104,7 +104,7 @@ def _blocks(
 
 
 def _place(directory: Path, document: str, charts: Sequence[Chart]) -> None:
-    """Write everything beside its place first, then move it."""
+    """Write everything to a temporary folder first, then move it into place."""
     exists = directory.is_dir()
     around = directory if exists else directory.parent
     around.mkdir(parents=True, exist_ok=True)

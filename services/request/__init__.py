@@ -1,1 +1,1 @@
-"""The way of a request: validation, scheduling, decisions and metrics; knows no protocol."""
+"""Processing of a request: validation, scheduling, decisions and metrics; independent of protocols."""

@@ -1,9 +1,9 @@
-"""Who is let in: how much may wait, so that what is answered is answered in time, and the rest is told at once.
+"""Admission control: bound the queue so that accepted calls meet their deadline; refuse the others at once.
 
-A request that waits behind others takes as many times as long as alone as there are of them, whatever one takes on
-this machine. So what is promised to callers is kept by counting requests, not by a time: ``Crowd`` is that count, with
-room for bursts. ``Room`` adds what the schedule sets aside, in seconds and bytes. Both are arithmetic; whoever asks
-them refuses, and cheaply: under a flood most of what a process does is to refuse.
+The waiting time of a request is proportional to the number of requests before it, however long each takes on this
+machine. So the bound is a number of requests, not a time: ``Crowd`` counts them, with an allowance for bursts. ``Room``
+adds limits of declared device time, in seconds, and of memory, in bytes. Both are plain arithmetic; the caller raises
+the error, cheaply, since an overloaded process spends most of its time on refusals.
 """
 
 from __future__ import annotations
@@ -16,28 +16,29 @@ from services.request.contract import Priority
 from services.runtime.errors import Busy
 
 BURST = 4
-"""Times as many may be inside for a moment as for long."""
+"""Factor by which the limit may be exceeded during a burst."""
 PATIENCE_SECONDS = 0.25
-"""What is longer is no burst, but more than can be done."""
+"""Longest burst, in seconds; a longer one is overload."""
 _CALM = 4
-"""It is over when a quarter of what may be inside for long is left."""
+"""Divisor of the limit; at or below this share of it, the count is calm."""
 _REST_SECONDS = 1.0
 _REST_SHARE = 0.1
-"""A flood has its lulls, too: there is room for a burst again when so long nobody was refused, or hardly anybody, so
-that what is left of a flood on a busy day does not keep itself up."""
+"""Overload has gaps, too: bursts are allowed again after one second without a refusal, or if few calls were refused
+recently, so that occasional refusals on a busy day do not prolong the overload.
+"""
 _MEMORY_CALLS = 200
-"""Of the share that was refused."""
+"""Number of calls over which the refused share is averaged."""
 
 
 class Crowd:
-    """Counts who is inside; full at ``most``, or at ``BURST`` times that when it was calm a moment ago.
+    """Counter of calls inside; full at ``most``, or at ``BURST`` times that if it was calm a moment ago.
 
-    Refusing above a low count would turn away what a machine that was idle does in no time; refusing above a high one
-    makes everybody wait once there is always more to do. What tells them apart is whether the place ever empties.
+    A low limit would refuse calls that an idle machine finishes at once; a high one would make all calls wait under
+    constant load. The two cases differ in whether the count ever becomes low.
     """
 
     def __init__(self, most: int, clock: Callable[[], float]) -> None:
-        """``clock`` is monotonic, in seconds."""
+        """Start empty; ``clock`` is monotonic, in seconds."""
         self.most = most
         self.inside = 0
         self._clock = clock
@@ -46,7 +47,7 @@ class Crowd:
         self._refused_share = 0.0
 
     def enter(self) -> bool:
-        """Take one in; False: it is refused."""
+        """Count a call in; return False if it is refused."""
         self._look_around()
         self._refused_share -= self._refused_share / _MEMORY_CALLS
         if self.inside >= self.most:
@@ -70,7 +71,7 @@ class Crowd:
 
 
 class Ticket:
-    """A place in a crowd that was entered, given back once."""
+    """Entry in a crowd, given back at most once."""
 
     __slots__ = ("_crowd",)
 
@@ -84,20 +85,20 @@ class Ticket:
 
 
 ticket: ContextVar[Ticket | None] = ContextVar("ticket", default=None)
-"""Of the call that runs, at the door of the event loop; a call whose work is done elsewhere gives it back before."""
+"""Ticket of the current call on the event loop; a call that goes on in a lane gives it back early."""
 
 
 class Room:
-    """What is queued for the device, by class, and whether more fits.
+    """Accounting of the work queued for the device, by class, and of the room left.
 
-    Bulk work has to fit beside all there is. Interactive work goes before it, so it has to fit beside what is
-    interactive, in seconds and in number; memory is one for both.
+    Bulk work has to fit beside all queued work. Interactive work runs before it, so it has to fit beside interactive
+    work only, in seconds and in number; the memory limit is shared.
     """
 
     def __init__(
         self, lanes: int, queue_seconds: float, queue_bytes: int, lane_calls: int, clock: Callable[[], float]
     ) -> None:
-        """Seconds and calls are per lane."""
+        """Start empty; seconds and calls are per lane."""
         self.nbytes = 0
         self._lanes = lanes
         self._most_seconds = queue_seconds * lanes
@@ -108,14 +109,14 @@ class Room:
 
     @property
     def seconds(self) -> float:
-        """Declared device time of both classes."""
+        """Declared device time of both classes, in seconds."""
         return sum(self._seconds)
 
     def enter(self, seconds: float, nbytes: int, priority: Priority) -> None:
-        """Set room aside for a request.
+        """Reserve room for a request.
 
         Raises:
-            Busy: there is none; ``retry_after_seconds`` is half the time that working off what is queued takes.
+            Busy: the queue is full; ``retry_after_seconds`` is half the time that the queued work takes.
         """
         classes = slice(0, 1) if priority is Priority.INTERACTIVE else slice(0, 2)
         queued, requests = sum(self._seconds[classes]), sum(self._requests[classes])
@@ -134,12 +135,12 @@ class Room:
         self.nbytes += nbytes
 
     def leave(self, seconds: float, priority: Priority) -> None:
-        """A request ended; its memory may be held still."""
+        """Release the seconds and the place of a request that ended; its memory may still be held."""
         self._requests[priority] -= 1
         self._seconds[priority] = max(0.0, self._seconds[priority] - seconds) if self._requests[priority] else 0.0
         if priority is Priority.INTERACTIVE:
             self._crowd.leave()
 
     def free(self, nbytes: int) -> None:
-        """Nothing of a request is in memory any more."""
+        """Release the memory of a request."""
         self.nbytes -= nbytes

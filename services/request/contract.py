@@ -1,9 +1,9 @@
 """Contract between tasks, the pipeline and the scheduler: calls, units, quanta and events.
 
 A task's work is a generator: it yields quanta (bounded device work, whose results are sent back in),
-and events (progress, finished items, failed items). Between two yields it must do next to nothing;
-anything heavier belongs into a quantum. A quantum that failed raises a ``DemurError`` at its yield: a
-generator that catches it and yields ``ItemFailed`` goes on, one that does not fails as a whole.
+and events (progress, finished items, failed items). Between two yields it must do very little;
+anything heavier belongs in a quantum. A quantum that failed raises a ``DemurError`` at its yield: a
+generator that catches it and yields ``ItemFailed`` goes on; otherwise the request fails as a whole.
 """
 
 from __future__ import annotations
@@ -28,45 +28,45 @@ Answer = TypeVar("Answer", covariant=True)
 
 
 class Priority(IntEnum):
-    """Service class of a request; the scheduler weighs them, it never starves one."""
+    """Service class of a request; the scheduler weighs classes and starves neither."""
 
     INTERACTIVE = 0
     BULK = 1
 
 
 class RowExecutor(Protocol):
-    """Runs rows [n, F] of one or many requests in one pass."""
+    """Executor that runs rows [n, F] of one or several requests in one pass."""
 
     quantum_rows: int
-    """Most rows of one pass."""
+    """Maximum number of rows of one pass."""
 
     def seconds(self, rows: int) -> float:
-        """Expected duration of a pass."""
+        """Return the expected duration of a pass, in seconds."""
         ...
 
     def __call__(self, rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
-        """Arrays whose last axis is the rows."""
+        """Return the output arrays, whose last axis is the rows."""
         ...
 
 
 class SharingExecutor(Protocol):
-    """Runs what one or many requests want in one pass, where that is more than rows."""
+    """Executor that runs quanta of one or several requests in one pass, for content other than rows."""
 
     quantum_size: int
-    """The largest pass, in whatever sizes are counted in."""
+    """Size of the largest pass, in the executor's own unit of size."""
 
     def seconds(self, size: int) -> float:
-        """Expected duration of a pass."""
+        """Return the expected duration of a pass, in seconds."""
         ...
 
     def together(self, contents: Sequence[Any]) -> Sequence[Any]:
-        """One result each; quanta that failed together run again alone, so nothing given may be changed."""
+        """Return a result for each content; quanta of a failed pass run again alone, so contents must not change."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RowBatch:
-    """A quantum that may share its pass with rows of other requests; its result is the executor's arrays."""
+    """Quantum that may share its pass with rows of other requests; its result is the executor's arrays."""
 
     executor: RowExecutor
     rows: NDArray[np.float32]
@@ -86,7 +86,7 @@ class RowBatch:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A quantum that may share its pass with those of other requests; its result is the executor's for its content."""
+    """Quantum that may share its pass with those of other requests; its result is the executor's for its content."""
 
     executor: SharingExecutor
     content: Any
@@ -103,7 +103,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A quantum of its own: a bounded call; its result is what the call returns."""
+    """Quantum that runs alone: a bounded call; its result is what the call returns."""
 
     call: Callable[[], Any]
     seconds: float
@@ -115,9 +115,10 @@ Quantum = Joinable | Step
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Quanta of one request that may run side by side; the result is the list of theirs, in their order.
+    """Quanta of one request that may run side by side; the result is the list of their results, in order.
 
-    The first that fails raises at the yield; what has not run yet is dropped, what is running ends unheard.
+    The first failure raises at the yield; quanta that have not started are dropped, and results of running ones
+    ignored.
     """
 
     steps: tuple[Quantum, ...]
@@ -125,7 +126,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the work is, 0 to 1."""
+    """Progress of the work, 0 to 1."""
 
     fraction: float
     stage: str = ""
@@ -139,14 +140,14 @@ class Done:
     count: int
     predictives: Predictives
     payload: Any = None
-    """What only the task understands, e.g. a mask or a text; handed to ``collapse``."""
+    """Content for the task's ``collapse``, e.g. a mask or a text."""
     shifts: NDArray[np.uint8] | None = None
-    """Bits of ``policy.Shift`` that the work found [count], beside those of ``Units``."""
+    """Bits of ``policy.Shift`` found by the work [count], in addition to those of ``Units``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemFailed:
-    """One item failed; the others go on."""
+    """Failure of one item; the others go on."""
 
     item: int
     error: DemurError
@@ -158,29 +159,29 @@ Work = Generator[Quantum | Steps | Event, Any, None]
 
 @dataclass(frozen=True)
 class Units(Generic[Payload]):
-    """A validated request, expanded to what is decided: each item has one unit per head."""
+    """Validated request, expanded to the units to decide: each item has one unit per head."""
 
     payload: Payload
     count: int
-    """Items."""
+    """Number of items."""
     seconds: float
-    """Declared cost: expected device time."""
+    """Declared cost: expected device time, in seconds."""
     nbytes: int
-    """Declared memory while the work lasts."""
+    """Declared memory while the work lasts, in bytes."""
     shifts: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
-    """Bits of ``policy.Shift`` found on the input, uint8 [count]; empty where the task has no such test."""
+    """Bits of ``policy.Shift`` found on the input, uint8 [count]; empty if the task has no such test."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Options of a call besides its request."""
+    """Options of a call beside its request."""
 
     purpose: Purpose = "decide"
     priority: Priority = Priority.INTERACTIVE
     deadline: float | None = None
     """Time on the monotonic clock, seconds."""
     defer_above: Mapping[str, float] = field(default_factory=dict)
-    """Head name to a stricter threshold of the caller's, in the unit of that head's measure."""
+    """Head name to a stricter threshold of the caller, in the unit of that head's measure."""
 
     def check_heads(self, heads: Collection[str]) -> None:
         """Check that ``defer_above`` names heads of the model.
@@ -209,7 +210,7 @@ class Description:
     schema: Schema | None
     heads: tuple[Head, ...]
     max_rows: int
-    """Rows (or items) of one unary call."""
+    """Maximum number of rows (or items) of one unary call."""
     trained_lower: tuple[float, ...] = ()
     """Lower ends of the ranges of training inputs, in schema order and units; empty if they are unknown."""
     trained_upper: tuple[float, ...] = ()
@@ -222,7 +223,7 @@ class Description:
 
 
 class Task(Protocol[Request, Answer]):
-    """The part of a request's way that a task owns. ``expand`` may run in a thread; ``collapse`` must be quick."""
+    """Task-specific part of request processing. ``expand`` may run in a thread; ``collapse`` must be quick."""
 
     name: str
     heads: tuple[Head, ...]
@@ -249,12 +250,12 @@ class KeepsInputs(Protocol):
     """Task whose inputs can be kept in the ledger, for reviewers."""
 
     payload_type: str
-    """Media type of an item's bytes."""
+    """Media type of an item's input."""
     payload_kept: bool
-    """Whether inputs are kept unless settings say otherwise."""
+    """True if inputs are kept by default."""
 
     def payload(self, units: Units[Any], items: NDArray[np.intp]) -> list[bytes]:
-        """Return the inputs of some items."""
+        """Return the inputs of some items as bytes."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Health of the device: bad from the first failed pass until a probe of golden inputs passes on it again."""
+"""Health of the device: bad from the first failed pass until a probe of golden inputs passes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 FIRST_SECONDS = 0.5
-"""Until the first probe after a failure; each further one waits twice as long, up to ``LONGEST_SECONDS``."""
+"""Time until the first probe after a failure; each further probe waits twice as long, up to ``LONGEST_SECONDS``."""
 LONGEST_SECONDS = 30.0
 
 Probe = Callable[[], Awaitable[None]]
-"""Computes golden inputs on the device; raises where it fails or says something else than what was recorded."""
+"""Function that computes golden inputs on the device; raises if it fails or the outputs differ from the record."""
 
 
 async def _no_probe() -> None:
@@ -22,31 +22,31 @@ async def _no_probe() -> None:
 
 
 class DeviceHealth:
-    """One for a process, used on its event loop; whatever runs on a device asks it and tells it of failures."""
+    """Health state of the device, one per process, used on its event loop; its users check it and report failures."""
 
     def __init__(self, *, first_seconds: float = FIRST_SECONDS, longest_seconds: float = LONGEST_SECONDS) -> None:
         self.reason = ""
-        """Kind of the failure that took the device out; empty while it is healthy."""
+        """Kind of the failure that made the device unhealthy; empty while it is healthy."""
         self.failures: Counter[str] = Counter()
-        """Times that the device was taken out, by kind of failure."""
+        """Number of times that the device became unhealthy, by kind of failure."""
         self.probes: Counter[str] = Counter()
         """Probes after failures by outcome, ``passed`` or ``failed``."""
         self.first_seconds, self.longest_seconds = first_seconds, longest_seconds
-        """Backoff of probes: the first one, and the longest; the longest is never exceeded."""
+        """Backoff of probes: the first and the longest wait, in seconds."""
         self._probe: Probe = _no_probe
         self._changed: Callable[[], Awaitable[None]] | None = None
         self._recovering: asyncio.Task[None] | None = None
 
     def probe_with(self, probe: Probe) -> None:
-        """Set what tries the device."""
+        """Set the probe of the device."""
         self._probe = probe
 
     def on_change(self, changed: Callable[[], Awaitable[None]]) -> None:
-        """Set what is told when the health has changed."""
+        """Set the callback for changes of health."""
         self._changed = changed
 
     def failed(self, kind: str) -> None:
-        """Take the device out, and begin to try it; a further failure until it is back changes nothing."""
+        """Mark the device as unhealthy and start to probe it; has no effect while it is unhealthy."""
         if self.reason:
             return
         self.reason = kind
@@ -55,7 +55,7 @@ class DeviceHealth:
         self._recovering = asyncio.get_running_loop().create_task(self._recover())
 
     def close(self) -> None:
-        """Tries no longer."""
+        """Stop probing."""
         if self._recovering is not None:
             self._recovering.cancel()
 

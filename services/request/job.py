@@ -1,4 +1,4 @@
-"""A job: one request's work while it is in the schedule, seen by its caller as a stream of events."""
+"""Job: a request's work in the schedule, iterated by its caller as a stream of events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = get_logger(__name__)
 
 
 class Turn:
-    """What a job wants to have run before its generator goes on: one quantum, or several side by side."""
+    """Quanta that a job has to run before its generator goes on: one, or several side by side."""
 
     def __init__(self, wanted: Quantum | Steps) -> None:
         self._several = isinstance(wanted, Steps)
@@ -28,27 +28,27 @@ class Turn:
 
     @property
     def next(self) -> Quantum | None:
-        """The first quantum that has not begun."""
+        """First quantum that has not started; None if all have."""
         return self._waiting[0][1] if self._waiting else None
 
     def take(self) -> tuple[int, Quantum]:
-        """Begin it: its place and itself."""
+        """Start the next quantum; return its place and itself."""
         return self._waiting.popleft()
 
     def put(self, place: int, result: Any) -> bool:
-        """Keep a result; True when all are there."""
+        """Keep a result; return True when all results are complete."""
         self._results[place] = result
         self._missing -= 1
         return not self._missing
 
     @property
     def result(self) -> Any:
-        """What the generator is sent."""
+        """Value to send to the generator."""
         return self._results if self._several else self._results[0]
 
 
 class Job:
-    """Work in the schedule; iterate over its events. Leaving early must be followed by ``cancel``."""
+    """Work in the schedule; iterate over its events. If the iteration ends early, call ``cancel``."""
 
     def __init__(self, work: Work, seconds: float, nbytes: int, priority: Priority, deadline: float | None) -> None:
         self.work = work
@@ -58,24 +58,24 @@ class Job:
         self.deadline = deadline
         self.turn: Turn | None = None
         self.share: Share | None = None
-        """What its trace hears of passes; None where there is none."""
+        """Share of the trace that passes are reported to; None without a trace."""
         self.state: Literal["active", "finished", "cancelled"] = "active"
         self.release: Callable[[], None] = lambda: None
-        """Called once, when the job ends: gives back what the queue set aside for it."""
+        """Callback at the end of the job, called once: releases the room that the queue reserved."""
         self.queued = False
-        """Whether it stands in a queue of the scheduler; it does so once at most."""
+        """True while the job is in a queue of the scheduler; it is at most once in a queue."""
         self.running = 0
-        """Its quanta in lanes, which hold its memory also after it ended."""
+        """Number of its quanta in lanes; they hold its memory even after it ended."""
         self.waits_since: float | None = None
-        """When it came, on the scheduler's clock; None: it has begun to run."""
+        """Time of arrival, on the scheduler's clock; None once the job has started."""
         self._events: deque[Event] = deque()
         self.error: BaseException | None = None
-        """What it ended in."""
+        """Error that ended the job, if any."""
         self._wake: asyncio.Future[None] | None = None
 
     @property
     def quantum(self) -> Quantum | None:
-        """The next to run."""
+        """Next quantum to run."""
         return None if self.turn is None else self.turn.next
 
     def __aiter__(self) -> Job:
@@ -92,22 +92,22 @@ class Job:
         return self._events.popleft()
 
     def cancel(self) -> None:
-        """Drop what has not run yet; a quantum that is running ends unheard."""
+        """Drop quanta that have not started; the result of a running one is ignored."""
         if self.state == "active":
             self.end("cancelled", Cancelled("the request was cancelled", code="cancelled"))
 
     def emit(self, event: Event) -> None:
-        """Hands an event to whoever iterates; for the scheduler."""
+        """Pass an event to the iterating caller; for the scheduler."""
         self._events.append(event)
         self._notify()
 
     def end(self, state: Literal["finished", "cancelled"], error: BaseException | None = None) -> None:
-        """Close the work and tells whoever iterates; for the scheduler."""
+        """Close the work and wake the iterating caller; for the scheduler."""
         self.state = state
         self.error = error
         self.turn = None
         try:
-            with suppress(ValueError):  # the generator may be running: it ends by itself
+            with suppress(ValueError):  # the generator may be running: it ends on its own
                 self.work.close()
         except Exception:
             _log.exception("work failed while it was closed")

@@ -1,7 +1,6 @@
 """Prometheus metrics of one service process, in base units, on a registry that is passed in.
 
-Counting happens on the way of every request, so it is plain arithmetic here; the exposition format is
-made when it is asked for.
+Counting is on the path of every request, so it is plain arithmetic; the exposition format is made at scrape.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ _QUANTUM_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 
 _GROUP_REQUESTS = (1, 2, 4, 8, 16, 32, 64)
 _BUILD = ("version", "model", "profile", "provider", *NAMES)
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
-"""Media type of Prometheus's text format."""
+"""Media type of the Prometheus text format."""
 _DECISIONS = {decision: decision.name.lower() for decision in Decision}
 
 
 class Metrics:
-    """All that a service counts; labels are bounded (task, transport, code, head, decision)."""
+    """Metrics of a service; labels are bounded (task, transport, code, head, decision)."""
 
     def __init__(self, task: str, registry: CollectorRegistry) -> None:
         self.registry = registry
@@ -59,16 +58,16 @@ class Metrics:
 
     @property
     def passes(self) -> tuple[int, float]:
-        """Passes over the device, and their seconds, all together."""
+        """Number of passes over the device, and their total seconds."""
         return self._quantum.count, self._quantum.sum
 
     @property
     def waits(self) -> tuple[int, float]:
-        """Requests that began to run, and the seconds that they waited for it, all together."""
+        """Number of requests that started, and their total waiting time in seconds."""
         return self._begun, self._waited
 
     def begun(self, seconds: float) -> None:
-        """Count a request that begins to run after so long in the queue."""
+        """Count a request that starts after this time in the queue."""
         self._begun += 1
         self._waited += seconds
 
@@ -88,34 +87,34 @@ class Metrics:
                 self._shifted[(head,)] += shifted
 
     def watch(self, scheduler: Scheduler) -> None:
-        """Export the queue as it is at each scrape."""
+        """Export the state of the queue at each scrape."""
         self._scheduler = scheduler
 
     def watch_device(self, health: DeviceHealth) -> None:
-        """Export the health of the device as it is at each scrape."""
+        """Export the health of the device at each scrape."""
         self._device = health
 
     def turned_away(self, counts: Callable[[], Mapping[tuple[str, str], int]]) -> None:
-        """Export calls that were refused before they were calls, by protocol and status; they have no duration."""
+        """Export calls that were refused before any handler, by protocol and status; they have no duration."""
         self._turned_away = counts
 
     def info(self, version: str, model: str, *, profile: str, provider: str = "cpu") -> None:
-        """Says what runs; ``profile`` is the name of the numeric profile."""
+        """Set the labels of ``demur_build_info``; ``profile`` is the name of the numeric profile."""
         self._running = (version, model, profile, provider, *versions())
 
     def exposition(self, accept: str = "") -> tuple[bytes, str]:
-        """What a scrape gets, and its media type: OpenMetrics, which has exemplars, where it is accepted."""
+        """Return the body of a scrape and its media type: OpenMetrics, which has exemplars, if it is accepted."""
         if "application/openmetrics-text" in accept:
             body: bytes = openmetrics.generate_latest(self.registry)  # type: ignore[no-untyped-call]
             return body, openmetrics.CONTENT_TYPE_LATEST
         return generate_latest(self.registry), TEXT
 
     def text(self) -> bytes:
-        """Prometheus's text format."""
+        """Return the metrics in the Prometheus text format."""
         return self.exposition()[0]
 
     def collect(self) -> Iterator[Metric]:
-        """All families, as the registry asks for them."""
+        """Yield all metric families for the registry."""
         requests = self._requests + Counter(self._turned_away())
         yield self._counter("demur_requests", "Calls by protocol and status.", ("transport", "code"), requests)
         yield self._histogram(

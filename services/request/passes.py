@@ -1,4 +1,4 @@
-"""Passes over the device: quanta run alone, or those of several requests joined, with failures kept apart."""
+"""Passes over the device: quanta run alone or joined with those of other requests, with failures kept apart."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ def run_in_lane(
     loop: asyncio.AbstractEventLoop,
     done: Callable[..., None],
 ) -> None:
-    """``run`` in a thread; ``done`` hears of what it says on the event loop."""
+    """Run ``run`` in a lane thread, and call ``done`` with its results on the event loop."""
     try:
         results = run(quanta, clock)
-    except BaseException as error:  # an exit in a lane must not take the lane with it
+    except BaseException as error:  # an exit in a lane must not end the lane
         results = ([error] * len(quanta), clock(), 0.0)
     if not loop.is_closed():
         loop.call_soon_threadsafe(done, *results)
 
 
 def run(quanta: list[Any], clock: Callable[[], float]) -> tuple[list[Any], float, float]:
-    """Results or exceptions of quanta that share a pass, when it began, and its duration in seconds."""
+    """Return results or exceptions of quanta that share a pass, its start time, and its duration in seconds."""
     start = clock()
     if len(quanta) == 1:
         results = [_attempt(quanta[0])]
     else:
         try:
             results = _run_joined(quanta)
-        except DeviceFailed as error:  # alone they would fail, too, or run on a device that nobody has tried again
+        except DeviceFailed as error:  # alone they would fail, too, or run on an unhealthy device
             results = [error] * len(quanta)
         except Exception:
             results = [_attempt(quantum) for quantum in quanta]
@@ -54,7 +54,7 @@ def _attempt(quantum: Quantum) -> Any:
 
 
 def seconds(quanta: list[Quantum]) -> float:
-    """Expected duration of one pass over quanta; several are those of one executor."""
+    """Return the expected duration of one pass over quanta; several quanta share one executor."""
     first = quanta[0]
     if isinstance(first, Joinable) and len(quanta) > 1:
         return first.executor.seconds(sum(one.size for one in quanta if isinstance(one, Joinable)))

@@ -1,4 +1,4 @@
-"""The way of a request, top to bottom; each transport is a thin adapter over this module.
+"""Request pipeline, from validation to answer; each transport is a thin adapter over this module.
 
 decode (transport) → expand and validate → schedule quanta → predictive → measures → policy → ledger
 → collapse to the task's answer → encode (transport)
@@ -37,11 +37,11 @@ _log = get_logger(__name__)
 
 
 def _ignore(items: int) -> None:
-    """Default of callbacks."""
+    """Do nothing; default of callbacks."""
 
 
 class Pipeline(Generic[Request, Answer]):
-    """The way of a task's requests from validation to answer."""
+    """Pipeline of a task's requests, from validation to answer."""
 
     def __init__(
         self,
@@ -57,7 +57,8 @@ class Pipeline(Generic[Request, Answer]):
         epoch: Callable[[], int] = lambda: secrets.randbits(63),
         charge: Callable[[int], None] = _ignore,
     ) -> None:
-        """
+        """Initialise a pipeline without requests.
+
         Args:
             profile: name of the numeric profile that computes the scores.
             charge: charges the caller for a number of units; raises ``Busy`` if its rate is exhausted.
@@ -67,7 +68,7 @@ class Pipeline(Generic[Request, Answer]):
         self.model = model
         self.profile = profile
         self.offload = offload
-        """Also used by transports, for large bodies."""
+        """Thread pool for large bodies, also used by transports."""
         self.ledger = ledger
         self._scheduler = scheduler
         self._observer = observer
@@ -104,7 +105,7 @@ class Pipeline(Generic[Request, Answer]):
     ) -> AsyncGenerator[Answer | ItemFailed | Progress, None]:
         """Yield answers to an expanded request as its items finish, and progress between them.
 
-        Closing the generator early cancels what has not run yet.
+        Closing the generator early cancels quanta that have not started.
 
         Args:
             finished: called before each answer with the number of finished items, failed ones included.

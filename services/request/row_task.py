@@ -1,4 +1,4 @@
-"""The common part of tasks whose items are rows of a declared schema: expand and run."""
+"""Common part of tasks whose items are rows of a declared schema: expand and run."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from services.request.contract import Description, Done, Progress, RowBatch, Row
 from services.request.validate import Column, Rows, columns, outside, packed
 
 BYTES_PER_ROW_FACTOR = 12
-"""Memory of a row in flight against its input and what each member says of it: these, outputs, statistics, encoded
-answer."""
+"""Memory of a row in flight, as a multiple of input and member values: both, outputs, statistics, encoded answer."""
 
 
 _OUTSIDE, _UNLIKELY = np.uint8(Shift.OUTSIDE_TRAINING_RANGE), np.uint8(Shift.UNLIKELY_INPUTS)
 _BY_INPUTS = _OUTSIDE | _UNLIKELY | np.uint8(Shift.KNOWLEDGE_ABOVE_REFERENCE)
 
 MemberOutputs = Mapping[str, tuple[NDArray[np.float32], ...]]
-"""Head name to what its members say: means and variances [M, n], or probabilities [M, C, n]; empty unless asked for."""
+"""Head name to member outputs: means and variances [M, n], or probabilities [M, C, n]; empty unless requested."""
 Statistics = Callable[[tuple[NDArray[np.float32], ...]], tuple[Predictives, MemberOutputs]]
 
 
@@ -49,7 +48,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class RowsRequest:
-    """Rows to predict; ``members`` also asks for what each member says."""
+    """Rows to predict; ``members`` requests the outputs of each member, too."""
 
     form: Packed | Named
     members: bool = False
@@ -57,14 +56,14 @@ class RowsRequest:
 
 @dataclass(frozen=True, slots=True)
 class RowsAnswered:
-    """What the answer to rows holds beside predictions and decisions."""
+    """Contents of an answer to rows, beside predictions and decisions."""
 
     members: MemberOutputs
     departing: Callable[[NDArray[np.intp]], Departures]
-    """Gives the inputs that make some of the rows unlike training."""
+    """Function that returns the inputs that make some of the rows unlike the training data."""
 
     def departures(self, verdicts: Mapping[str, Verdict]) -> Departures:
-        """Return the inputs that make shifted rows unlike training, at most three a row, worst first."""
+        """Return the inputs that make shifted rows unlike the training data, at most three per row, worst first."""
         first, *others = (verdict.shifts for verdict in verdicts.values())
         shifts = reduce(np.bitwise_or, others, first)
         if not np.bitwise_or.reduce(shifts):
@@ -79,10 +78,10 @@ class _Payload:
 
 
 class RowTask:
-    """Expands, runs and collapses rows; a task gives it the executors and what their arrays mean."""
+    """Task on rows; a concrete task passes executors and a function that interprets their arrays."""
 
     payload_type = "application/x-demur-row-f32"
-    """A row as little-endian float32, in the order of the schema."""
+    """Media type of a row: little-endian float32, in the order of the schema."""
     payload_kept = True
 
     def __init__(
@@ -95,12 +94,13 @@ class RowTask:
         member_values: int,
         familiarity: Familiarity | None = None,
     ) -> None:
-        """
+        """Initialise a task from its executors.
+
         Args:
-            familiarity: density of the training inputs; None where the artefact does not have it.
-            member_executor: gives the arrays of ``executor`` and, behind them, arrays per member [M, n].
-            statistics: what the arrays of either executor (last axis: rows) say.
-            member_values: numbers that the arrays per member hold for each row, all of them together.
+            familiarity: density of the training inputs; None if the artefact does not have it.
+            member_executor: returns the arrays of ``executor``, followed by arrays per member [M, n].
+            statistics: interprets the arrays of either executor (last axis: rows).
+            member_values: number of values per row in all arrays per member.
         """
         assert description.schema is not None
         self.name = description.task
@@ -117,7 +117,7 @@ class RowTask:
         self._max_rows = description.max_rows
 
     def expand(self, request: RowsRequest) -> Units[_Payload]:
-        """One item a row.
+        """Validate rows; each row is an item.
 
         Raises:
             InvalidInput, TooLarge: see ``services.request.validate``.
@@ -144,7 +144,7 @@ class RowTask:
         )
 
     def run(self, units: Units[_Payload]) -> Work:
-        """Passes of at most a quantum of rows, then one ``Done`` for all."""
+        """Yield passes of at most a quantum of rows, then one ``Done`` for all rows."""
         rows = units.payload.rows
         executor = self._chosen(units.payload.members)
         parts: list[tuple[NDArray[np.float32], ...]] = []
@@ -156,14 +156,14 @@ class RowTask:
         yield Done(0, units.count, predictives, RowsAnswered(members, partial(self._departures, rows)))
 
     def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
-        """Rows are answered by the portion itself; its payload is ``RowsAnswered``."""
+        """Return the portion, which is the answer to rows; its payload is ``RowsAnswered``."""
         return portion
 
     def _departures(self, rows: Rows, flagged: NDArray[np.intp]) -> Departures:
         return departures(rows, flagged, self.schema, self._lower, self._upper, self._familiarity)
 
     def payload(self, units: Units[_Payload], items: NDArray[np.intp]) -> list[bytes]:
-        """Rows as bytes, for those who label them."""
+        """Return rows as bytes, for reviewers."""
         rows = np.ascontiguousarray(units.payload.rows[items], "<f4")
         width = rows.shape[1] * rows.itemsize
         packed = rows.tobytes()
@@ -174,8 +174,9 @@ class RowTask:
 
 
 def shown(predictive: Gaussian | Categorical, verdict: Verdict) -> tuple[Any, Any, Any, Any]:
-    """The prediction (means [n], or probabilities [n, C]), and its total, data and knowledge uncertainty [n], as the
-    policy lets the caller see them: NaN where it hides them, None where they do not exist."""
+    """Return prediction (means [n], or probabilities [n, C]), and total, data and knowledge uncertainty [n], as the
+    policy shows them to the caller: NaN if withheld, None if they do not exist.
+    """
     statistics: tuple[Any, Any, Any, Any]
     if isinstance(predictive, Gaussian):
         statistics = (predictive.mean, predictive.tvar, predictive.mvar, predictive.varm)

@@ -1,10 +1,10 @@
 """Weighted-fair scheduling of quanta on lanes.
 
-Everything here runs on the event loop, except the quanta themselves, which run in lane threads (as
-many as the device can use at once). A quantum that is expected to be shorter than a thread hop is
-worth runs on the loop itself. What several requests want shares a pass where the executor allows it; a
-pass that fails is repeated one request at a time, so that a failure stays with its owner. Requests of a
-class take turns quantum by quantum, also where one has many that could run side by side.
+Everything here runs on the event loop, except the quanta themselves, which run in lane threads (as many as the device
+can use at once). A quantum that is expected to take less time than a thread hop runs on the loop itself. Quanta of
+several requests share a pass if the executor allows it; a failed pass is repeated for each request alone, so that a
+failure affects its own request only. Requests of a class take turns quantum by quantum, even if one has many quanta
+that could run side by side.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from services.runtime.system import lower_priority
 from services.tracing.trace import current
 
 _LOOK = 32
-"""Waiting jobs of a class among which a quick one is looked for while all lanes are taken."""
+"""Number of waiting jobs of a class among which a quick one is searched while all lanes are busy."""
 
 
 class Begun(NamedTuple):
-    """A quantum on its way through a pass."""
+    """Quantum that is running in a pass."""
 
     job: Job
     turn: Turn
@@ -43,24 +43,24 @@ class Begun(NamedTuple):
 
 @dataclass(frozen=True)
 class Limits:
-    """What the queue may hold, and how work is shared."""
+    """Limits of the queue, and parameters of the schedule."""
 
     lanes: int = 1
     queue_seconds: float = 20.0
-    """Declared device time waiting or running, per lane."""
+    """Declared device time of waiting and running jobs, in seconds per lane."""
     lane_calls: int = 16
-    """Interactive requests waiting or running, per lane."""
+    """Number of waiting and running interactive requests, per lane."""
     queue_bytes: int = 512 << 20
     inline_seconds: float = 0.0006
-    """A quantum expected to be shorter runs on the event loop."""
+    """Expected duration, in seconds, up to which a quantum runs on the event loop."""
     weights: tuple[float, float] = (16.0, 1.0)
-    """Shares of device time under contention: interactive, bulk."""
+    """Weights of the classes under contention: interactive, bulk."""
     lane_niceness: int = 5
-    """Added to the lanes' niceness, so that the event loop answers while bulk work runs."""
+    """Increment of the lanes' niceness, so that the event loop responds while bulk work runs."""
 
 
 class Scheduler:
-    """One schedule for all requests of a process; use it from one event loop only."""
+    """Scheduler of all requests of a process; use it from one event loop only."""
 
     def __init__(
         self,
@@ -70,9 +70,14 @@ class Scheduler:
         begun: Callable[[float], None] = lambda seconds: None,
         health: DeviceHealth | None = None,
     ) -> None:
-        """``clock`` is monotonic, in seconds; ``observe`` hears of each pass: duration, requests, trace or nothing;
-        ``begun`` of each request that begins to run: how long it waited; ``health`` of passes in which the device
-        failed, and while it is bad nothing runs."""
+        """Start the lanes.
+
+        Args:
+            clock: monotonic, in seconds.
+            observe: called for each pass with its duration, number of requests, and trace identifier or an empty text.
+            begun: called for each request that starts, with its waiting time.
+            health: gets reports of passes in which the device failed; nothing runs while it is bad.
+        """
         self.limits = limits
         self._room = Room(limits.lanes, limits.queue_seconds, limits.queue_bytes, limits.lane_calls, clock)
         self._clock = clock
@@ -95,31 +100,31 @@ class Scheduler:
 
     @property
     def active(self) -> int:
-        """Jobs waiting or running."""
+        """Number of jobs waiting or running."""
         return sum(map(len, self._jobs))
 
     @property
     def queued_seconds(self) -> float:
-        """Declared device time of them."""
+        """Declared device time of active jobs, in seconds."""
         return self._room.seconds
 
     @property
     def queued_bytes(self) -> int:
-        """Declared memory of them, and of what still runs of jobs that ended."""
+        """Declared memory of active jobs, and of jobs that ended while their quanta still run, in bytes."""
         return self._room.nbytes
 
     def submit(
         self, work: Work, *, seconds: float, nbytes: int, priority: Priority, deadline: float | None = None
     ) -> Job:
-        """Take work into the queue.
+        """Put work into the queue.
 
         Args:
             seconds: declared device time.
             nbytes: declared memory.
-            deadline: on the scheduler's clock.
+            deadline: time on the scheduler's clock.
 
         Raises:
-            Busy: the queue holds as much as it may, see ``services.request.admission``.
+            Busy: the queue is full, see ``services.request.admission``.
             Draining: the process is shutting down.
             DeviceUnavailable: the device failed and has not recovered.
         """
@@ -132,26 +137,26 @@ class Scheduler:
         job.waits_since = self._clock()
         job.share = current().share(job.waits_since)
         job.release = lambda: self._leave(job)
-        if not self._jobs[priority]:  # an idle class does not save up a claim on the device
+        if not self._jobs[priority]:  # an idle class does not accumulate credit
             self._served[priority] = max(self._served)
         self._jobs[priority].add(job)
         self._advance(job, None, None)
         return job
 
     def is_quick(self, job: Job) -> bool:
-        """Return whether what it wants next is run by the event loop itself."""
+        """Return whether the job's next quantum runs on the event loop itself."""
         return job.quantum is None or job.quantum.seconds <= self.limits.inline_seconds
 
     async def in_lane(self, call: Callable[[], None]) -> None:
-        """Run a call in a lane when one is free, whatever the device's health; for its probes."""
+        """Run a call in a free lane, regardless of the device's health; for its probes."""
         await asyncio.get_running_loop().run_in_executor(self._lanes, call)
 
     def drain(self) -> None:
-        """Refuse new work from now on; what was taken is finished."""
+        """Refuse new work from now on; accepted work is finished."""
         self._draining = True
 
     def close(self) -> None:
-        """Cancel what is left and end the lanes after their current quanta."""
+        """Cancel remaining jobs and end the lanes after their current quanta."""
         self._draining = True
         for job in [*self._jobs[0], *self._jobs[1]]:
             job.cancel()
@@ -166,7 +171,7 @@ class Scheduler:
             job.share.left(self._clock(), job.error)
 
     def _advance(self, job: Job, result: Any, error: BaseException | None) -> None:
-        """Hands a result (or failure) to the generator and runs it up to its next quantum."""
+        """Send a result (or failure) to the generator and run it up to its next quantum."""
         while job.state == "active":
             try:
                 item = job.work.throw(error) if error is not None else job.work.send(result)
@@ -196,7 +201,7 @@ class Scheduler:
             asyncio.get_running_loop().call_soon(self._dispatch)
 
     def _line_up(self, job: Job) -> None:
-        """At the end of its queue; a job whose failure was caught may stand there still, and keeps its place."""
+        """Append a job to its queue; a job with a caught failure may still be in the queue, and keeps its place."""
         if not job.queued:
             job.queued = True
             self._ready[job.priority].append(job)
@@ -207,7 +212,7 @@ class Scheduler:
         while True:
             inline_seconds = self.limits.inline_seconds if budget > 0 else -math.inf
             if budget <= 0 and not self._free:
-                self._wake()  # the loop breathes; nobody else would wake us for what is quick before a lane is free
+                self._wake()  # yield to the loop; quick quanta must not wait for a free lane
                 return
             longest = math.inf if self._free else inline_seconds
             found = self._pick(longest)
@@ -230,21 +235,21 @@ class Scheduler:
                 )
 
     def _pick(self, longest: float) -> tuple[Job, int] | None:
-        """Return the next live job whose quantum is not too long, seconds, and where it stood in its queue.
+        """Return the next live job whose quantum takes at most ``longest`` seconds, and its place in the queue.
 
-        First of the class that is behind its share.
+        The class that is behind its share goes first.
         """
-        behind = self._served[Priority.BULK] < self._served[Priority.INTERACTIVE]  # a tie is interactive's
+        behind = self._served[Priority.BULK] < self._served[Priority.INTERACTIVE]  # on a tie, interactive goes first
         for queue in reversed(self._ready) if behind else self._ready:
             while queue and not self._live(queue[0]):
                 _taken(queue)
-            for place, job in enumerate(islice(queue, _LOOK)):  # who has to wait for a lane does not hold up the quick
+            for place, job in enumerate(islice(queue, _LOOK)):  # jobs that wait for a lane do not block quick ones
                 if self._live(job) and job.quantum.seconds <= longest:  # type: ignore[union-attr]
                     return _taken(queue, place), place
         return None
 
     def _live(self, job: Job) -> bool:
-        """Return whether a job still wants a quantum; ends it where its deadline has passed."""
+        """Return whether a job still has a quantum to run; end it if its deadline has passed or the device failed."""
         if job.state == "active" and job.deadline is not None and self._clock() >= job.deadline:
             late = DeadlineExceeded("the deadline passed before the work was done", code="deadline_exceeded")
             job.end("finished", late)
@@ -253,9 +258,9 @@ class Scheduler:
         return job.state == "active" and job.quantum is not None
 
     def _gather(self, job: Job, place: int, longest: float) -> list[Begun]:
-        """Return the job's next quantum, and those that stood behind it and fit into one pass of so many seconds.
+        """Return the job's next quantum, and those behind it that fit into one pass of at most ``longest`` seconds.
 
-        Its own next one is left to another lane that is free.
+        A further quantum of the same job is left to another free lane.
         """
         first = self._begin(job)
         group = [first]
@@ -271,7 +276,7 @@ class Scheduler:
             other = queue[place].quantum
             if not isinstance(other, Joinable) or other.executor is not executor:
                 break
-            if queue[place] is job and self._free > 1:  # it was cut so that another lane may have a share of it
+            if queue[place] is job and self._free > 1:  # its work was split for several lanes
                 break
             joined = size + other.size
             if joined > most or executor.seconds(joined) > longest:
@@ -281,7 +286,7 @@ class Scheduler:
         return group
 
     def _begin(self, job: Job) -> Begun:
-        """Return a job's next quantum; one that has more to run side by side goes to the end of its queue."""
+        """Start and return a job's next quantum; a job with more of them goes to the end of its queue."""
         turn = job.turn
         assert turn is not None
         place, quantum = turn.take()
@@ -310,7 +315,7 @@ class Scheduler:
             if job.state != "active" and not job.running:
                 self._room.free(job.nbytes)
             if job.turn is not turn:
-                continue  # the job ended, or went on without this one
+                continue  # the job ended, or went on without this quantum
             if isinstance(result, DeviceFailed):
                 job.end("finished", execution_failed(result))
             elif isinstance(result, BaseException):
@@ -322,7 +327,7 @@ class Scheduler:
 
 
 def _traced(group: list[Begun], start: float, seconds: float) -> str:
-    """Tells the traces of those who shared a pass; the identity of the pass's own, empty where nobody is traced."""
+    """Report a pass to the traces of its requests; return its trace identifier, empty if nothing is traced."""
     sharers = [(begun.job.share, _size(begun.quantum)) for begun in group if begun.job.share is not None]
     return sharers[0][0].passed(sharers, start, seconds, [_size(begun.quantum) for begun in group]) if sharers else ""
 

@@ -1,6 +1,6 @@
-"""Rows from the wire to float32 [N, F], checked against the schema before any model runs.
+"""Validation of rows from the wire to float32 [N, F] against the schema, before any model runs.
 
-Every refusal names field, value, unit, allowed range and what to do.
+Every error names field, value, unit, allowed range and remedy.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from services.runtime.errors import InvalidInput, TooLarge, shortened
 
 Rows = NDArray[np.float32]
 LISTED = 32
-"""Most columns that a refusal names."""
+"""Maximum number of columns that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as it came: its unit is checked where the caller gave one."""
+    """Column of a request; its unit is checked if the caller states it."""
 
     name: str
     values: Sequence[float] | NDArray[np.float32]
@@ -30,7 +30,7 @@ class Column:
 
 
 def packed(schema: Schema, row_count: int, values: bytes, schema_hash: str, max_rows: int) -> Rows:
-    """Row-major little-endian float32 to a read-only view [N, F]; no copy.
+    """Return row-major little-endian float32 as a read-only view [N, F], without a copy.
 
     Raises:
         InvalidInput: another schema, no rows, or a length that is not row_count * F * 4 bytes.
@@ -61,7 +61,7 @@ def packed(schema: Schema, row_count: int, values: bytes, schema_hash: str, max_
 
 
 def columns(schema: Schema, given: Iterable[Column], max_rows: int) -> Rows:
-    """Named columns in any order to [N, F] in schema order.
+    """Return named columns in any order as rows [N, F] in schema order.
 
     Raises:
         InvalidInput: a missing, unknown or doubled column, other units, unequal lengths, no rows, or a
@@ -111,7 +111,7 @@ def columns(schema: Schema, given: Iterable[Column], max_rows: int) -> Rows:
 def check(schema: Schema, rows: Rows) -> Rows:
     """Return rows [N, F] unchanged if every value is physically possible.
 
-    Documented missing values pass: NaN where a column may miss values, and sentinels.
+    Documented missing values pass: NaN if the column is nullable, and sentinels.
 
     Raises:
         InvalidInput: the first value that is NaN, infinite, outside its closed range, or not one of few possible ones.
@@ -123,7 +123,7 @@ def check(schema: Schema, rows: Rows) -> Rows:
 
 
 def possible(schema: Schema, rows: Rows) -> NDArray[np.bool_] | None:
-    """Which values of rows [N, F] are physically possible or a documented missing value, bool [N, F]; None if all."""
+    """Return which values of rows [N, F] are possible or a documented missing value, bool [N, F]; None if all are."""
     fine = (rows >= schema.lower) & (rows <= schema.upper)
     for position, values in schema.enumerated:
         fine[:, position] &= np.isin(rows[:, position], values)
@@ -139,7 +139,7 @@ def refusal(schema: Schema, rows: Rows, fine: NDArray[np.bool_], row: int) -> In
     """Return the error of the first value of a row that is not possible.
 
     Args:
-        fine: what ``possible`` gives.
+        fine: result of ``possible``.
     """
     position = int(np.argmin(fine[row]))
     feature = schema.features[position]
@@ -162,7 +162,7 @@ def refusal(schema: Schema, rows: Rows, fine: NDArray[np.bool_], row: int) -> In
 
 
 def outside(rows: Rows, lower: NDArray[np.float32], upper: NDArray[np.float32], schema: Schema) -> NDArray[np.bool_]:
-    """Rows [N] with a value outside the range [F] that was seen in training; missing ones are in no place."""
+    """Return whether rows [N] have a value outside the range [F] seen in training; missing values are never outside."""
     beyond = (rows < lower) | (rows > upper)
     for position, value in schema.sentinels:
         beyond[:, position] &= rows[:, position] != value
@@ -170,7 +170,7 @@ def outside(rows: Rows, lower: NDArray[np.float32], upper: NDArray[np.float32], 
 
 
 def allowed(feature: Feature) -> tuple[str, str]:
-    """What may be given, in words and in short."""
+    """Return the allowed values of a feature, as a phrase and in short form."""
     words = f"{feature.lower:g} to {feature.upper:g}{feature.unit_text}"
     short = f"[{feature.lower:g}, {feature.upper:g}]"
     if feature.values:
@@ -181,7 +181,7 @@ def allowed(feature: Feature) -> tuple[str, str]:
 
 
 def _width(schema: Schema, row_count: int, nbytes: int) -> str:
-    """What may be wrong with the width of packed rows."""
+    """Return advice on a wrong width of packed rows."""
     given, rest = divmod(nbytes, 4 * row_count)
     if rest or given == len(schema):
         return "check row_count and the column order"
@@ -208,7 +208,7 @@ def _check_count(count: int, max_rows: int) -> None:
 
 
 def _unit_error(wrong: Sequence[tuple[Column, str]]) -> InvalidInput:
-    """Return the refusal of columns in other units than the expected ones beside them; all of them are named."""
+    """Return the error for columns in wrong units; each is paired with the expected unit, and all are named."""
     first, unit = wrong[0]
     message = f"column {first.name!r} is given in {shortened(first.unit)!r}, this model takes {unit!r}; convert it"
     if len(wrong) > 1:
@@ -220,7 +220,7 @@ def _unit_error(wrong: Sequence[tuple[Column, str]]) -> InvalidInput:
 
 
 def _name_error(name: str, code: str, problem: str, schema: Schema) -> InvalidInput:
-    """Wide schemas are not listed: an error travels in a header."""
+    """Return the error for a column's name; a wide schema is not listed, since an error travels in a header."""
     name = shortened(name)
     columns = {feature.name: f"{feature.name} ({feature.unit})" for feature in schema.features}
     if len(columns) <= LISTED:

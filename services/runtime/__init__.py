@@ -1,1 +1,1 @@
-"""Errors, settings, logging, life cycle, processes, files: what every other room may use."""
+"""Errors, settings, logging, life cycle, processes and files, for use by every other package."""

@@ -1,4 +1,4 @@
-"""Where deliveries may go: addresses that the operator allowed by their beginnings, and no others."""
+"""Allow-list for callback addresses: deliveries go only below prefixes that the operator configured."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_CHARACTERS = 2048
 
 
 def allowed(url: str, prefixes: Sequence[str]) -> bool:
-    """Return whether a URL begins as one of the prefixes: the same scheme, host and port, and a path below.
+    """Return whether a URL starts with one of the prefixes: same scheme, host and port, and a path at or below.
 
     Compared by their parts, since ``https://inner`` is also a beginning of ``https://inner.example.org`` and of
     ``https://inner@example.org``.
@@ -21,14 +21,15 @@ def allowed(url: str, prefixes: Sequence[str]) -> bool:
 
 
 def is_address(url: str) -> bool:
-    """Return whether it is a complete ``http`` or ``https`` address."""
+    """Return whether a text is a complete ``http`` or ``https`` address."""
     return _split(url) is not None
 
 
 def checked(url: str, prefixes: Sequence[str]) -> str:
-    """
+    """Return the URL if callbacks to it are allowed.
+
     Raises:
-        InvalidInput: the service calls nobody back, or not there.
+        InvalidInput: callbacks are off, or this address is not allowed.
     """
     if not prefixes:
         raise InvalidInput(
@@ -49,7 +50,7 @@ def checked(url: str, prefixes: Sequence[str]) -> str:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Return the parts of a plain address; None for what is none, or could be read in two ways."""
+    """Return the parts of a plain address; None if it is not one, or could be read in two ways."""
     if any(ord(character) <= 0x20 or ord(character) >= 0x7F or character == "\\" for character in url):
         return None
     try:

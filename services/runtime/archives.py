@@ -1,7 +1,7 @@
-"""Safe unpacking of an untrusted archive: plain files of one folder and beside it, of limited size.
+"""Safe unpacking of an untrusted archive: plain files in one folder and beside it, of limited size.
 
-Whatever a tar file may hold besides - links, devices, absolute names, ``..``, several folders, the same name twice,
-headers of gigabytes - is refused by name before anything of it is written.
+Anything else in a tar file - links, devices, absolute names, ``..``, several folders, duplicate names, headers of
+gigabytes - is refused by name before any of it is written.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _PIECE_BYTES = 1 << 20
 
 
 class ArchiveError(ValueError):
-    """The archive is broken, or has entries that an artefact cannot have."""
+    """Error for an archive that is broken, or has entries that an artefact cannot have."""
 
 
 class _Forward:
-    """Stream that is read once from its start, with a limit of bytes and pieces of at most one megabyte.
+    """Forward-only stream, with a limit of bytes and pieces of at most one megabyte.
 
     Headers are read in one piece, whose length the archive declares: the limit keeps their memory small. ``tarfile``
     needs ``tell`` and ``seek``; it only seeks forward.
@@ -56,7 +56,7 @@ class _Forward:
 
 
 def unpack(archive: Path, target: Path, *, most_bytes: int) -> None:
-    """Write the files of a ``.tar`` or ``.tar.gz`` to an existing folder: those of one folder, beside it, or alone.
+    """Write the files of a ``.tar`` or ``.tar.gz`` to an existing folder: files of one folder, or beside it.
 
     Args:
         most_bytes: largest size of the unpacked archive, including headers.

@@ -1,7 +1,7 @@
-"""How many cores this process may use: those that it may run on, and no more than its control group pays for.
+"""Number of CPU cores available to this process: its affinity mask, capped by the quotas of its control groups.
 
-A container's CPU limit is a quota of its control group, which leaves every core of the host visible. Lanes beyond it
-would take turns at being stopped.
+A container's CPU limit is a quota of its control group, which leaves every core of the host visible. Lanes beyond the
+quota would be throttled in turn.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from pathlib import Path, PurePosixPath
 
 
 def available_cores(system: Path = Path("/")) -> int:
-    """Whole cores, at least one; half a core more would be stopped half of the time.
+    """Return the number of whole cores, at least 1; a lane on a fraction of a core would be throttled.
 
     Args:
-        system: where ``proc`` and ``sys`` are.
+        system: folder that contains ``proc`` and ``sys``.
     """
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, math.floor(min([allowed, *quotas(system)])))
 
 
 def quotas(system: Path = Path("/")) -> Iterator[float]:
-    """Cores that the control group of this process, and each that it is in, may use; none where there is no limit."""
+    """Yield the CPU quotas, in cores, of this process's control group and its ancestors, if there are any."""
     try:
         lines = (system / "proc/self/cgroup").read_text().splitlines()
-    except OSError:  # no Linux
+    except OSError:  # not Linux
         return
     root = system / "sys/fs/cgroup"
     for line in lines:
@@ -44,7 +44,7 @@ def _mounted(folder: Path) -> Path | None:
 
 
 def _upwards(mount: Path, path: str) -> Iterator[Path]:
-    """The folder of a group and those above it; of the mount alone where a container sees only its own."""
+    """Yield a group's folder and its ancestors; only the mount if a container sees only its own group."""
     relative = PurePosixPath(path.lstrip("/"))
     found = [mount / part for part in (relative, *relative.parents) if ".." not in part.parts]
     yield from dict.fromkeys([*found, mount])
@@ -58,6 +58,6 @@ def _words(file: Path) -> list[str]:
 
 
 def _share(*words: str) -> Iterator[float]:
-    """Quota by period, both in microseconds; none for ``max`` and ``-1``, or where there is something else."""
+    """Yield quota / period, both in microseconds; nothing for ``max``, ``-1`` or unexpected content."""
     if len(words) == 2 and all(word.isdecimal() and int(word) for word in words):
         yield int(words[0]) / int(words[1])

@@ -1,24 +1,24 @@
-"""Everything that can go wrong on the way of a request, and the one table to HTTP and gRPC.
+"""Errors of a request, and the table that maps them to HTTP and gRPC status codes.
 
 DemurError
-├── InvalidInput          the caller's data break the contract; nothing was run
-├── TooLarge              more rows or bytes than one call may carry
-├── UnsupportedMediaType  the body is of a kind that the route does not take
-├── Unauthenticated       no token, or none that is known here
-├── Forbidden             the token is known, and not for this
-├── Busy                  the queue is full, or a rate is used up; retry after the stated time
+├── InvalidInput          the caller's data are invalid; nothing was run
+├── TooLarge              more rows or bytes than one call may have
+├── UnsupportedMediaType  the route does not accept this type of body
+├── Unauthenticated       no token, or an unknown one
+├── Forbidden             the token is known but does not permit this
+├── Busy                  the queue is full or a rate limit is reached; retry after the stated time
 ├── DeadlineExceeded      the caller's deadline passed before an answer
-├── Cancelled             the caller went away or cancelled
+├── Cancelled             the caller disconnected or cancelled
 ├── NotFound              no such job, route, unit or request
-├── Conflict              the state of things does not allow it (any more): read it anew
-├── MethodNotAllowed      the route is there, but not for this method
+├── Conflict              the current state does not allow it; read the state again first
+├── MethodNotAllowed      the route exists, but not for this method
 ├── Draining              the process is shutting down; another replica answers
 ├── NotReady              artefacts are still loading or failed their self-test
 ├── DeviceUnavailable     the device failed; nothing runs until golden inputs pass again
-├── LedgerUnavailable     what has to be durable cannot be written now; nothing was acknowledged
-├── LedgerAbsent          the service keeps no ledger, and the call needs one
-├── Unsupported           a protocol that is spoken here has it, this service has not
-└── ExecutionFailed       the model failed on this input; neighbours are unharmed
+├── LedgerUnavailable     a durable write failed; nothing was acknowledged
+├── LedgerAbsent          the call needs a ledger, and the service has none
+├── Unsupported           part of the protocol that this service does not implement
+└── ExecutionFailed       the model failed on this input; other items are unaffected
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from models.executors.failures import DeviceFailed
 
 DEVICE_RETRY_SECONDS = 1.0
 NAME_CHARACTERS = 200
-"""Most characters of a caller's own text, such as the name of a column, that a refusal quotes."""
+"""Maximum length, in characters, of a caller's own text, such as the name of a column, that an error quotes."""
 _TEXT_CHARACTERS = 8000
-"""Most characters of a message, and of a list of what is allowed."""
+"""Maximum length, in characters, of a message and of a list of allowed values."""
 
 
 def shortened(text: str, most: int = NAME_CHARACTERS) -> str:
-    """Return text of at most ``most`` characters; where it is longer, it ends in an ellipsis."""
+    """Return text of at most ``most`` characters; longer text is cut and ends in an ellipsis."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-@dataclass(eq=False)  # an exception is itself only, and can be hashed
+@dataclass(eq=False)  # compared by identity, and hashable
 class DemurError(Exception):
-    """Base of all errors that a caller may see. ``message`` names field, value, unit, range and what to do."""
+    """Base of all errors that a caller may see. ``message`` names field, value, unit, range and remedy."""
 
     message: str
     code: str = "error"
@@ -51,11 +51,11 @@ class DemurError(Exception):
     unit: str = ""
     allowed: str = ""
     index: int = -1
-    """Row or item; -1 where none is to blame."""
+    """Index of the row or item at fault; -1 if there is none."""
     retry_after_seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        """Bound every text: a name of a megabyte is not sent back."""
+        """Limit the length of every text, so that a megabyte-long name is not sent back."""
         self.field, self.value, self.unit = shortened(self.field), shortened(self.value), shortened(self.unit)
         self.message = shortened(self.message, _TEXT_CHARACTERS)
         self.allowed = shortened(self.allowed, _TEXT_CHARACTERS)
@@ -65,51 +65,51 @@ class DemurError(Exception):
 
 
 class InvalidInput(DemurError):
-    """The caller's data break the contract; nothing was run."""
+    """The caller's data are invalid; nothing was run."""
 
 
 class TooLarge(DemurError):
-    """More rows or bytes than one call may carry; a stream takes any number."""
+    """The call has more rows or bytes than allowed; a stream takes any number."""
 
 
 class UnsupportedMediaType(DemurError):
-    """The body is of a kind that the route does not take; ``allowed`` says which it does."""
+    """The route does not accept this type of body; ``allowed`` lists the accepted types."""
 
 
 class Unauthenticated(DemurError):
-    """No token, or none that is known here; which of the two ways it is wrong is not told to who lacks its secret."""
+    """The token is missing or unknown; the error does not reveal which part of it is wrong."""
 
 
 class Forbidden(DemurError):
-    """The token is known, and not for this; ``allowed`` says what it would need."""
+    """The token is known but does not permit this call; ``allowed`` names the required permission."""
 
 
 class Busy(DemurError):
-    """The queue is full, or a rate is used up; ``retry_after_seconds`` says when to come back."""
+    """The queue is full or a rate limit is reached; retry after ``retry_after_seconds``."""
 
 
 class DeadlineExceeded(DemurError):
-    """The caller's deadline passed before an answer."""
+    """The caller's deadline passed before there was an answer."""
 
 
 class Cancelled(DemurError):
-    """The caller went away or cancelled."""
+    """The caller disconnected or cancelled."""
 
 
 class NotFound(DemurError):
-    """No such job, route, unit or request."""
+    """There is no such job, route, unit or request."""
 
 
 class Conflict(DemurError):
-    """The state of things does not allow it (any more); who asks again has to read it anew first."""
+    """The current state does not allow the change; read the state again before a retry."""
 
 
 class MethodNotAllowed(DemurError):
-    """The route is there, but not for this method; ``allowed`` says for which it is."""
+    """The route exists, but not for this method; ``allowed`` lists its methods."""
 
 
 class Draining(DemurError):
-    """The process is shutting down; another replica answers."""
+    """The process is shutting down; retry on another replica."""
 
 
 class NotReady(DemurError):
@@ -121,24 +121,24 @@ class DeviceUnavailable(DemurError):
 
 
 class LedgerUnavailable(DemurError):
-    """What has to be durable cannot be written (or read) now; nothing was acknowledged, the call may be repeated."""
+    """A durable write (or a read) failed; nothing was acknowledged, and the call may be repeated."""
 
 
 class LedgerAbsent(DemurError):
-    """The service keeps no ledger, and the call needs one; repeating it does not help."""
+    """The call needs a ledger, and the service has none; a retry does not help."""
 
 
 class Unsupported(DemurError):
-    """A protocol that is spoken here has it, this service has not; repeating the call does not help."""
+    """Part of the protocol that this service does not implement; a retry does not help."""
 
 
 class ExecutionFailed(DemurError):
-    """The model failed on this input; neighbours are unharmed."""
+    """The model failed on this input; other items are unaffected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """HTTP status and the name of the gRPC status code."""
+    """HTTP status code and name of the gRPC status code."""
 
     http: int
     grpc: str
@@ -172,7 +172,7 @@ def status(error: DemurError) -> Status:
 
 
 class Refusal(Protocol):
-    """What a reader of ``models`` says of an input that it cannot use; ``str`` is the message."""
+    """Error of a reader in ``models`` about an unusable input; ``str`` gives the message."""
 
     code: str
     field: str
@@ -182,11 +182,11 @@ class Refusal(Protocol):
 
 
 _SIZES = ("too_large", "too_many")
-"""Codes of what is too much rather than wrong."""
+"""Codes of inputs that are too large rather than wrong."""
 
 
 def refused(error: Refusal, index: int = -1) -> DemurError:
-    """Return the refusal of an input as the caller sees it; ``index`` is the item that is to blame."""
+    """Return the error for callers of an unusable input; ``index`` is the item at fault."""
     kind = TooLarge if error.code in _SIZES else InvalidInput
     return kind(
         str(error),
@@ -200,7 +200,7 @@ def refused(error: Refusal, index: int = -1) -> DemurError:
 
 
 def execution_failed(error: BaseException) -> DemurError:
-    """What a caller is told of a model that failed: no text of the exception leaves the process."""
+    """Return the error for callers of a failed model; it contains no text of the exception."""
     if isinstance(error, DemurError):
         return error
     if isinstance(error, DeviceFailed):
@@ -215,7 +215,7 @@ def execution_failed(error: BaseException) -> DemurError:
 
 
 def device_unavailable(kind: str, cause: BaseException | None = None) -> DeviceUnavailable:
-    """Return what a caller is told while the device does not compute; its units have no answer, so a human decides."""
+    """Return the error for callers while the device fails; its units have no answer, so a person decides."""
     failure = DeviceUnavailable(
         f"the device failed ({kind}), and no other provider is used instead: treat these units as deferred, or retry "
         f"after {DEVICE_RETRY_SECONDS:g} s on another replica",
@@ -227,7 +227,7 @@ def device_unavailable(kind: str, cause: BaseException | None = None) -> DeviceU
 
 
 def internal(error: Exception) -> DemurError:
-    """What a caller is told of a defect of the service: no text of the exception leaves the process."""
+    """Return the error for callers of a defect in the service; it contains no text of the exception."""
     if isinstance(error, DemurError):
         return error
     failure = ExecutionFailed(
@@ -238,5 +238,5 @@ def internal(error: Exception) -> DemurError:
 
 
 def no_ledger() -> LedgerAbsent:
-    """What callers are told who need a ledger where there is none."""
+    """Return the error for calls that need a ledger in a service without one."""
     return LedgerAbsent("this service keeps no ledger (DEMUR_LEDGER = none)", code="no_ledger")

@@ -1,4 +1,4 @@
-"""Download of a file with limits of size and time, and a check of its sha256."""
+"""Download of a file with limits of size and time, and a check of its SHA-256."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ import fsspec
 
 PIECE_BYTES = 1 << 20
 _SILENCE_SECONDS = 30.0
-"""Longest wait for the next bytes of a server."""
+"""Longest wait for the next bytes from a server."""
 
 
 class FetchError(ValueError):
-    """A download failed, or its hash is wrong. The message names the address and the reason."""
+    """Error for a failed download or a wrong hash. The message names the address and the reason."""
 
 
 def download(
@@ -44,7 +44,7 @@ def download(
         progress: called with the number of bytes so far.
 
     Raises:
-        FetchError: there is no response, a limit is exceeded, or the hash differs. A part of the file may then
+        FetchError: there is no response, a limit is exceeded, or the hash differs. A partial file may then
             exist.
     """
     digest, count, end = hashlib.sha256(), 0, clock() + seconds
@@ -91,7 +91,7 @@ def _opened(url: str) -> Iterator[IO[bytes] | Any]:
 
 
 def _shown(url: str) -> str:
-    """Return an address without its possible secrets: name, password and query."""
+    """Return an address without name, password and query, which may be secret."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 

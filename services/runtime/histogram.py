@@ -1,4 +1,4 @@
-"""Histogram of a Prometheus metric: plain arithmetic when a value is observed, exposition when it is scraped."""
+"""Histogram of a Prometheus metric: cheap to observe, formatted only at scrape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From start to drain: whether this process is ready, what is in flight, and how it ends."""
+"""Life cycle of the process: readiness, calls in flight, and drain."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 LAST_ORDERS_SECONDS = 0.25
-"""Between the signal and the first refusal: what callers sent before they could know is still taken."""
+"""Time, in seconds, between the signal and the first refusal; calls sent meanwhile are still accepted."""
 
 _TURNS_A_SECOND = 200
 
 
 async def unhurried(seconds: float, longest: float) -> None:
-    """Wait in many short steps: on a machine that stands still they stretch, and the loop has its turns all the same.
+    """Wait in many short steps, so that the event loop gets its turns even if the machine stalls.
 
-    What lies in a socket needs some turns of the event loop until it is a call. One long sleep is over after a stall
-    of its length, whether or not anything was read meanwhile.
+    Bytes in a socket need some turns of the event loop before they become a call. After a stall, a single long sleep of
+    the same length is over at once, whether or not anything was read meanwhile.
 
     Args:
-        longest: seconds after which it is over however few its steps were; at least ``seconds``.
+        longest: seconds after which the wait ends however few steps were made; at least ``seconds``.
     """
     clock = asyncio.get_running_loop().time
     end = clock() + max(longest, seconds)
@@ -30,17 +30,17 @@ async def unhurried(seconds: float, longest: float) -> None:
 
 
 class Lifecycle:
-    """State of the process, asked by probes and by every HTTP request."""
+    """State of the process, read by probes and by every HTTP request."""
 
     def __init__(self) -> None:
         self.reason = "starting"
-        """Why the process is not ready; empty once it is."""
+        """Reason why the process is not ready; empty once it is."""
         self.trouble: Callable[[], str] = str
-        """What keeps it from answering for a while, such as a failed device; empty where nothing does."""
+        """Function that returns the reason for a temporary outage, such as a failed device; empty if there is none."""
         self.leaving = False
-        """The process was told to end."""
+        """True once the process has to end."""
         self.draining = False
-        """New calls are refused."""
+        """True while new calls are refused."""
         self._in_flight = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -68,15 +68,15 @@ class Lifecycle:
         *,
         stop_listening: Callable[[], None] = lambda: None,
     ) -> None:
-        """Take last orders, then refuses new calls of both protocols at once and wait for those in flight.
+        """Keep accepting for a short grace period, then refuse new calls and wait for those in flight.
 
-        A call is in flight from the moment its caller has sent it: it may still lie in a socket, or its
-        connection in the kernel's queue, when the signal comes.
+        A call is in flight from the moment its caller has sent it: it may still lie in a socket, or its connection in
+        the kernel's queue, when the signal comes.
 
         Args:
             grpc: drains the gRPC server within the seconds given to it.
-            seconds: after this the process ends all the same; last orders take no longer either.
-            stop_listening: turns away new connections of HTTP.
+            seconds: limit of the wait for calls in flight; also limits the grace period.
+            stop_listening: stops accepting new HTTP connections.
         """
         self.leaving = True
         await unhurried(LAST_ORDERS_SECONDS, seconds)

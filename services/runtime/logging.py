@@ -1,7 +1,7 @@
-"""One JSON object a line on standard error; never a payload.
+"""Structured logging: one JSON object per line on standard error, never with a payload.
 
-Texts of exceptions may hold what a caller sent: of an exception only its kind, code and place are told, but where its
-text is known to be ours. Lines of libraries are JSON lines, too.
+Texts of exceptions may contain caller data. Only kind, code and place of an exception are logged, unless its text is
+known to be from this program. Log lines of libraries are JSON, too.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ import msgspec
 _ROOT = Path(__file__).resolve().parents[2]
 _OURS = ("services", "models", "demur")
 _FOREIGN = ("bentoml", "circus", "uvicorn", "uvicorn.error", "uvicorn.access", "grpc", "asyncio", "py.warnings")
-"""Loggers of libraries that bring handlers, or whose lines would go nowhere."""
+"""Loggers of libraries that bring their own handlers, or whose lines would be lost."""
 _OPERATORS = {
     *("SettingsError", "ArtefactError", "ProviderUnavailable", "CommandError", "HistoryChanged", "NeedsLabel"),
     *("LedgerRefused", "LedgerHeld", "LedgerUnavailable", "NotReady", "Busy"),
 }
-"""Errors whose texts are about how the service is set up and stands."""
+"""Errors whose texts are about the configuration and state of the service, not about caller data."""
 _MOST_FRAMES, _MOST_CAUSES = 30, 5
 _calls = logging.getLogger("services.calls")
 
 
 def get_logger(name: str) -> logging.Logger:
-    """Return a logger of this program; give fields by ``extra={"fields": {...}}``."""
+    """Return a logger of this program; pass fields as ``extra={"fields": {...}}``."""
     return logging.getLogger(name)
 
 
@@ -55,7 +55,7 @@ def configure(
         logger.handlers[:] = [handler]
         logger.setLevel(level)
         logger.propagate = False
-    logging.raiseExceptions = False  # a line that cannot be written is lost; its arguments are not printed instead
+    logging.raiseExceptions = False  # a line that cannot be written is dropped; its arguments are not printed instead
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
@@ -71,10 +71,10 @@ def configure(
 
 
 def called(protocol: str, method: str, code: str, seconds: float) -> None:
-    """The line of a call that ended; for those who debug.
+    """Log a finished call at level DEBUG.
 
     Args:
-        method: route or full name of the method, as it is declared.
+        method: route or full name of the method, as declared.
     """
     if _calls.isEnabledFor(logging.DEBUG):
         fields = {"protocol": protocol, "method": method, "code": code, "seconds": round(seconds, 6)}
@@ -108,7 +108,7 @@ class JsonLines(logging.Formatter):
 
 
 def told(error: BaseException) -> list[dict[str, object]]:
-    """What may be known of an exception and of what caused it: kinds, codes, and places in the program."""
+    """Return the loggable parts of an exception and its causes: kinds, codes, and places in the program."""
     found: list[dict[str, object]] = []
     one: BaseException | None = error
     while one is not None and len(found) < _MOST_CAUSES:
@@ -120,7 +120,7 @@ def told(error: BaseException) -> list[dict[str, object]]:
 
 
 def brief(error: BaseException, *, placed: bool = True) -> str:
-    """An exception in a few words, with its text only where nobody's data can be in it; else where it was raised."""
+    """Return a short description of an exception: its text only if it cannot contain caller data, else its place."""
     name, code = type(error).__name__, getattr(error, "code", None)
     if any(kind.__name__ in _OPERATORS for kind in type(error).__mro__):
         return f"{name}: {error}"
@@ -133,7 +133,7 @@ def brief(error: BaseException, *, placed: bool = True) -> str:
 
 
 def _event(record: logging.LogRecord) -> str:
-    """Return the message, with exceptions among its arguments cut to what may be known of them."""
+    """Return the message; exceptions among its arguments are reduced to their loggable parts."""
     arguments = record.args
     if isinstance(arguments, tuple):
         arguments = tuple(brief(one) if isinstance(one, BaseException) else one for one in arguments)

@@ -1,7 +1,7 @@
-"""A few threads for what would hold the event loop up: reading, checking and writing of large bodies.
+"""Small thread pool for work that would block the event loop: reading, checking and writing of large bodies.
 
-What is small runs where it is asked, since a thread hop costs more than it. There is one ``Offload`` a
-process, made where the process is put together and passed in.
+Small work runs inline, since a thread hop costs more than it saves. Each process has one ``Offload``, made where the
+process is assembled and passed in.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from services.runtime.system import lower_priority
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 INLINE_BYTES = 64 << 10
-"""What concerns no more bytes of text than this is done on the event loop."""
+"""Largest size, in bytes of text, of work that is done on the event loop."""
 
 
 class Offload:
-    """Runs functions on the loop or in a thread, by the size of what they work on."""
+    """Executor that runs functions on the event loop or in a thread, by the size of their data."""
 
     def __init__(self, threads: int = 2, niceness: int = 5, inline_bytes: int = INLINE_BYTES) -> None:
-        """``niceness`` is added to the threads', so that the event loop goes first."""
+        """Start the threads; ``niceness`` is added to theirs, so that the event loop goes first."""
         self._inline_bytes = inline_bytes
         self._threads = ThreadPoolExecutor(
             threads, thread_name_prefix="offload", initializer=lower_priority, initargs=(niceness,)
@@ -32,9 +32,9 @@ class Offload:
     async def run(
         self, nbytes: int, function: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs
     ) -> Result:
-        """What the function returns; ``nbytes`` is the size of the text that it reads or writes.
+        """Return the result of the function; ``nbytes`` is the size of the text that it reads or writes.
 
-        Cancelled, a function that runs in a thread ends unheard.
+        If the call is cancelled, a function in a thread runs to its end and its result is dropped.
         """
         if nbytes <= self._inline_bytes:
             return function(*args, **kwargs)

@@ -46,7 +46,7 @@ RANGES = (
     ("max_job_bytes", 1, 2**63),
     ("max_connection_age_seconds", 1, 1e6),
 )
-"""Closed ranges of numbers; a window of no chunks, for one, would be a window without end."""
+"""Closed ranges of numbers, as (setting, least, largest)."""
 
 
 def allowed_range(name: str) -> tuple[float, float]:

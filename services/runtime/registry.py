@@ -25,8 +25,9 @@ _OWN: Mapping[str, TaskEntry] = {
         workbench="models.tasks.lesion.training.workbench",
         predictions="models.tasks.lesion.data.predictions:read",
         scorer="services.tasks.lesion.score:SCORER",
-        # A scan is a minute of work, half a gigabyte of memory, and 30 MB of answer. It is compressed, so its size says
-        # little of the work of reading it. Members may agree on a skull: a scan unlike those of training is deferred.
+        # A scan takes a minute of work, half a gigabyte of memory, and 30 MB of answer. Scans are compressed, so their
+        # size does not predict the cost of reading them. Members may agree on a skull, so a scan unlike the training
+        # data is deferred.
         defaults={
             "queue_seconds": 900.0,
             "queue_bytes": 4 << 30,
@@ -47,7 +48,7 @@ _OWN: Mapping[str, TaskEntry] = {
         workbench="models.tasks.motion.training.workbench",
         predictions="models.tasks.motion.data.predictions:read",
         scorer="services.tasks.motion.score:SCORER",
-        # The size of a scene says little of the work; the maps of its requests have a megabyte each.
+        # The size of a scene does not predict the work; the map of each of its requests takes a megabyte.
         defaults={"queue_bytes": 1 << 30, "max_upload_bytes": 64 << 20, "inline_bytes": 0},
     ),
     "translation": TaskEntry(
@@ -58,7 +59,7 @@ _OWN: Mapping[str, TaskEntry] = {
         workbench="models.tasks.translation.training.workbench",
         predictions="models.tasks.translation.data.predictions:read",
         scorer="services.tasks.translation.score:SCORER",
-        # Two kilobytes of text are cut and counted in a millisecond. Most of what a small model translates is worth
+        # Two kilobytes of text are split and counted in a millisecond. Most of what a small model translates is worth
         # answering.
         defaults={"inline_bytes": 2 << 10, "target_retention": 0.6},
     ),

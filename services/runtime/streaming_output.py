@@ -1,4 +1,4 @@
-"""Output files that are written under another name, and get their own when they are complete or after an error."""
+"""Output files that are written under a temporary name, and renamed when complete or after an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 @contextmanager
 def growing(path: Path) -> Iterator[BinaryIO]:
-    """Open ``<path>.part``, which becomes ``path`` at the end of the block, also after an error, unless it is empty."""
+    """Open ``<path>.part``; it is renamed to ``path`` at the end of the block, even after an error, unless empty."""
     part = path.with_name(path.name + ".part")
     try:
         with part.open("wb") as file:
@@ -26,7 +26,7 @@ def growing(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def complete(path: Path) -> Iterator[Path]:
-    """Return the path of ``<path>.part``, which becomes ``path`` at the end of the block, unless there is an error."""
+    """Return the path of ``<path>.part``; it is renamed to ``path`` at the end of the block, unless this raises."""
     part = path.with_name(path.name + ".part")
     try:
         yield part

@@ -1,4 +1,4 @@
-"""What a process asks of the operating system: to end with its parent, and to let some threads go last."""
+"""Operating-system calls: end with the parent process, and lower the priority of threads."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent() -> None:
-    """Linux sends this process SIGTERM when its parent dies, however it dies; elsewhere nothing happens.
+    """Ask Linux to send this process SIGTERM when its parent dies; does nothing on other systems.
 
-    The first process of a container has its parent outside, where ours are not counted: a container runtime, whose
-    threads may come and go while the container runs. With such a thread the signal would come, so none is asked for.
+    The first process of a container has its parent outside, where process ids differ: a container runtime whose threads
+    may come and go while the container runs. The end of such a thread would send the signal, so none is requested.
     """
     if sys.platform == "linux" and os.getppid() != 0:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def lower_priority(niceness: int) -> None:
-    """Add to this thread's niceness, on Linux; elsewhere threads have none of their own."""
+    """Add to this thread's niceness on Linux; does nothing on other systems."""
     if sys.platform == "linux":
         thread = threading.get_native_id()
         os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + niceness)

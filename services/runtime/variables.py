@@ -1,4 +1,4 @@
-"""Environment variables as values of settings."""
+"""Parsing of environment variables into values of settings."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ PREFIX = "DEMUR_"
 
 
 class SettingsError(ValueError):
-    """A setting is not of its type or range; the message names variable, value and what is allowed."""
+    """Error for a setting of the wrong type or range; the message names variable, value and allowed values."""
 
 
 _NO_FIELDS = {"ALLOW_REMOTE", "ARTEFACTS", "TOKEN", "TOKEN_FILE", "ROOTS", "CLIENT_CERTIFICATE", "CLIENT_KEY"}
-"""Variables that are read elsewhere; the last five by clients."""
+"""Known variables that are not fields of settings; the last five are read by clients."""
 
 _KINDS = {bool: "1 or 0", int: "a whole number", float: "a number"}
-"""Types of fields in words."""
+"""Descriptions of field types in error messages."""
 
 _KUBERNETES = ("*SERVICE_HOST", "*SERVICE_PORT*", "PORT", "*_PORT", "PORT_*", "*_PORT_*")
-"""Behind the prefix."""
+"""Patterns of variables that Kubernetes sets, without the prefix."""
 
 
 def parsed(name: str, text: str, kind: Any) -> Any:
     """Return the value of a variable for a field of this type.
 
     Raises:
-        SettingsError: it is none.
+        SettingsError: the text is not a value of this type.
     """
     choices = getattr(kind, "__args__", ())
     try:
@@ -48,14 +48,14 @@ def parsed(name: str, text: str, kind: Any) -> Any:
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Words with commas between."""
+    """Return the comma-separated words of a text."""
     return tuple(filter(None, (part.strip() for part in text.split(","))))
 
 
 def strangers(given: Iterable[str], known: Collection[str]) -> dict[str, str]:
-    """Variables with our prefix that are not known, each with the one that may be meant, or nothing.
+    """Return unknown variables with the prefix, each with the closest known name, or an empty text.
 
-    What Kubernetes tells every container of a service named ``demur-…`` is left out.
+    Variables that Kubernetes sets for a service named ``demur-…`` are left out.
     """
     names = [name.removeprefix(PREFIX) for name in sorted(given) if name.startswith(PREFIX)]
     known = {*known, *_NO_FIELDS}

@@ -1,4 +1,4 @@
-"""Versions of what runs, as ``demur_build_info`` tells them: few, and the same for the life of a process."""
+"""Version labels of ``demur_build_info``: few, and constant for the life of a process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES = (*_DISTRIBUTIONS, "python")
 
 
 def versions() -> tuple[str, ...]:
-    """Of each of ``NAMES``; empty where it is not installed. Nothing is imported for it."""
+    """Return the version of each of ``NAMES``, empty if not installed; imports nothing."""
     return (*(_installed(names) for names in _DISTRIBUTIONS.values()), platform.python_version())
 
 

@@ -1,4 +1,4 @@
-"""The tasks that are served; ``services.runtime.registry`` has an entry for each, of which these are single columns."""
+"""Served tasks: columns of the entries in ``services.runtime.registry``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Served models whose items are rows: everything that tabular tasks share, from executors to protocols."""
+"""Served models whose items are rows: the common part of tabular tasks, from executors to protocols."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from services.transport.served_model import Parts, ServedModel
 
 
 class MeasuredRows(RowExecutor, Protocol):
-    """A row executor that learns how long it takes."""
+    """Row executor that measures its speed."""
 
     def measure(self, rows: NDArray[np.float32]) -> None:
-        """Warms up with rows [n, F]."""
+        """Warm up and measure with rows [n, F]."""
         ...
 
 
 def _familiarity(artefact: Artefact) -> Familiarity | None:
-    """Return the density of the training inputs; None where the artefact does not have it.
+    """Return the density of the training inputs; None if the artefact does not have it.
 
     Raises:
         ArtefactError: its file cannot be used.
@@ -50,18 +50,18 @@ def _familiarity(artefact: Artefact) -> Familiarity | None:
 
 @dataclass(frozen=True)
 class RowModel:
-    """What a tabular task makes of an artefact."""
+    """Parts of a tabular task that depend on the artefact."""
 
     heads: tuple[Head, ...]
     plain: MeasuredRows
     with_members: MeasuredRows
-    """The same arrays and, behind them, arrays per member."""
+    """Executor of the same arrays, followed by arrays per member."""
     statistics: Statistics
-    """What the arrays of either say."""
+    """Function that interprets the arrays of either executor."""
     member_values: int
-    """Numbers that the arrays per member hold for each row, all of them together."""
+    """Number of values per row in all arrays per member."""
     replayed: Replayed
-    """Answers the golden inputs again."""
+    """Executor that replays the golden inputs."""
 
 
 def row_model(

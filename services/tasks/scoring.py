@@ -1,4 +1,4 @@
-"""Interface between ``demur score`` and the scorers of tasks: a path in, a path out, and an outcome."""
+"""Interface between ``demur score`` and the scorers of tasks: paths of input and output, and an outcome."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ from typing import Any, Literal
 from models.workbench import Option, Progress
 
 OnError = Literal["defer", "skip", "fail"]
-"""Treatment of an item that cannot be scored: a row that is deferred and gives the reason, no row, or the end of the
-run. What was written before stays."""
+"""Treatment of an item that cannot be scored: a deferred row with the reason, no row, or the end of the run. Earlier
+results stay.
+"""
 INVALID = "invalid_input"
-"""Reason of an item that was deferred because it could not be scored; beside those of ``DecidedUnit.reason``."""
+"""Reason of an item that was deferred because it could not be scored; see also ``DecidedUnit.reason``."""
 
 
 class Stopped(ValueError):
-    """An item could not be scored under ``--on-error fail``; the message names it."""
+    """Error that ends a run under ``--on-error fail``; the message names the item."""
 
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """Files to score, and how."""
+    """Files to score, and options of the run."""
 
     task: str
     source: Path
     output: Path
     target: str
-    """host:port of the gRPC service."""
+    """Address of the gRPC service, as host:port."""
     purpose: Literal["decide", "explore", "replay"]
     progress: Progress
     tell: Callable[[str], None]
-    """Prints a line for people at once."""
+    """Function that prints a line for people at once."""
     on_error: OnError = "defer"
     options: Mapping[str, Any] = field(default_factory=dict)
     """Values of the scorer's own options by ``Option.key``."""
@@ -41,7 +42,7 @@ class ScoreRequest:
         """Check that the output can be a folder.
 
         Raises:
-            ValueError: it is a file.
+            ValueError: the output is a file.
         """
         if self.output.exists() and not self.output.is_dir():
             raise ValueError(f"{self.output} is a file: the output must be a folder")
@@ -72,26 +73,26 @@ class Outcome:
     """Result of a run."""
 
     document: Mapping[str, Any]
-    """Counts for programs, as JSON."""
+    """Counts as JSON, for programs."""
     text: str
-    """The same in a line for people."""
+    """Counts as a line of text, for people."""
     failed: bool = False
-    """Whether something could not be scored; the rest was."""
+    """True if something could not be scored; the rest was scored."""
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """Scorer of files of one form."""
+    """Scorer of files of a task."""
 
     source: str
     """Description of the input, for the help text."""
     output: str
     """Description of the output, for the help text."""
     run: Callable[[ScoreRequest], Outcome]
-    """Raises ValueError, OSError and ``demur.DemurError`` with a message."""
+    """Function that scores; raises ValueError, OSError and ``demur.DemurError`` with a message."""
     options: tuple[Option, ...] = ()
     examples: tuple[str, ...] = ()
-    """Command lines, for the help text."""
+    """Example command lines, for the help text."""
 
 
 def summary_row(answer: Any, columns: Sequence[str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ _MESSAGES = RowMessages(
 
 
 def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> ServedModel:
-    """Assemble the served model from a verified weather artefact, with the heads that it has."""
+    """Assemble the served model from a verified weather artefact, with the artefact's heads."""
     manifest = artefact.manifest
     heads = serving.heads(artefact)
     members = serving.members(artefact, device=settings.device)

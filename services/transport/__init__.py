@@ -1,1 +1,1 @@
-"""Thin adapters between protocols and ``services.request.pipeline``; no prediction logic lives here."""
+"""Thin adapters between protocols and ``services.request.pipeline``, without prediction logic."""

@@ -1,4 +1,4 @@
-"""Who calls, for the events of the ledger: whom the token names; without tokens, whom the caller says."""
+"""Identity of the caller in ledger events: from the token, or without tokens as stated by the caller."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from services.access import caller
 from services.runtime.errors import Forbidden, InvalidInput
 
 ACTOR_KEY = "demur-actor"
-"""Header of HTTP, metadata of gRPC."""
+"""HTTP header and gRPC metadata key of the actor."""
 ANONYMOUS = "anonymous"
 _ACTOR = re.compile(r"[\x20-\x7e]{1,128}", re.ASCII)
 
 
 def actor(given: str | None) -> str:
-    """Who acts; ``given`` is what the caller says, which must not be another than the token's name.
+    """Return the actor of a call; ``given`` is the caller's statement, which must not differ from the token's name.
 
     Raises:
-        Forbidden: it is another.
-        InvalidInput: too long, or not of printable ASCII.
+        Forbidden: it differs from the token's name.
+        InvalidInput: it is too long, or not printable ASCII.
     """
     known = caller.name()
     said = (given or "").strip()
@@ -37,10 +37,10 @@ def actor(given: str | None) -> str:
 
 
 def author(given: str) -> str:
-    """Who changes a policy; as ``actor``, of a field of the change.
+    """Return the author of a policy change; as ``actor``, for a field of the change.
 
     Raises:
-        Forbidden: it is another than whom the token names.
+        Forbidden: it differs from the token's name.
     """
     known = caller.name()
     return (given or ANONYMOUS) if known is None else _same(known, "" if given == ANONYMOUS else given, "author")

@@ -1,4 +1,4 @@
-"""Fields of an answer: a task declares each once, and JSON, schemas, messages and tensors follow from the table.
+"""Fields of answers: a task declares each once, and JSON, schemas, messages and tensors are derived from the table.
 
 A record is a mapping of field names to values; a field without a value is left out of it. ``http.answer_json``,
 ``grpc.answer_message`` and ``oip.answer_tensors`` compile a table to functions that write records.
@@ -16,59 +16,59 @@ Missing = Literal["never", "absent", "null"]
 
 @dataclass(frozen=True)
 class AnswerField:
-    """A value, an array, or records of an answer."""
+    """Field of an answer: a value, an array, or records."""
 
     name: str
-    """Of the field of the message, and of the value in a record."""
+    """Name of the message field, and of the value in a record."""
     about: str = ""
-    """For schemas and metadata; a sentence without its unit."""
+    """Description for schemas and metadata: a sentence without the unit."""
     unit: str = ""
-    """Empty: it has none."""
+    """Unit of the value; empty if it has none."""
     dtype: str = "float32"
-    """NumPy's name of numbers; or ``string``, ``bytes``, ``purpose``, ``error`` (a ``DemurError``), ``deferral`` (a
-    portion, its head, and the unit's index in it or None for all of its units), ``record``."""
+    """NumPy type name of numbers; or ``string``, ``bytes``, ``purpose``, ``error`` (a ``DemurError``), ``deferral`` (a
+    portion, its head, and the unit's index in it or None for all of its units), ``record``.
+    """
     shape: tuple[int | str, ...] = ()
-    """Of arrays; words are sizes that differ between answers."""
+    """Shape of an array; named sizes differ between answers."""
     missing: Missing = "never"
-    """How JSON tells that the value does not exist."""
+    """JSON form of a value that does not exist."""
     null: bool = False
-    """Whether a number may be NaN or infinite, which JSON has as null; elements of arrays always may, unless
-    ``finite``."""
+    """True if a number may be NaN or infinite, null in JSON; elements of arrays always may, unless ``finite``."""
     finite: bool = False
     limits: Mapping[str, float] = field(default_factory=dict)
-    """Further keywords of the JSON Schema."""
+    """Additional keywords of the JSON Schema."""
     x_unit: str = ""
-    """Keyword of the JSON Schema; empty: the description tells the unit."""
+    """Unit as a keyword of the JSON Schema; if empty, the description has the unit."""
     needs: str = ""
-    """What the model has to have for the field to exist, such as ``ensemble``."""
+    """Property that the model needs for the field to exist, such as ``ensemble``."""
     json: str | None = None
-    """Name in JSON; None: the field's own, empty: JSON does not have it."""
+    """Name in JSON; None: the field's own; empty: not in JSON."""
     message: bool = True
-    """Whether messages have it."""
+    """True if messages have the field."""
     tensor: str | None = None
-    """Name of the tensor; None: the field's own, empty: there is none."""
+    """Name of the tensor; None: the field's own; empty: no tensor."""
     datatype: str = ""
-    """Of the tensor; empty: that of ``dtype``."""
+    """Datatype of the tensor; empty: that of ``dtype``."""
     fill: float | bytes | None = None
-    """What the tensor holds where there is no value; None: NaN, zero or an empty text."""
+    """Fill value of the tensor for missing values; None: NaN, zero or an empty text."""
     default: bool = True
-    """Whether the tensor is answered where the caller names none."""
+    """True if the tensor is returned when the caller names no outputs."""
     fields: tuple[AnswerField, ...] = ()
-    """Of records."""
+    """Fields of records."""
     many: bool = False
-    """Whether there are any number of records."""
+    """True for a list of records."""
     flat: bool = False
-    """Whether JSON and tensors have the fields of a record beside those of the record that it is part of."""
+    """True if JSON and tensors place the fields of the record among those of its parent record."""
     prepared: bool = False
-    """Whether values come as JSON or a message has them, and are written as they are."""
+    """True if values are already in the form of JSON or of a message, and are written unchanged."""
     columns: bool = False
-    """Whether the fields of a record are arrays of equal length, which JSON has as a list of rows."""
+    """True if the fields of a record are arrays of equal length, which JSON has as a list of rows."""
     pair: tuple[str, str] | None = None
-    """Fields of a record which its tensor consists of."""
+    """Names of the two record fields that its tensor consists of."""
     keys: tuple[str, ...] = ()
-    """Names of the elements of an array, which is an object in JSON."""
+    """Names of the elements of an array that is an object in JSON."""
     title: str = ""
-    """Name of the component of JSON records."""
+    """Name of the schema component of JSON records."""
 
     @property
     def json_name(self) -> str:
@@ -85,17 +85,17 @@ def text(name: str, about: str, **more: Any) -> AnswerField:
 
 
 def index(name: str, about: str, **more: Any) -> AnswerField:
-    """Return a field that counts from 0; its tensor, if it has one, is INT32."""
+    """Return a field of an index from 0; its tensor, if it has one, is INT32."""
     return AnswerField(name, about, dtype="uint32", datatype="INT32", **more)
 
 
 def records(name: str, about: str, fields: tuple[AnswerField, ...], **more: Any) -> AnswerField:
-    """Return a field of any number of records."""
+    """Return a field of a list of records."""
     return AnswerField(name, about, dtype="record", fields=fields, many=True, **{"tensor": ""} | more)
 
 
 def without_tensors(fields: Iterable[AnswerField]) -> tuple[AnswerField, ...]:
-    """Return fields of records that JSON and messages have, and tensors have not."""
+    """Return fields of records without tensors, for JSON and messages only."""
     return tuple(replace(field, tensor="", fields=without_tensors(field.fields)) for field in fields)
 
 

@@ -19,14 +19,14 @@ class Options:
     """Options of a request besides deadline and priority."""
 
     purpose: Purpose | None = None
-    """None: the transport's default (decide for single calls, explore for streams)."""
+    """Purpose; None: the transport's default (decide for single calls, explore for streams)."""
     defer_above: Mapping[str, float] = field(default_factory=dict)
     """Head name to a threshold that is stricter than the policy's."""
     plain: bool = False
-    """Whether messages of protobuf answer numbers as repeated fields instead of packed bytes."""
+    """True if protobuf answers have numbers as repeated fields instead of packed bytes."""
 
     def call(self, default: Purpose, *, priority: Priority | None = None, deadline: float | None = None) -> Call:
-        """With ``default`` where no purpose was given, and by default before bulk work if it is a real question."""
+        """Return the call; ``default`` is used without a purpose, and ``decide`` is interactive by default."""
         purpose = self.purpose or default
         if priority is None:
             priority = Priority.INTERACTIVE if purpose == "decide" else Priority.BULK
@@ -34,7 +34,7 @@ class Options:
 
 
 def stricter(wish: float | Mapping[str, float] | None, heads: tuple[str, ...]) -> Mapping[str, float]:
-    """Return a caller's threshold by head: a number is enough where there is one head.
+    """Return a caller's threshold by head; a plain number is allowed if there is one head.
 
     Raises:
         InvalidInput: a number for several heads, whose measures differ in unit; or a NaN.
@@ -64,7 +64,7 @@ def stricter(wish: float | Mapping[str, float] | None, heads: tuple[str, ...]) -
 
 @dataclass(frozen=True)
 class Message:
-    """A kind of message: from and to bytes."""
+    """Decoder and encoder of a message type."""
 
     decode: Callable[[bytes], Any]
     encode: Callable[[Any], bytes]
@@ -77,33 +77,33 @@ def message_of(kind: Any) -> Message:
 
 @dataclass(frozen=True)
 class Begin:
-    """The first frame of a stream: what holds for all its chunks."""
+    """First frame of a stream: options of all its chunks."""
 
     options: Options
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """One chunk of a stream; ``request`` is what the pipeline takes, or the ``DemurError`` that refuses this chunk."""
+    """Chunk of a stream; ``request`` is the pipeline's request, or the ``DemurError`` that refuses this chunk."""
 
     sequence: Any
-    """Its number, or whatever else its frames know it by."""
+    """Sequence number, or another identifier of the chunk in frames."""
     request: Any
     nbytes: int | None = None
-    """Size of what it was put together of, where that is not its one frame."""
+    """Size of the frames of the chunk, in bytes, if it has several; None: size of its one frame."""
     options: Options | None = None
-    """Its own; None: those that the stream began with."""
+    """Options of the chunk; None: those of the stream."""
     seconds: float | None = None
-    """Its own deadline from now; None: that of the stream."""
+    """Deadline of the chunk, in seconds from now; None: that of the stream."""
     priority: Priority | None = None
-    """Its own; None: that of the stream's chunks."""
+    """Priority of the chunk; None: that of the stream's chunks."""
 
 
 class StreamReader(Protocol):
-    """Reads the frames of one stream, in their order."""
+    """Reader of the frames of one stream, in order."""
 
     def read(self, frame: Any) -> Begin | Chunk | None:
-        """Quick, as ``GrpcBinding.read``; None: more frames belong to the chunk.
+        """Return the content of a frame, quickly as ``GrpcBinding.read``; None if more frames belong to the chunk.
 
         Raises:
             InvalidInput: the frame is empty or out of order; ends the stream.
@@ -112,79 +112,79 @@ class StreamReader(Protocol):
 
 
 class StreamFrames(Protocol):
-    """Turns frames of a task's stream into words of the frame, and back.
+    """Conversion between frames of a task's stream and the transport's types.
 
-    Each chunk ends in its ``results`` or ``failed``. A task whose items finish at different times, or that
-    takes long, may say more before that: ``item`` and ``progress``.
+    Each chunk ends with its ``results`` or ``failed``. A task whose items finish at different times, or that takes
+    long, may send more before that: ``item`` and ``progress``.
     """
 
     request: Message
     response: Message
     purpose: Purpose
-    """Of streams that do not say."""
+    """Default purpose of streams."""
     priority: Priority | None
-    """Of all its chunks; None: by purpose."""
+    """Priority of all chunks; None: by purpose."""
 
     def reader(self) -> StreamReader:
-        """For a stream that begins."""
+        """Return a reader for a new stream."""
         ...
 
     def accepted(self) -> Any | None:
-        """Return the first frame; None: there is none before the first result."""
+        """Return the first frame; None if there is none before the first result."""
         ...
 
     def item(self, sequence: Any, answer: Any) -> tuple[Any, int] | None:
-        """Return the frame of an answer or ``ItemFailed`` while its chunk runs, and how many units it decides.
+        """Return the frame of an answer or ``ItemFailed`` while its chunk runs, and the number of units it decides.
 
-        None: it is told with the chunk's ``results`` only.
+        None if it is sent with the chunk's ``results`` only.
         """
         ...
 
     def progress(self, sequence: Any, progress: Progress) -> Any | None:
-        """How far a chunk is; None: the caller is not told."""
+        """Return the frame of a chunk's progress; None if progress is not sent."""
         ...
 
     def results(self, sequence: Any, answers: list[Any], told: int) -> Iterable[tuple[Any, int]]:
-        """The frames that end a chunk, of all its answers, and how many units each decides beside those ``told``.
+        """Return the final frames of a chunk with all its answers, and the number of units in each besides ``told``.
 
-        Of a large chunk each is made beside the event loop. Raises ``DemurError`` where the chunk failed after all.
+        For a large chunk each is made in a thread. Raises ``DemurError`` if the chunk failed after all.
         """
         ...
 
     def failed(self, sequence: Any, error: Any) -> Any:
-        """Return the frame that ends a chunk which was refused or failed as a whole."""
+        """Return the final frame of a chunk that was refused or failed as a whole."""
         ...
 
     def ended(self, chunks: int, units: int) -> Any | None:
-        """Return the last frame; None: there is none behind the last result."""
+        """Return the last frame; None if there is none after the last result."""
         ...
 
 
 @dataclass(frozen=True)
 class GrpcBinding:
-    """A task's gRPC service. ``answer`` gets all answers of one request."""
+    """gRPC service of a task. ``answer`` gets all answers of one request."""
 
     service: str
     """Full name, e.g. ``demur.v1.VesselService``."""
     request: Message
     response: Message
     read: Callable[[Any], tuple[Any, Options]]
-    """Quick: what takes time with a large message is left to the task's ``expand``."""
+    """Reader of a request message; quick, since slow work on large messages belongs in the task's ``expand``."""
     answer: Callable[[list[Any]], Any]
     describe: Callable[[], Any] | None = None
     describe_messages: tuple[Message, Message] | None = None
     stream: StreamFrames | None = None
     smaller: str = "ask for less in each call, or call PredictStream with smaller chunks"
-    """What a caller can do whose client takes no answer of this size."""
+    """Advice to a caller whose client accepts no answer of this size."""
 
 
 @dataclass(frozen=True)
 class FormField:
-    """A field of a form."""
+    """Field of a form."""
 
     description: str
     file: bool = False
-    """Whether it is a file rather than a text."""
+    """True for a file, false for a text."""
     required: bool = False
 
 
@@ -194,49 +194,49 @@ class FormBinding:
 
     fields: Mapping[str, FormField]
     read: Callable[[Mapping[str, bytes]], tuple[Any, Options]]
-    """Name to content, of the fields that came. Quick, as ``GrpcBinding.read``."""
+    """Reader of the fields that were sent, name to content. Quick, as ``GrpcBinding.read``."""
 
 
 @dataclass(frozen=True)
 class HttpBinding:
-    """A task's bodies over HTTP."""
+    """HTTP bodies of a task."""
 
     read_json: Callable[[bytes], tuple[Any, Options]]
     answer_json: Callable[[list[Any]], Any]
-    """A value that msgspec can encode."""
+    """Function that returns a value that msgspec can encode."""
     request_schema: Mapping[str, Any]
     response_schema: Mapping[str, Any]
-    """Without files."""
+    """Schema of responses without files."""
     form: FormBinding | None = None
-    """None: no forms are taken."""
+    """Form reader; None: forms are not accepted."""
     files: Callable[[list[Any]], Mapping[str, bytes]] | None = None
-    """File name to content, of all answers of one request; None: answers hold no files."""
+    """Function that returns file name to content for all answers of one request; None: answers have no files."""
     archived: Callable[[list[Any]], Mapping[str, bytes]] | None = None
-    """The same for an archive, where that holds more than other answers; None: it holds ``files``."""
+    """The same for an archive, if it has more than other answers; None: ``files``."""
 
 
 Parameter = bool | int | float | str
-"""A value that is no tensor, as the Open Inference Protocol has them."""
+"""Value of a parameter in the Open Inference Protocol, as opposed to a tensor."""
 
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """A tensor that a task takes or gives over the Open Inference Protocol."""
+    """Input or output tensor of a task in the Open Inference Protocol."""
 
     name: str
     datatype: str
-    """``FP32``, ``BYTES`` and so on."""
+    """Datatype of the protocol, such as ``FP32`` or ``BYTES``."""
     shape: tuple[int, ...]
-    """-1: of any size."""
+    """Shape; -1 for any size."""
     unit: str = ""
-    """Empty: what it says has none, as a name or a file."""
+    """Unit; empty for values without a unit, such as a name or a file."""
     description: str = ""
     also: frozenset[str] = frozenset()
-    """Of an input: other datatypes that are taken, and converted by the task."""
+    """Other accepted datatypes of an input, converted by the task."""
     optional: bool = True
-    """Of an input: whether it may be left out."""
+    """True if an input may be left out."""
     default: bool = True
-    """Of an output: whether it is answered where the caller names none."""
+    """True if an output is returned when the caller names no outputs."""
 
 
 @dataclass(frozen=True)
@@ -244,39 +244,39 @@ class TensorInputs:
     """Inputs of a call over the Open Inference Protocol, checked against the specs of its tensors."""
 
     tensors: Mapping[str, NDArray[Any]]
-    """BYTES are arrays of ``bytes`` objects."""
+    """Arrays by name; BYTES are arrays of ``bytes`` objects."""
     units: Mapping[str, str]
-    """Of tensors whose caller said one."""
+    """Units of the tensors for which the caller stated a unit."""
     parameters: Mapping[str, Parameter]
-    """The task's own, of those that came."""
+    """Values of the task's own parameters that were sent."""
     wanted: frozenset[str]
-    """Names of the outputs that are to be answered."""
+    """Names of the requested outputs."""
 
 
 @dataclass(frozen=True)
 class TensorOutputs:
-    """An answer over the Open Inference Protocol; the transport leaves out tensors that the request does not name."""
+    """Answer in the Open Inference Protocol; the transport leaves out tensors that the request does not name."""
 
     tensors: Mapping[str, NDArray[Any]]
-    """BYTES are arrays of ``bytes`` objects, or of fixed length (``S``) where that is quicker to make."""
+    """Arrays by name; BYTES are arrays of ``bytes`` objects, or of fixed length (``S``) if that is faster to make."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class OipBinding:
-    """A task's tensors over the Open Inference Protocol. What all tasks share, such as purpose, is not its business."""
+    """Tensors of a task in the Open Inference Protocol, without options common to all tasks, such as purpose."""
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     read: Callable[[TensorInputs], Any]
-    """What the pipeline takes. Quick, as ``GrpcBinding.read``."""
+    """Function that returns the pipeline's request. Quick, as ``GrpcBinding.read``."""
     answer: Callable[[list[Any], frozenset[str]], TensorOutputs]
-    """All answers of one request, and which outputs are wanted."""
+    """Function that returns the outputs, from all answers of one request and the names of the requested outputs."""
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """The task's own parameters of a request, described."""
+    """Descriptions of the task's own request parameters, by name."""
     about: Callable[[], Mapping[str, Parameter]] = dict
-    """What metadata tell of the model beside its tensors, asked for at each question."""
+    """Function that returns further metadata of the model, called for each metadata request."""
     item: Callable[[Any, frozenset[str]], TensorOutputs | None] = lambda answer, wanted: None
-    """An item that is done while its request runs, for streams that ask for them; None: told with the answer only."""
+    """Function that returns a finished item while its request runs, for streams with this option; None: not sent."""
     files: bool = False
-    """Whether inputs are files, which may be as large as those of a form."""
+    """True if inputs are files, which may be as large as those of a form."""

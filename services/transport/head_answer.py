@@ -1,4 +1,4 @@
-"""Fields of answers about rows: what a head of each kind says of all rows, and which inputs are unlike training."""
+"""Fields of answers about rows: the outputs of each kind of head, and the inputs that are unlike the training data."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ SHIFTED_INPUTS = AnswerField(
         ),
     ),
 )
-"""Inputs that make shifted rows unlike training, at most three a row, worst first: columns of equal length."""
+"""Inputs that make shifted rows unlike training data, at most three per row, worst first: equally long columns."""
 
 
 def fields(head: Head) -> tuple[AnswerField, ...]:
-    """Return the fields of a head's answer; tensors and JSON have units of their own spelling."""
+    """Return the fields of a head's answer; tensors and JSON spell units differently."""
     return _FIELDS[head.kind](head)
 
 
 def answered(heads: tuple[Head, ...]) -> tuple[AnswerField, ...]:
-    """Return a field for each head that has an answer in this form."""
+    """Return a field for each head with an answer of this form."""
     return tuple(
         AnswerField(head.name, dtype="record", fields=fields(head), title=f"{head.name.title()}Answer")
         for head in heads
@@ -131,9 +131,9 @@ _FIELDS = {"gaussian": _gaussian, "categorical": _categorical}
 
 
 def record(portion: Portion, head: str) -> dict[str, Any]:
-    """Return what a head says of the rows of a portion, without classes and intervals.
+    """Return a head's outputs for the rows of a portion, without classes and intervals.
 
-    Predictions that the policy withholds are NaN; what members say would disclose them, and is left out.
+    Withheld predictions are NaN; member outputs would disclose them, and are left out.
 
     Raises:
         TypeError: the head is of a kind that rows do not have.
@@ -159,7 +159,7 @@ def record(portion: Portion, head: str) -> dict[str, Any]:
 
 
 def members(portion: Portion, head: str) -> dict[str, Any]:
-    """Return what the members of a head say [M, N, ...]; empty unless the request asked for it."""
+    """Return the member outputs of a head [M, N, ...]; empty unless the request asked for them."""
     arrays = portion.payload.members.get(head, ())
     if len(arrays) == 2:
         return {"member_means": arrays[0], "member_variances": arrays[1]}

@@ -1,4 +1,4 @@
-"""One task, ready to be served: its pipeline, and how each protocol reads and writes it."""
+"""Served model: a task with its pipeline and its bindings to protocols."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from services.transport.binding import GrpcBinding, HttpBinding, OipBinding
 
 @dataclass(frozen=True)
 class Parts:
-    """What the frame hands to a task's assembly."""
+    """Shared parts of the process that a task's factory needs."""
 
     pipeline: Callable[[Task[Any, Any]], Pipeline[Any, Any]]
-    """Puts a task on the process's one scheduler."""
+    """Function that puts a task on the process's scheduler."""
     calibrations: Mapping[str, Calibration | None]
-    """Head name to its calibration under the numeric profile in force; None where there is none. A verdict on the
-    profile may replace them while the process serves."""
+    """Head name to its calibration under the numeric profile in force; None if there is none. A verdict on the profile
+    may replace them while the process serves.
+    """
     golden_tolerance: float
-    """Largest relative difference of a golden output; infinite under a profile that the replay set is measured for."""
+    """Largest relative difference of a golden output; infinite if the profile is measured with the replay set."""
 
 
 @dataclass(frozen=True)
 class ServedModel:
-    """What ``services.runtime.lifecycle`` assembles and the transports serve."""
+    """Served model, assembled at start and used by the transports."""
 
     pipeline: Pipeline[Any, Any]
     description: Description
@@ -35,10 +36,12 @@ class ServedModel:
     http: HttpBinding
     oip: OipBinding
     warm_up: Callable[[], None] = lambda: None
-    """Runs once before ready: replays golden inputs (``ArtefactError`` on a mismatch), warms up, measures speed."""
+    """Function called once before ready: replays golden inputs (``ArtefactError`` on a mismatch), warms up, measures
+    speed.
+    """
     examples: Callable[[], Iterable[Any]] = tuple
-    """Requests of each shape that serves, asked before ready (``services.app.warming``)."""
+    """Requests of each served shape, run before ready (``services.app.warming``)."""
     probe: Callable[[], None] = lambda: None
-    """Replays golden inputs on a device that failed; raises where it fails again or says something else."""
+    """Function that replays golden inputs on a device that failed; raises if it fails again or the outputs differ."""
     reflected: bool = True
-    """False where the service has no protobuf description (toy tenants)."""
+    """False if the service has no protobuf description (toy tenants)."""

@@ -1,4 +1,4 @@
-"""What both protocols are given: a tenant, and what stands beside it in the process."""
+"""Context of both protocols: the served model and the services of its process."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from services.transport.served_model import ServedModel
 
 @dataclass(frozen=True)
 class Serving:
-    """One tenant as it is served."""
+    """Served model with the services of its process."""
 
     tenant: ServedModel
     settings: Settings
     metrics: Metrics
     label_service: LabelService | None = None
-    """Where labels go; None: there is no ledger."""
+    """Label service; None without a ledger."""
     keeper: PolicyKeeper | None = None
-    """Changes policies; None: there is no ledger, so they are shown only."""
+    """Policy keeper, for changes; None without a ledger, so that policies are read-only."""
     tracer: Tracer = OFF
     about: Callable[[], Model] | None = None
-    """Tells ``/v1/model`` of the artefact and its numeric profile at the moment; None: there is no such route."""
+    """Function that returns the document for ``/v1/model``; None: there is no such route."""

@@ -1,1 +1,1 @@
-"""White-matter lesions: what the service says and does that other tasks do not."""
+"""White-matter lesions: the task-specific parts of the service."""

@@ -96,7 +96,7 @@ SCAN = (
     DEFERRAL,
     input_warnings("looks_raw, thick_slices, bias_field, noisy"),
 )
-"""Fields of ``LesionAnswer``. Where the policy withholds the prediction, only decision and warnings have values."""
+"""Fields of ``LesionAnswer``. If the policy withholds the prediction, only decision and warnings have values."""
 ORIGINS = (*ORIGIN_OF_ALL, text("name", "The caller's own, echoed."))
 ANSWER = (
     *ORIGINS,

@@ -41,7 +41,7 @@ def _described(name: str) -> msgspec.Meta:
 
 
 class ScanBody(decoding.JsonBody):
-    """A scan as JSON; files as base64."""
+    """Scan as JSON; files as base64."""
 
     EXAMPLE = '{"flair": "<the NIfTI file as base64>"}, or a form: curl -F flair=@FLAIR.nii.gz'
 
@@ -57,7 +57,7 @@ class ScanBody(decoding.JsonBody):
 
 
 def binding() -> HttpBinding:
-    """Return the bodies of scans over HTTP."""
+    """Return the HTTP binding of scans."""
     return HttpBinding(
         read_json=read_json,
         answer_json=answer,
@@ -83,7 +83,7 @@ def read_form(fields: Mapping[str, bytes]) -> tuple[ScanRequest, Options]:
     """Read a request from a form.
 
     Raises:
-        InvalidInput: a text that is none, or an unknown purpose or map.
+        InvalidInput: a text that is not UTF-8, or an unknown purpose or map.
     """
     texts = decoding.texts(fields, _FIELDS)
     names = [name.strip() for name in texts.get("maps", "").split(",")]

@@ -17,7 +17,7 @@ from models.tasks.lesion.data.inputs import Input
 from models.tasks.lesion.pictures.picture import Mark, Picture, draw
 
 _MEASURES = {"rmi": "reverse mutual information", "total": "entropy"}
-"""Uncertainty maps and their names; the first one that the answer holds is drawn."""
+"""Uncertainty maps and their names; the first one in the answer is drawn."""
 
 
 def figure(answer: demur.LesionAnswer, files: Input, maps: Mapping[str, Path], path: Path) -> Path:

@@ -57,7 +57,7 @@ def sent(path: Path | None) -> Path | AsNifti | None:
 
 @dataclass
 class Submission:
-    """Writer of the maps of scans, and of ``results.json`` about them."""
+    """Writer of the maps of scans, and of ``results.json`` with their files and errors."""
 
     root: Path
     cases: list[dict[str, Any]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Scans as protobuf messages: single calls, and streams on which files come and go in pieces."""
+"""Scans as protobuf messages: single calls, and streams with files in pieces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from services.transport.grpc.chunks import ChunkFrames, ChunkMessages, StreamOpt
 
 SERVICE = "demur.v1.LesionService"
 PIECE_BYTES = 1 << 20
-"""Of a file of an answer, in a stream."""
+"""Size of a piece of an answer's file in a stream, in bytes."""
 _HEADS = (HEAD,)
 _FILL = filler(ANSWER, lesion_pb2.LesionPredictResponse)
 _MAPS: dict[int, str] = {
@@ -109,7 +109,7 @@ def _answer(answers: list[Portion], *, files: bool) -> Any:
 
 
 class ScanFrames(ChunkFrames):
-    """Frames of a stream of scans, whose files come and go in pieces."""
+    """Frames of a stream of scans, with files in pieces in both directions."""
 
     def __init__(
         self, description: Description, pipeline: Pipeline[Any, Any], window_chunks: int, max_upload_bytes: int
@@ -136,7 +136,7 @@ class ScanFrames(ChunkFrames):
 
 
 class ScanReader:
-    """Reader of the scans of one stream, which come in pieces; files that are too large are dropped while they come."""
+    """Reader of the scans of a stream, which arrive in pieces; the pieces of too large scans are dropped on arrival."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes

@@ -25,7 +25,7 @@ def record(portion: Portion) -> dict[str, Any]:
 
 
 def scan(portion: Portion) -> dict[str, Any]:
-    """Return the figures of a scan; decision and warnings only where the policy withholds predictions."""
+    """Return the figures of a scan; only decision and warnings if the policy withholds predictions."""
     payload: Found = portion.payload
     segmentation = payload.segmentation
     known = {
@@ -53,7 +53,7 @@ def scan(portion: Portion) -> dict[str, Any]:
 
 
 def files(portion: Portion) -> Mapping[str, bytes]:
-    """Return the gzipped NIfTI file of each map by its name; none where the policy withholds the prediction."""
+    """Return the gzipped NIfTI file of each map by its name; none if the policy withholds the prediction."""
     payload: Found = portion.payload
     return {} if hidden(portion) else payload.files
 

@@ -1,4 +1,4 @@
-"""``demur score lesion``: scans through the running service, to official files, tables and figures."""
+"""Implementation of ``demur score lesion``: sends scans to the service; writes official files, tables and figures."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ COLUMNS = (
     "model",
     "error",
 )
-"""Columns of the summary: uncertainties in nats; level is that of the intervals."""
+"""Columns of the summary: uncertainties in nats; ``level`` is that of the intervals."""
 _SINGLE = {"t1": "t1", "brain_mask": "brain_mask", "truth": "truth"}
-"""Fields of an input by the option that fills them, for a single scan."""
+"""Option name to the field of an input that it sets, for a single scan."""
 
 
 @dataclass
@@ -76,7 +76,7 @@ def run(request: ScoreRequest) -> Outcome:
     """Segment scans and write the answers; a scan that fails does not end the run.
 
     Raises:
-        ValueError: nothing to score, an output that is no folder, or options that do not fit.
+        ValueError: nothing to score, an output that is not a folder, or incompatible options.
         demur.DemurError: the service cannot be reached or failed; earlier answers are written.
     """
     scans = _inputs(request)
@@ -145,7 +145,7 @@ def _noted(
     where: dict[str, Any] = {"id": scan.id, "folder": scan.folder.as_posix()}
     folder = request.output / scan.folder
     written = outcome.save(folder, scan.id)
-    maps = dict(zip(outcome.files, written, strict=False))  # the table of lesions comes after them
+    maps = dict(zip(outcome.files, written, strict=False))  # followed by the table of lesions
     problems = []
     if request.options["figure"] and "mask" in outcome.files:
         try:

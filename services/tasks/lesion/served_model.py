@@ -42,7 +42,7 @@ def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> Served
     probe = Probe(members, artefact.path(manifest.golden), parts.golden_tolerance, manifest.golden_tolerance)
 
     def examples() -> Iterator[ScanRequest]:
-        """A ball of tissue in a scan of one window, which all others are of, too."""
+        """Yield a scan with a ball of tissue in one window; the windows of all scans have the same shape."""
         size = recipe.window
         places = np.indices(size) - (np.array(size)[:, None, None, None] - 1) / 2
         tissue = 100 + 10 * np.random.default_rng(0).standard_normal(size)

@@ -1,4 +1,4 @@
-"""What the pipeline runs for a scan: read and checked, walked through in windows, its maps written as files."""
+"""Lesion task for the pipeline: scans are read and checked, segmented in windows, and their maps written as files."""
 
 from __future__ import annotations
 
@@ -29,66 +29,66 @@ from services.request.contract import Done, Progress, Step, Steps, Units, Work
 from services.runtime.errors import InvalidInput, refused
 
 FILE_SECONDS = 0.3
-"""Declared device time of writing a map."""
+"""Declared device time of writing a map, in seconds."""
 WAITING_BYTES = 128 << 20
-"""Of a scan's images, unpacked, that waits in memory for its turn; larger ones are read again."""
+"""Maximum size of a waiting scan's unpacked images in memory, in bytes; larger ones are read again."""
 PREPARE_SECONDS = 0.5
-"""Declared device time of turning, resampling and normalising a scan."""
+"""Declared device time of reorienting, resampling and normalising a scan, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """A scan to segment, as its files came; empty where there is none."""
+    """Scan to segment, with its files as received; empty if a file is absent."""
 
     flair: bytes
     t1: bytes = b""
     brain_mask: bytes = b""
     maps: tuple[str, ...] = ()
-    """To be answered; empty: all that the model has."""
+    """Names of the requested maps; empty: all that the model has."""
     name: str = ""
     arrays: bool = False
-    """Whether maps are answered as arrays, not as files."""
+    """True to return maps as arrays instead of files."""
     encoding: files.Encoding = "float32"
-    """How files hold maps of numbers."""
+    """Encoding of numeric maps in files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the work leaves of a scan."""
+    """Result of the work on a scan."""
 
     name: str
     segmentation: Segmentation
     files: Mapping[str, bytes]
-    """Map name to gzipped NIfTI."""
+    """Map name to gzipped NIfTI file."""
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    """Map name to volume [x, y, z] on the scan's grid, where arrays were asked for."""
+    """Map name to volume [x, y, z] on the scan's grid, if arrays were requested."""
 
 
 @dataclass(slots=True)
 class _Payload:
-    """What the work takes with it when it begins: what is left may outlive the answer, as of an explored scan."""
+    """Payload that the work empties at its start, since the payload may outlive the answer if it is explored."""
 
     request: ScanRequest | None
     scan: Scan | None
-    """As it was checked; None: too large to wait in memory, read again."""
+    """Checked scan; None if too large to wait in memory, so that it is read again."""
     kept: bytes = b""
-    """The FLAIR image without header texts, where inputs are kept."""
+    """FLAIR image without header texts, if inputs are kept."""
 
 
 @dataclass
 class Pace:
-    """How long one window takes one member; a guess until it was measured."""
+    """Duration of one window of one member, in seconds; a guess until measured."""
 
     window_seconds: float = 0.1
 
 
 class LesionTask:
-    """One scan a request, one unit a scan."""
+    """Lesion task, with one scan per request and one unit per scan."""
 
     name = "lesion"
     heads: tuple[Head, ...] = HEADS
     payload_type = "application/x-nifti"
-    """The FLAIR image, gzipped, without texts and extensions of its header."""
+    """Media type of an input: the FLAIR image, gzipped, without texts and extensions of its header."""
     payload_kept = False
 
     def __init__(self, members: segment.Members, recipe: Recipe, pace: Pace, *, lanes: int, keeps_inputs: bool) -> None:
@@ -100,10 +100,11 @@ class LesionTask:
         self._offered = offered(recipe, ensemble=len(members) > 1)
 
     def expand(self, request: ScanRequest) -> Units[_Payload]:
-        """One item.
+        """Read and check a scan; it is the only item.
 
         Raises:
-            InvalidInput, TooLarge: a file is missing, no image, or does not fit; what was found and what is allowed.
+            InvalidInput, TooLarge: a file is missing, not an image, or does not fit; the error has value and allowed
+            values.
         """
         recipe = self._recipe
         try:
@@ -133,7 +134,7 @@ class LesionTask:
         return read_scan(given, self._recipe.channels)
 
     def run(self, units: Units[_Payload]) -> Work:
-        """Preparation, windows of all members, maps, lesions, files."""
+        """Yield preparation, windows of all members, maps, lesions and files."""
         payload = units.payload
         request, scan = payload.request, payload.scan
         payload.request = payload.scan = None
@@ -177,21 +178,21 @@ class LesionTask:
         return len(windows) * len(self._members) * self._pace.window_seconds
 
     def _nbytes(self, grid: Grid, unpacked: int) -> int:
-        """What comes of a scan: its images as they came, and on the networks' grid, and what segmenting takes."""
+        """Return the memory of a scan, in bytes: images as read and on the networks' grid, and segmentation."""
         prepared = 4 * (len(self._recipe.channels) + 1) * math.prod(grid.shape)
         return unpacked + prepared + segment.memory(grid, len(self._members))
 
     def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
-        """A scan is answered by its portion."""
+        """Return the portion, which is the answer to a scan."""
         return portion
 
     def payload(self, units: Units[_Payload], items: NDArray[np.intp]) -> list[bytes]:
-        """Return the FLAIR image, for those who label it."""
+        """Return the FLAIR image, for reviewers."""
         return [units.payload.kept] * len(items)
 
 
 def offered(recipe: Recipe, *, ensemble: bool) -> tuple[str, ...]:
-    """Names of the maps that a model has."""
+    """Return the names of the maps that a model has."""
     absent = {
         *(() if ensemble else ("data", "knowledge", "rmi")),
         *(("advice",) if recipe.voxel_trust is None else ()),
@@ -200,7 +201,7 @@ def offered(recipe: Recipe, *, ensemble: bool) -> tuple[str, ...]:
 
 
 def _steps(work: Generator[Any, list[Any], Segmentation]) -> Generator[Any, Any, Segmentation]:
-    """The calls of a whole-scan segmentation as quanta that run side by side."""
+    """Yield the calls of a whole-scan segmentation as quanta that run side by side."""
     results: Any = None
     while True:
         try:

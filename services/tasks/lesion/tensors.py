@@ -1,4 +1,4 @@
-"""Scans over the Open Inference Protocol: NIfTI files in; mask and maps as arrays on the scan's grid, and figures."""
+"""Scans over the Open Inference Protocol: NIfTI files in; mask, maps and figures out, as arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE = "NIfTI-1 or NIfTI-2 file, plain or gzipped"
 
 
 def binding(recipe: Recipe, *, ensemble: bool) -> OipBinding:
-    """Return the tensors of scans.
+    """Return the OIP binding of scans.
 
     Args:
         ensemble: whether there are several members, so that uncertainty has parts.
@@ -47,7 +47,7 @@ def read(inputs: TensorInputs) -> ScanRequest:
     """Read a request from tensors.
 
     Raises:
-        InvalidInput: a name that is no text.
+        InvalidInput: the name is not a text.
     """
     files = {name: bytes(values[0]) for name, values in inputs.tensors.items()}
     maps = tuple(name for name, field in VOLUMES.items() if field.tensor_name in inputs.wanted)
@@ -58,7 +58,7 @@ def read(inputs: TensorInputs) -> ScanRequest:
 
 
 def answer(answers: list[Portion], wanted: frozenset[str]) -> TensorOutputs:
-    """Return volumes and figures of a scan; NaN, -1 and nothing where the policy withholds them."""
+    """Return volumes and figures of a scan; empty, NaN or -1 if the policy withholds them."""
     (portion,) = answers
     payload: Found = portion.payload
     segmentation = payload.segmentation

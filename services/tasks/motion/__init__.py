@@ -1,1 +1,1 @@
-"""Vehicle motion: what the service says and does that other tasks do not."""
+"""Vehicle motion: the task-specific parts of the service."""

@@ -105,7 +105,7 @@ REQUEST = (
     ),
     input_warnings("speed_high, vehicles_high, left_out"),
 )
-"""Fields of one decided prediction request; messages also count ``modes`` and ``steps``."""
+"""Fields of one decided prediction request; messages also have the numbers of ``modes`` and ``steps``."""
 SIZES = tuple(AnswerField(name, dtype="uint32", json="", tensor="") for name in ("modes", "steps"))
 FAILURE = (
     index("item", "Index of the request in the call.", tensor=""),

@@ -80,7 +80,7 @@ _TRACKS: Json = {
 
 
 class PoseBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Pose of a vehicle now."""
+    """Pose of a vehicle now, in the frame of the scene."""
 
     x: Annotated[float, msgspec.Meta(description="m.")]
     y: Annotated[float, msgspec.Meta(description="m.")]
@@ -97,7 +97,7 @@ _POSE: Json = {
 
 
 class AgentBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Vehicle that a map is about."""
+    """Vehicle of a map."""
 
     scene_id: str = ""
     track_id: Annotated[Integer | str, documented(_TRACK)] = 0
@@ -105,7 +105,7 @@ class AgentBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class MotionBody(decoding.JsonBody):
-    """A request as JSON; maps, and a scene that is no object, as base64."""
+    """Motion request as JSON; maps, and a scene that is not an object, as base64."""
 
     EXAMPLE = '{"scene": "<the scene as base64>"}, or a form: curl -F scene=@scene.pb'
 
@@ -132,7 +132,7 @@ _VARIANTS = {
 
 
 def binding() -> HttpBinding:
-    """Return the bodies of motion over HTTP."""
+    """Return the HTTP binding of motion."""
     return HttpBinding(
         read_json=read_json,
         answer_json=answer,
@@ -168,7 +168,7 @@ def read_form(fields: Mapping[str, bytes]) -> tuple[MotionRequest, Options]:
     """Read a request from a form.
 
     Raises:
-        InvalidInput: none or several inputs, a text that is none, or an unknown purpose.
+        InvalidInput: none or several inputs, a text that is not UTF-8, or an unknown purpose.
     """
     texts = decoding.texts(fields, FIELDS)
     rendered = fields.get("rendered")
@@ -195,7 +195,7 @@ def answer(answers: list[Any]) -> dict[str, Any]:
 
 
 def _files(answers: list[Any], *, archived: bool) -> Mapping[str, bytes]:
-    """Return the submission if the request asks for it; in an archive wherever scenes and tracks are known."""
+    """Return the submission if the request asks for it; in an archive, always if scenes and tracks are known."""
     call = presentation.answered(answers)
     wanted = call.asked.submission or (archived and call.asked.named)
     return {SUBMISSION: presentation.submission(call)} if wanted else {}
@@ -219,7 +219,7 @@ def _form(inputs: Mapping[str, Any], tracks: tuple[int, ...], agents: tuple[Agen
 
 
 def _scene(raw: bytes) -> bytes:
-    """Return the bytes of a scene: an object is protobuf JSON, a text base64."""
+    """Return the bytes of a scene: an object is protobuf JSON, a text is base64."""
     if raw[:1] != b'"':
         return raw
     try:

@@ -25,7 +25,7 @@ def figure(answer: demur.MotionAnswer, source: Scene | bytes, name: str = "") ->
 
     Args:
         source: the scene, or the content of a prerendered map on the official grid.
-        name: title where neither scene nor track is known.
+        name: title if neither scene nor track is known.
 
     Raises:
         BadFile: matplotlib is not installed.

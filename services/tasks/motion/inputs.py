@@ -1,4 +1,4 @@
-"""Requests checked: whose future each item is about, and where its feature map comes from."""
+"""Checked motion requests: the vehicle of each item, and the source of its feature map."""
 
 from __future__ import annotations
 
@@ -21,52 +21,52 @@ from services.tasks.motion.request import AgentRef, Form, Pose, RenderedForm, Sc
 Map = NDArray[np.float32]
 
 MOST_REQUESTS = 256
-"""Of one call: a map of 128 x 128 cells has 1.1 MB."""
+"""Maximum number of prediction requests in a call: a map of 128 x 128 cells has 1.1 MB."""
 WAITING_BYTES = 32 << 20
-"""Of maps, unpacked, that wait in memory for their turn; those of more files are unpacked again."""
+"""Maximum size of unpacked maps that wait in memory, in bytes; larger requests unpack their files again."""
 SCENE_FACTOR = 8
-"""Memory of a scene against its bytes: as a message, as arrays, and drawn."""
+"""Memory of a scene relative to its bytes: as a message, as arrays, and drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whose future an item is about."""
+    """Vehicle whose future an item predicts."""
 
     scene_id: str
     track_id: int
     pose: Pose | None
-    """Now; None: not known."""
+    """Current pose; None if unknown."""
     unseen_steps: int = 0
-    """Since the vehicle was seen; 0 where it is seen now, or nobody knows."""
+    """Steps since the vehicle was last seen; 0 if it is seen now, or unknown."""
 
 
 class Source(Protocol):
-    """Where maps come from."""
+    """Source of feature maps."""
 
     @property
     def nbytes(self) -> int:
-        """Of memory that it holds."""
+        """Memory that it holds, in bytes."""
         ...
 
     def opened(self) -> Callable[[int], Map]:
-        """What makes the map of an item, [17, y, x]; its calls may run side by side. Neither is quick."""
+        """Return a slow function that makes the map of an item, [17, y, x]; its calls may run side by side."""
         ...
 
 
 @dataclass(frozen=True)
 class Input:
-    """A checked request of N items."""
+    """Checked request of N items."""
 
     subjects: tuple[Subject | None, ...]
-    """[N]; None: not known, or failed."""
+    """Vehicles [N]; None: unknown, or failed."""
     tracks: tuple[int, ...]
-    """[N]; 0 where it is not known."""
+    """Track ids [N]; 0 if unknown."""
     source: Source
     scene_id: str = ""
     failed: Mapping[int, DemurError] = field(default_factory=dict)
-    """Items that cannot be predicted, and why."""
+    """Items that cannot be predicted, with their errors."""
     left_out: int = 0
-    """Vehicles and pedestrians of a scene that are not drawn, since their numbers are impossible."""
+    """Number of vehicles and pedestrians of a scene that are not drawn, since their values are impossible."""
     scene: Scene | None = None
 
 
@@ -74,7 +74,7 @@ def read(form: Form, grid: Grid) -> Input:
     """Return the items of a request.
 
     Raises:
-        InvalidInput, TooLarge: nothing to predict, too much of it, or an input that cannot be used.
+        InvalidInput, TooLarge: nothing to predict, too many requests, or an unusable input.
     """
     try:
         if isinstance(form, SceneForm):
@@ -104,7 +104,7 @@ def _of_scene(form: SceneForm, grid: Grid) -> Input:
             agents[item] = scenes.agent(scene, track)
         except BadScene as error:
             failed[item] = refused(error, item)
-            if form.track_ids and error.code == "unknown_track":  # a slip of the caller, not a gap in the data
+            if form.track_ids and error.code == "unknown_track":  # an error of the caller, not missing data
                 raise failed[item] from error
     if not agents:
         raise failed[0]
@@ -149,10 +149,10 @@ def _of_files(form: RenderedForm, grid: Grid) -> Input:
 
 
 def _failed(count: int, read: Callable[[int], None], field: str) -> dict[int, DemurError]:
-    """Maps that cannot be used, and why.
+    """Return the errors of the maps that cannot be used.
 
     Raises:
-        InvalidInput, TooLarge: none can.
+        InvalidInput, TooLarge: no map can be used.
     """
     failed: dict[int, DemurError] = {}
     for item in range(count):
@@ -167,7 +167,7 @@ def _failed(count: int, read: Callable[[int], None], field: str) -> dict[int, De
 
 @dataclass(frozen=True)
 class _Scene:
-    """Draws the surroundings of agents."""
+    """Source that draws the surroundings of agents."""
 
     scene: Scene
     agents: Mapping[int, Agent]
@@ -181,10 +181,10 @@ class _Scene:
 
 @dataclass(frozen=True)
 class _Maps:
-    """Has them."""
+    """Source of maps in memory."""
 
     values: Mapping[int, Map]
-    """[17, y, x] by item."""
+    """Maps [17, y, x] by item."""
 
     @property
     def nbytes(self) -> int:
@@ -196,7 +196,7 @@ class _Maps:
 
 @dataclass(frozen=True)
 class _Files:
-    """Unpacks them again."""
+    """Source that unpacks files again."""
 
     files: tuple[bytes, ...]
     grid: Grid
@@ -214,7 +214,7 @@ def _subject(agent: Agent) -> Subject:
 
 
 def _told(agents: tuple[AgentRef, ...], count: int, name: str) -> tuple[Subject | None, ...]:
-    """Whose future maps are about, as their caller says."""
+    """Return the vehicles of maps as named by the caller."""
     if not agents:
         return (None,) * count
     if len(agents) != count:

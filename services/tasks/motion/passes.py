@@ -1,4 +1,4 @@
-"""The rows of a chunk in passes that run side by side, and what becomes of a pass that fails."""
+"""Planning of a chunk's rows in passes that run side by side, with isolation of failed rows."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from services.request.contract import RowBatch, Steps
 from services.runtime.errors import DemurError
 
 Said = list[tuple[range, Arrays | DemurError]]
-"""Consecutive rows, ascending, and what planning said of them."""
+"""Consecutive ascending rows, each range with the result of planning or its error."""
 
 
 def planned(planning: Planning, block: NDArray[np.float32], rows: list[int], lanes: int) -> Generator[Any, Any, Said]:
-    """What is said of some ascending rows of a block; of those without a gap together.
+    """Plan some ascending rows of a block; results of consecutive rows are joined.
 
-    No pass takes more than a lane's share of the rows, so that all lanes have work. Where a pass fails, each row is
-    planned by itself, so that the failure is that of its own request.
+    No pass takes more than a lane's share of the rows, so that all lanes have work. If a pass fails, each row is
+    planned by itself, so that a failure affects its own request only.
     """
     share = min(planning.quantum_rows, -(-len(rows) // lanes))
     passes = [piece for run in _runs(rows) for piece in _cut(run, share)]
@@ -47,7 +47,7 @@ def _batch(planning: Planning, block: NDArray[np.float32], rows: range) -> RowBa
 
 
 def _runs(rows: list[int]) -> Iterator[range]:
-    """Ascending rows as ranges without gaps."""
+    """Yield ascending rows as ranges without gaps."""
     start = 0
     for place in range(1, len(rows) + 1):
         if place == len(rows) or rows[place] != rows[place - 1] + 1:
@@ -60,7 +60,7 @@ def _cut(rows: range, most: int) -> Iterator[range]:
 
 
 def _joined(parts: Iterable[tuple[range, Arrays]]) -> Iterator[tuple[range, Arrays]]:
-    """Parts that follow each other, as one."""
+    """Join parts that follow each other."""
     waiting: list[tuple[range, Arrays]] = []
     for part in parts:
         if waiting and waiting[-1][0].stop != part[0].start:

@@ -1,4 +1,4 @@
-"""Decided prediction requests as records of ``services.tasks.motion.answer``, for all protocols."""
+"""Conversion of decided prediction requests to records of ``services.tasks.motion.answer``, for all protocols."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Answered:
 
 
 def answered(answers: list[Portion | ItemFailed]) -> Answered:
-    """Return what became of a call.
+    """Return the portions and failures of a call, in the order of its requests.
 
     Raises:
         DemurError: nothing could be predicted: the error of the first request.
@@ -65,13 +65,14 @@ def answered(answers: list[Portion | ItemFailed]) -> Answered:
 
 
 def submission(call: Answered) -> bytes:
-    """Return the official submission of these answers, without predictions that are withheld or nowhere on Earth, or
-    whose scene has no name."""
+    """Return the official submission of these answers, without predictions that are withheld or have impossible
+    positions, and without those of unnamed scenes.
+    """
     return b"".join(_submitted(portion, call.asked) for portion in call.portions)
 
 
 def shapes(portion: Portion) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of one request's arrays, of those that exist."""
+    """Return the shapes of the existing arrays of a request."""
     statistics = statistics_of(portion)
     arrays = {"trajectories": statistics.plans, "scene_trajectories": statistics.plans}
     arrays |= {"confidences": statistics.weights}
@@ -87,7 +88,7 @@ def statistics_of(portion: Portion) -> Trajectories:
 
 
 def _request(portion: Portion, index: int) -> dict[str, Any]:
-    """Return the record of a request; without its arrays where the policy withholds the prediction."""
+    """Return the record of a request; without its arrays if the policy withholds the prediction."""
     payload: Found = portion.payload
     item = portion.first + index
     subject = payload.asked.subjects[item]

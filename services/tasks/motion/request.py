@@ -1,4 +1,4 @@
-"""Requests about motion: a scene, or feature maps as numbers or as files, and the vehicle of each."""
+"""Motion requests: a scene, or feature maps as numbers or as files, with the vehicle of each."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Pose:
     """Pose of a vehicle now, in the frame of its scene."""
 
     x: float
-    """m."""
+    """Position, m."""
     y: float
-    """m."""
+    """Position, m."""
     yaw: float
     """Direction of driving, rad."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentRef:
-    """Vehicle that a map is about, as the request names it."""
+    """Vehicle of a map, as named by the request."""
 
     scene_id: str = ""
     track_id: int = 0
@@ -36,11 +36,11 @@ class AgentRef:
 
 @dataclass(frozen=True, slots=True)
 class SceneForm:
-    """A scene of the official format, protobuf or its JSON."""
+    """Scene of the official format, protobuf or its JSON."""
 
     content: bytes
     track_ids: tuple[int, ...] = ()
-    """Vehicles to predict; none: those of its prediction requests."""
+    """Vehicles to predict; if empty, those of the scene's prediction requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class TensorForm:
 
     values: bytes
     agents: tuple[AgentRef, ...] = ()
-    """Of each map; none: nothing is known of them."""
+    """Vehicle of each map; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class RenderedForm:
 
     files: tuple[bytes, ...]
     agents: tuple[AgentRef, ...] = ()
-    """Of each map; none: nothing is known of them."""
+    """Vehicle of each map; empty if unknown."""
 
 
 Form = SceneForm | TensorForm | RenderedForm
@@ -66,11 +66,11 @@ Form = SceneForm | TensorForm | RenderedForm
 
 @dataclass(frozen=True, slots=True)
 class MotionRequest:
-    """One call: some prediction requests, each a unit."""
+    """Motion request: the prediction requests of a call, each a unit."""
 
     form: Form
     submission: bool = False
-    """Whether the official submission is answered as well."""
+    """True to return the official submission, too."""
 
 
 def track(given: int | str, field: str) -> int:
@@ -117,7 +117,7 @@ def only_input(given: Iterable[str], allowed: Iterable[str]) -> str:
 
 
 def without_tracks(form: Form, track_ids: tuple[int, ...]) -> Form:
-    """Return a form that is not a scene, unless tracks were chosen for it.
+    """Return a form that is not a scene; tracks cannot be chosen for it.
 
     Raises:
         InvalidInput: tracks were chosen.

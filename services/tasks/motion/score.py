@@ -1,4 +1,4 @@
-"""``demur score motion``: scenes or prerendered maps through the running service, to an official submission."""
+"""Implementation of ``demur score motion``: sends scenes or maps to the service; writes a submission."""
 
 from __future__ import annotations
 
@@ -58,23 +58,23 @@ class _Run:
     request: ScoreRequest
     submission: BinaryIO
     write: Callable[[Mapping[str, Any]], None]
-    """Writes a row of the summary."""
+    """Function that writes a row of the summary."""
     requests: int = 0
     deferred: int = 0
     shifted: int = 0
     withheld: int = 0
     failed: int = 0
-    """Requests without an answer, or not in the submission because an earlier file had them."""
+    """Number of requests without an answer, or not in the submission because an earlier file had them."""
     undrawn: int = 0
-    """Answered requests without the figure that was requested."""
+    """Number of answered requests without their requested figure."""
     files: int = 0
     unread: int = 0
-    """Files without any answer."""
+    """Number of files without any answer."""
     _seen: set[int] = field(default_factory=set)
-    """Hashes of scene and track of each answer, as a submission may name each once."""
+    """Hashes of scene and track of each answer, since a submission may contain each only once."""
 
     def add(self, path: Path, outcome: demur.MotionAnswers | demur.ChunkError) -> None:
-        """Write the rows of a file to the summary; draws its figures and adds to the submission."""
+        """Write the rows of a file to the summary, draw its figures, and add to the submission."""
         source = self.request.source
         file = path.name if source.is_file() else path.relative_to(source).as_posix()
         self.files += 1
@@ -123,7 +123,7 @@ class _Run:
 
 
 class _Drawn:
-    """Figures of a file, which is read when the first is drawn."""
+    """Figures of a file, which is read for the first figure."""
 
     def __init__(self, request: ScoreRequest, path: Path) -> None:
         self._folder = request.output / FIGURES if request.options["figure"] else None
@@ -151,7 +151,7 @@ def run(request: ScoreRequest) -> Outcome:
     """Predict files and write the answers; a file that fails does not end the run.
 
     Raises:
-        ValueError: nothing to score, an output that is no folder, or options that do not fit.
+        ValueError: nothing to score, an output that is not a folder, or incompatible options.
         demur.DemurError: the service cannot be reached or failed; earlier answers are written.
     """
     rendered = request.options["rendered"] or (

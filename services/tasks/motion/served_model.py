@@ -1,4 +1,4 @@
-"""Motion as a served model: a scene or feature maps in, five weighted trajectories a prediction request out."""
+"""Motion as a served model: a scene or feature maps in, five weighted trajectories per prediction request out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from services.tasks.motion.task import MotionTask, Pace
 from services.transport.served_model import Parts, ServedModel
 
 _MEASURED = 4
-"""Maps that the pace of planning is measured with."""
+"""Number of maps for measuring the speed of planning."""
 
 
 def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> ServedModel:

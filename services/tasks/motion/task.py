@@ -1,4 +1,4 @@
-"""What the pipeline runs for motion: maps drawn side by side, planned in passes that requests share, chunk by chunk."""
+"""Motion task for the pipeline: maps are drawn side by side and planned in shared passes, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -29,71 +29,71 @@ from services.tasks.motion.passes import planned
 from services.tasks.motion.request import MotionRequest
 
 MOST_CHUNK = 32
-"""Requests whose maps are in memory at once, unless one pass takes more."""
+"""Maximum number of requests whose maps are in memory at once, unless one pass takes more."""
 OPEN_SECONDS = 0.005
-"""Declared device time of preparing a scene for its requests."""
+"""Declared device time of preparing a scene, in seconds."""
 ANSWER_BYTES = 16 << 10
-"""Of a request, until its answer left."""
+"""Memory of a request's answer until it is sent, in bytes."""
 LEFT_OUT = "left_out"
-"""Code of the remark on a scene some of whose objects could not be drawn."""
+"""Code of the remark on a scene with objects that could not be drawn."""
 COPIES = 4
-"""Of a map while its request is worked on: as it was drawn, in its chunk, joined with those of others, in its pass."""
+"""Copies of a map while its request is processed: as drawn, in its chunk, joined with other requests, in its pass."""
 KEPT_BYTES = 1 << 20
-"""Of a scene that is kept for those who label; of a larger one its id is."""
+"""Largest scene that is kept for reviewers, in bytes; of a larger one only the id is kept."""
 
 
 @dataclass
 class Pace:
-    """How long the map of one request takes; a guess, until some were made."""
+    """Duration of making the map of a request, in seconds; a guess until some were made."""
 
     map_seconds: float = 0.005
 
     def note(self, seconds: Iterable[float]) -> None:
-        """Take notice of maps that were made."""
+        """Update the average with maps that were made."""
         for one in seconds:
             self.map_seconds += 0.1 * (one - self.map_seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is the same for all items of a call."""
+    """Common data of all items of a call."""
 
     scene_id: str
-    """Of a scene; empty for maps."""
+    """Id of the scene; empty for maps."""
     tracks: tuple[int, ...]
-    """[N]; 0 where it is not known."""
+    """Track ids [N]; 0 if unknown."""
     subjects: tuple[Subject | None, ...]
-    """[N]; None: not known, or failed."""
+    """Vehicles [N]; None: unknown, or failed."""
     submission: bool
 
     @property
     def named(self) -> bool:
-        """Return whether scenes and tracks of all requests are known, as a submission needs them."""
+        """True if scenes and tracks of all requests are known, as a submission requires."""
         return bool(self.scene_id) or all(one is not None and one.scene_id for one in self.subjects)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the work leaves of consecutive items, besides their statistics."""
+    """Result of the work on consecutive items, besides their statistics."""
 
     asked: Asked
     remarks: tuple[tuple[Remark, ...], ...]
-    """Of these items; one that has any counts as shifted."""
+    """Remarks on these items; an item with remarks counts as shifted."""
 
 
 @dataclass(slots=True)
 class _Payload:
-    """What the work takes with it when it begins: what is left may outlive the answer, as of explored requests."""
+    """Payload that the work empties at its start, since the payload may outlive the answer if it is explored."""
 
     asked: Asked
     input: Input | None
     kept: bytes = b""
-    """The scene as those who label see it, but for its request; empty where inputs are not kept."""
+    """Scene for reviewers, without its request; empty if inputs are not kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A map that was made."""
+    """Result of making a map."""
 
     remarks: tuple[Remark, ...]
     seconds: float
@@ -101,18 +101,18 @@ class _Made:
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """Why there is none; an error that a quantum returned bare would fail the whole request."""
+    """Error of making a map; if a quantum returned it bare, the whole request would fail."""
 
     error: DemurError
 
 
 class MotionTask:
-    """A prediction request is a unit."""
+    """Motion task, in which each prediction request is a unit."""
 
     name = "motion"
     heads: tuple[Head, ...] = HEADS
     payload_type = "application/x-protobuf"
-    """A Scene of the official format: id, request, and of a scene its past and its map."""
+    """Media type of an input: a Scene of the official format, with id and request, and the past and map of a scene."""
     payload_kept = False
 
     def __init__(self, planning: Planning, recipe: Recipe, pace: Pace, *, lanes: int, keeps_inputs: bool) -> None:
@@ -123,7 +123,7 @@ class MotionTask:
         self._keeps_inputs = keeps_inputs
 
     def expand(self, request: MotionRequest) -> Units[_Payload]:
-        """One item a prediction request.
+        """Check a call; each prediction request is an item.
 
         Raises:
             InvalidInput, TooLarge: see ``inputs.read``; or a submission of maps whose vehicles are not named.
@@ -153,12 +153,12 @@ class MotionTask:
 
     @property
     def _chunk(self) -> int:
-        """Requests whose maps are made and planned together: a pass for every lane."""
+        """Number of requests whose maps are made and planned together: a pass for every lane."""
         quantum = self._planning.quantum_rows
         return max(quantum, min(MOST_CHUNK, quantum * self._lanes))
 
     def run(self, units: Units[_Payload]) -> Work:
-        """Chunk by chunk: maps side by side, then passes side by side, then one ``Done`` for what did not fail."""
+        """Yield the work of each chunk: maps side by side, passes side by side, then ``Done`` for successful rows."""
         payload = units.payload
         found, payload.input = payload.input, None
         assert found is not None
@@ -199,7 +199,7 @@ class MotionTask:
         return Step(partial(self._made, item, found.left_out, make, row), self._pace.map_seconds)
 
     def _made(self, item: int, left_out: int, make: Callable[[int], Map], row: NDArray[np.float32]) -> _Made | _Failed:
-        """Write the map of an item into its row; one that cannot be made is no failure of the others."""
+        """Write the map of an item into its row; a failure affects this item only."""
         start = time.perf_counter()
         try:
             drawn = make(item)
@@ -212,11 +212,11 @@ class MotionTask:
         return _Made((*seen, *_left_out(left_out)), time.perf_counter() - start)
 
     def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
-        """Requests are answered by their portions."""
+        """Return the portion, which is the answer to its requests."""
         return portion
 
     def payload(self, units: Units[_Payload], items: NDArray[np.intp]) -> list[bytes]:
-        """Scenes with one request each, for those who label; messages may be joined."""
+        """Return scenes with one request each, for reviewers; as protobuf messages they can be concatenated."""
         asked, kept = units.payload.asked, units.payload.kept
         return [kept + _request(asked, item).SerializeToString() for item in items.tolist()]
 
@@ -229,7 +229,7 @@ def _opened(source: Source) -> Callable[[int], Map]:
 
 
 def _request(asked: Asked, item: int) -> SceneMessage:
-    """Return a scene of which only its id and one request is told."""
+    """Return a scene with only its id and one request."""
     subject = asked.subjects[item]
     found = SceneMessage(id=asked.scene_id if subject is None else subject.scene_id)
     found.prediction_requests.add(track_id=asked.tracks[item])
@@ -237,7 +237,7 @@ def _request(asked: Asked, item: int) -> SceneMessage:
 
 
 def _left_out(count: int) -> Iterable[Remark]:
-    """What is said of objects that could not be drawn, if there are any."""
+    """Yield a remark on objects that could not be drawn, if there are any."""
     if count:
         yield Remark(
             code=LEFT_OUT,
@@ -251,7 +251,7 @@ def _left_out(count: int) -> Iterable[Remark]:
 
 
 def _kept(found: Input) -> bytes:
-    """Of a scene its past and map, without its future and requests; its id alone where that is large."""
+    """Return the past and map of a scene, without its future and requests; only its id if that is too large."""
     if found.scene is None:
         return b""
     message = SceneMessage()

@@ -1,4 +1,4 @@
-"""Motion over the Open Inference Protocol: a scene or feature maps in, a row of each tensor for each request out."""
+"""Motion over the Open Inference Protocol: a scene or feature maps in, tensors with a row per request out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FLOATS = frozenset({"FP32", "FP16", "BF16"})
 
 
 def binding(grid: Grid, *, ensemble: bool) -> OipBinding:
-    """Return the tensors of motion.
+    """Return the OIP binding of motion.
 
     Args:
         ensemble: whether there are several members, so that uncertainty has two parts.
@@ -71,7 +71,7 @@ def read(inputs: TensorInputs) -> MotionRequest:
     """Read a request from tensors.
 
     Raises:
-        InvalidInput: none or several inputs, or what belongs to another one.
+        InvalidInput: none or several inputs, or tensors of another input.
     """
     kind = only_input([name for name in _FORMS if name in inputs.tensors], _FORMS)
     return MotionRequest(_form(kind, inputs), submission=SUBMISSION in inputs.wanted)
@@ -112,7 +112,7 @@ def _form(kind: str, inputs: TensorInputs) -> Form:
 
 
 def _agents(inputs: TensorInputs, kind: str, count: int, tracks: tuple[int, ...]) -> tuple[AgentRef, ...]:
-    """Return the vehicle of each map; none where nothing is known."""
+    """Return the vehicle of each map; empty if none is known."""
     scenes, poses = inputs.tensors.get("scene_ids", ()), inputs.tensors.get("poses", ())
     for name, values in (("track_ids", tracks), ("scene_ids", scenes), ("poses", poses)):
         if name in inputs.tensors and len(values) != count:

@@ -1,1 +1,1 @@
-"""Translation: what the service says and does that other tasks do not."""
+"""Translation: the task-specific parts of the service."""

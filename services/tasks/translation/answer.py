@@ -23,7 +23,7 @@ _TOKENS = ("tokens",)
 def _of_hypotheses(
     name: str, about: str, tensor: str, *sizes: int, unit: str = "", dtype: str = "float32"
 ) -> AnswerField:
-    """Return a tensor of all hypotheses of each sentence, which JSON and messages have in records."""
+    """Return a field that is a tensor of all hypotheses of each sentence; JSON and messages have records instead."""
     return AnswerField(
         name,
         f"{about} of each hypothesis of each sentence, the best first.",
@@ -39,7 +39,7 @@ def _of_hypotheses(
 
 
 def _of_best(name: str, about: str, tensor: str, unit: str = "", dtype: str = "float32") -> AnswerField:
-    """Return a tensor of the best hypothesis of each sentence."""
+    """Return a field that is a tensor of the best hypothesis of each sentence."""
     return AnswerField(name, about, unit, dtype, json="", message=False, tensor=tensor)
 
 

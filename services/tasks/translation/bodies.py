@@ -37,7 +37,7 @@ _TOKENS = or_null(
 
 
 class TranslationBody(decoding.JsonBody):
-    """A request as JSON: ``text``, or ``texts``."""
+    """Translation request as JSON: ``text``, or ``texts``."""
 
     EXAMPLE = '{"texts": ["It rains."]}'
 
@@ -54,7 +54,7 @@ class TranslationBody(decoding.JsonBody):
 
 
 def binding() -> HttpBinding:
-    """Return the bodies of translation over HTTP."""
+    """Return the HTTP binding of translation."""
     return HttpBinding(
         read_json=read_json,
         answer_json=answer,
@@ -67,7 +67,7 @@ def read_json(body: bytes) -> tuple[TranslationRequest, Options]:
     """Read a request from JSON.
 
     Raises:
-        InvalidInput: not JSON of this form, no texts or both forms, or an unknown word.
+        InvalidInput: not JSON of this form, no texts or both forms, or an unknown purpose or detail.
     """
     parsed = decoding.json_body(body, TranslationBody)
     if (parsed.text is None) == (parsed.texts is None):

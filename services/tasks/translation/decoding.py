@@ -1,4 +1,4 @@
-"""Decoding as the scheduler's work: one step of many sentences is a quantum, which requests share."""
+"""Decoding as work of the scheduler: a step of many sentences is a quantum, which requests share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NEWEST = 0.1  # weight of the newest measurement
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A sentence of a request."""
+    """Sentence to translate."""
 
     item: int
     asked: Asked
@@ -24,25 +24,25 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a request wants to have decoded one token further: sentences under way, and some that begin."""
+    """Sentences of a request to decode one token further: running batches, and new sentences."""
 
     batches: tuple[Batch, ...] = ()
     new: tuple[Question, ...] = ()
 
     @property
     def size(self) -> int:
-        """Sentences."""
+        """Number of sentences."""
         return sum(map(len, self.batches)) + len(self.new)
 
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """What became of a turn."""
+    """Result of a turn."""
 
     turn: Turn
-    """What goes on."""
+    """Remaining sentences."""
     done: tuple[tuple[int, Translation, int], ...]
-    """Items that are done, with what was said and the steps that it took."""
+    """Finished items, each with its translation and its number of steps."""
 
 
 @dataclass
@@ -52,23 +52,23 @@ class Stepping:
     translator: Translator
     quantum_size: int
     fixed_seconds: float = 2e-3
-    """Of a pass, whatever its size."""
+    """Fixed duration of a pass."""
     sentence_seconds: float = 1e-3
-    """Of each sentence in it."""
+    """Duration of each sentence in a pass."""
 
     def seconds(self, size: int) -> float:
-        """Expected duration of a pass."""
+        """Return the expected duration of a pass, in seconds."""
         return self.fixed_seconds + self.sentence_seconds * size
 
     def together(self, contents: Sequence[Turn]) -> list[Turned]:
-        """All sentences of all turns one token further; those that are done, in presentation."""
+        """Decode all sentences of all turns one token further; return the results in the order of the turns."""
         begun = iter(self._read([turn.new for turn in contents if turn.new]))
         every = [[*turn.batches, *([next(begun)] if turn.new else [])] for turn in contents]
         stepped = iter(self.translator.decoder.together([batch for batches in every for batch in batches]))
         return [self._settled([next(stepped) for _ in batches]) for batches in every]
 
     def measure(self, texts: Sequence[str], repeats: int = 3) -> None:
-        """Learns the durations of passes from the first steps of one sentence and of many."""
+        """Measure the durations of passes by the first steps of one sentence and of many."""
         questions = [Question(item, self.translator.asked(text)) for item, text in enumerate(texts)]
         fast, slow = (min(self._timed(some) for _ in range(repeats)) for some in (questions[:1], questions))
         self.sentence_seconds = max((slow - fast) / max(len(questions) - 1, 1), 1e-5)
@@ -81,7 +81,7 @@ class Stepping:
         return time.perf_counter() - start
 
     def _read(self, parts: Sequence[Sequence[Question]]) -> list[Batch]:
-        """Return a batch of each part; all sentences are read in one pass."""
+        """Return a batch for each part; all sentences are encoded in one pass."""
         sources = [self.translator.source(question, question.asked) for part in parts for question in part]
         if not sources:
             return []
@@ -103,18 +103,18 @@ class Stepping:
 
 @dataclass
 class Pace:
-    """How many steps sentences take, by experience."""
+    """Average number of decoding steps of sentences."""
 
     steps_per_token: float = 1.2
-    """Of a sentence."""
+    """Steps per token of a sentence."""
     _noted: int = field(default=0, repr=False)
 
     def steps(self, tokens: int) -> float:
-        """Expected steps of a sentence of so many tokens."""
+        """Return the expected number of steps of a sentence with this number of tokens."""
         return 2 + self.steps_per_token * tokens
 
     def note(self, tokens: int, steps: int) -> None:
-        """A sentence of so many tokens took so many steps."""
+        """Update the average with a finished sentence."""
         if tokens > 0:
             self._noted += 1
             self.steps_per_token += max(_NEWEST, 1 / self._noted) * (steps / tokens - self.steps_per_token)

@@ -1,4 +1,4 @@
-"""Translation as protobuf messages: single calls, and streams that answer sentences as they are done."""
+"""Translation as protobuf messages: single calls, and streams that send sentences as they finish."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def answer(answers: list[Any], *, whole: bool = True) -> Any:
     """Return the message of a call.
 
     Args:
-        whole: False leaves sentences out that were answered one by one.
+        whole: False leaves out sentences, which were sent before.
 
     Raises:
         DemurError: see ``presentation.answered``.
@@ -79,7 +79,7 @@ def answer(answers: list[Any], *, whole: bool = True) -> Any:
 
 
 def item_frame(sequence: int, answer: Portion | ItemFailed) -> Any:
-    """Return the frame of a sentence that is done while its chunk runs; None: failures wait for the result."""
+    """Return the frame of a finished sentence while its chunk runs; None for failures, sent with the result."""
     if isinstance(answer, ItemFailed) or not answer.count:
         return None
     sentence = _FILL_SENTENCE(presentation.sentence(answer))

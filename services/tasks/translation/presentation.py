@@ -1,4 +1,4 @@
-"""Decided sentences as records of ``services.tasks.translation.answer``, for all protocols."""
+"""Conversion of decided sentences to records of ``services.tasks.translation.answer``, for all protocols."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Answered:
 
     asked: Asked
     first: Portion
-    """First portion, which may be of no sentence."""
+    """First portion, which may have no sentence."""
     portions: tuple[Portion, ...]
-    """Of one sentence each."""
+    """Portions, each of one sentence."""
     failures: tuple[ItemFailed, ...]
 
     def record(self) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class Answered:
 
 
 def answered(answers: Sequence[Portion | ItemFailed]) -> Answered:
-    """Return what became of a call.
+    """Return the portions and failures of a call, in the order of its sentences.
 
     Raises:
         DemurError: nothing could be translated: the error of the first sentence.
@@ -127,14 +127,14 @@ def _tokens(tokens: Tokens) -> dict[str, NDArray[Any]]:
 
 
 def confidences(score: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the softmax of the scores of a sentence's hypotheses [H]; one where there is one."""
+    """Return the softmax of the scores of a sentence's hypotheses [H]; 1 for a single one."""
     if len(score) == 1:
         return np.ones(1)
     return np.asarray(n_best_weights(-np.asarray(score, np.float64)[None])[0])
 
 
 def _best(portion: Portion) -> str | None:
-    """Return the best hypothesis; None where the policy withholds it."""
+    """Return the best hypothesis; None if the policy withholds it."""
     return None if _hidden(portion) else _translation(portion).texts[0]
 
 

@@ -1,4 +1,4 @@
-"""Requests about texts, and the detail of tokens in their answers."""
+"""Translation requests, and the detail of tokens in their answers."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Literal, get_args
 from services.runtime.errors import InvalidInput
 
 Detail = Literal["best", "none", "all"]
-"""Hypotheses whose tokens are answered: the best, none, or all."""
+"""Hypotheses whose tokens are returned: the best, none, or all."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranslationRequest:
-    """One call: some texts, whose sentences are units."""
+    """Translation request: the texts of a call, whose sentences are units."""
 
     texts: tuple[str, ...]
     tokens: Detail = "best"
 
 
 def detail(given: str | None) -> Detail:
-    """Return the detail of tokens; None: of the best hypothesis.
+    """Return the detail of tokens; None stands for ``best``.
 
     Raises:
-        InvalidInput: it is none.
+        InvalidInput: the text is not a detail.
     """
     if given is None:
         return "best"

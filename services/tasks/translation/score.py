@@ -1,4 +1,4 @@
-"""``demur score translation``: lines of text through the running service, to a submission and a translation."""
+"""Implementation of ``demur score translation``: sends lines of text to the running service; writes a submission."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ class _Run:
     text: BinaryIO
     printed: BinaryIO | None
     write: Callable[[Mapping[str, Any]], None]
-    """Writes a row of the summary."""
+    """Function that writes a row of the summary."""
     lines: int = 0
     sentences: int = 0
     deferred: int = 0
     shifted: int = 0
     withheld: int = 0
     failed: int = 0
-    """Sentences or whole lines without a translation."""
+    """Number of sentences or whole lines without a translation."""
     left_out: int = 0
-    """Lines that are not in the submission because a sentence failed or is withheld."""
+    """Number of lines that are not in the submission because a sentence failed or is withheld."""
 
     def add(self, source: str, outcome: demur.Translations | demur.ChunkError) -> None:
-        """Write the rows of a line to the summary; adds to the other files."""
+        """Write the rows of a line to the summary, and add to the other files."""
         number = self.lines
         self.lines += 1
         if isinstance(outcome, demur.ChunkError):
@@ -117,7 +117,7 @@ def run(request: ScoreRequest) -> Outcome:
     """Translate lines and write the answers; a line that fails does not end the run.
 
     Raises:
-        ValueError: nothing to translate, or an output that is no folder.
+        ValueError: nothing to translate, or an output that is not a folder.
         demur.DemurError: the service cannot be reached or failed; earlier answers are written.
     """
     request.check_folder()
@@ -149,7 +149,7 @@ def _texts(path: Path) -> Sequence[str]:
 def _whole(number: int, translation: demur.Translation) -> Generated:
     """Return a line as one n-best list."""
     translations = [_translation(one) for one in translation.sentences]
-    if not any(one.tokens for one in translations):  # nothing is English: the line is copied
+    if not any(one.tokens for one in translations):  # no sentence is English: the line is copied
         score = -math.inf if translations else 0.0
         return Generated(number, translation.source, None, (Hypothesis(translation.text, score),) * _HYPOTHESES)
     whole = as_one(cut_at(translation.source, [one.source_span for one in translation.sentences]), translations)
@@ -177,7 +177,7 @@ def _record(one: Generated) -> str:
 
 
 def _translation(sentence: demur.TranslatedSentence) -> Translation:
-    """Return a sentence in the form of the models."""
+    """Return a sentence as a ``Translation`` of the models."""
     hypotheses = sentence.hypotheses
     names = hypotheses[0].scores
     return Translation(

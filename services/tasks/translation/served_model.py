@@ -24,7 +24,7 @@ _EXAMPLES = (
     "Nobody knows where the letters went; she asked for them twice, at the station and at the post office in the town.",
 )
 _MEASURED = "The weather was fine, and the old road along the river was empty."
-"""A sentence that the pace of decoding is measured with."""
+"""Sentence for measuring the speed of decoding."""
 
 
 def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> ServedModel:

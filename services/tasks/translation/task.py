@@ -1,4 +1,4 @@
-"""Translation as a task: texts are cut into sentences, which are decoded side by side in batches that stay full."""
+"""Translation task: texts are split into sentences, which are decoded side by side in continuous batches."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from services.tasks.translation.request import TranslationRequest
 from services.tasks.translation.texts import Asked
 
 ANSWER_BYTES = 16 << 10
-"""Of a sentence that is done, about: hypotheses, scores and tokens."""
+"""Approximate memory of a finished sentence, in bytes: hypotheses, scores and tokens."""
 _LEAST = 2
-"""Sentences that a lane takes of a request, at least."""
+"""Minimum number of a request's sentences per lane."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the work leaves of one sentence, besides its statistics."""
+    """Result of the work on one sentence, besides its statistics."""
 
     asked: Asked
     translation: Translation | None
-    """None of the portion that says that there is nothing to translate."""
+    """Translation; None in the portion of a call without sentences."""
 
 
 class TranslationTask:
-    """A sentence is a unit."""
+    """Translation task, in which each sentence is a unit."""
 
     name = "translation"
     heads: tuple[Head, ...] = HEADS
     payload_type = "text/plain; charset=utf-8"
-    """The sentence."""
+    """Media type of an input: the sentence."""
     payload_kept = False
 
     def __init__(self, translator: Translator, stepping: Stepping, pace: Pace, *, lanes: int) -> None:
@@ -52,7 +52,7 @@ class TranslationTask:
         self._lanes = lanes
 
     def expand(self, request: TranslationRequest) -> Units[Asked]:
-        """One item a sentence.
+        """Split texts; each sentence is an item.
 
         Raises:
             InvalidInput, TooLarge: see ``texts.read``.
@@ -72,7 +72,7 @@ class TranslationTask:
         )
 
     def run(self, units: Units[Asked]) -> Work:
-        """Sentences in the order of the text: who is done leaves a lane's batch, who waits joins it."""
+        """Yield decoding steps; finished sentences leave a lane's batch, and waiting ones join it in text order."""
         asked = units.payload
         if not units.count:
             yield Done(0, 0, {HYPOTHESES.name: none(self._translator)}, Found(asked, None))
@@ -100,9 +100,9 @@ class TranslationTask:
                 yield Progress(1 - len(left) / units.count, "translating")
 
     def _filled(self, turns: list[Turn], waiting: deque[Question], lanes: int) -> list[Turn]:
-        """Turn of those under way and those that wait; a lane that is nearly full waits until there is room for some.
+        """Return the next turns, from running and waiting sentences; a nearly full lane waits for more room.
 
-        None of them is empty.
+        Empty turns are left out.
         """
         width = self._stepping.quantum_size
         under_way = [turn for turn in turns if turn.size]
@@ -116,7 +116,7 @@ class TranslationTask:
         return [turn for turn in found if turn.size]
 
     def _one_by_one(self, asked: Asked, questions: Iterable[Question]) -> Work:
-        """Sentences of which some broke a pass, each alone from its beginning, so that a failure stays its own."""
+        """Decode the sentences of a failed pass alone, each from its beginning, so that failures stay separate."""
         for question in questions:
             turn = Turn(new=(question,))
             try:
@@ -132,11 +132,11 @@ class TranslationTask:
         return Shared(self._stepping, turn, turn.size)
 
     def collapse(self, units: Units[Asked], portion: Portion) -> Portion:
-        """Sentences are answered by their portions."""
+        """Return the portion, which is the answer to its sentences."""
         return portion
 
     def payload(self, units: Units[Asked], items: NDArray[np.intp]) -> list[bytes]:
-        """Return the sentences, for those who label."""
+        """Return the sentences, for reviewers."""
         return [units.payload.sentences[item].text.encode() for item in items.tolist()]
 
 

@@ -1,4 +1,4 @@
-"""Translation over the Open Inference Protocol: texts in; texts out, and tensors of their sentences."""
+"""Translation over the Open Inference Protocol: texts in; translations and tensors of their sentences out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OF_HYPOTHESES = frozenset(field.tensor_name for field in SENTENCE if field.name
 
 
 def binding(*, ensemble: bool) -> OipBinding:
-    """Return the tensors of translation.
+    """Return the OIP binding of translation.
 
     Args:
         ensemble: whether there are several members, so that released scores exist.
@@ -62,7 +62,7 @@ def answer(answers: list[Any], wanted: frozenset[str]) -> TensorOutputs:
 
 
 def item(answer: Portion | ItemFailed, wanted: frozenset[str]) -> TensorOutputs | None:
-    """Return a sentence that is done while others are not, its place still unknown; failures come with the whole."""
+    """Return the tensors of a finished sentence, without its place in the translation; None for failures."""
     if isinstance(answer, ItemFailed) or not answer.count:
         return None
     sentence = _detailed(presentation.sentence(answer), wanted)
@@ -71,7 +71,7 @@ def item(answer: Portion | ItemFailed, wanted: frozenset[str]) -> TensorOutputs 
 
 
 def _detailed(sentence: dict[str, Any], wanted: frozenset[str]) -> dict[str, Any]:
-    """Add to a sentence what tensors have of its hypotheses."""
+    """Add the fields that only tensors have of a sentence's hypotheses."""
     hypotheses = sentence["hypotheses"]
     if hypotheses:
         best = hypotheses[0]

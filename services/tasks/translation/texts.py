@@ -1,4 +1,4 @@
-"""Texts checked and cut: which sentences are units, and what of them looks unusual."""
+"""Checked and split texts: the sentences that are units, with remarks on unusual ones."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from services.tasks.translation.request import Detail, TranslationRequest
 MOST_TEXTS = 256
 MOST_SENTENCES = 1024
 MOST_CHARACTERS = 100_000
-"""Of one call, all texts together; documents of any length go over a stream in such pieces."""
+"""Maximum number of characters of a call, all texts together; longer documents are streamed in such pieces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A call, understood; it lives as long as its answer."""
+    """Parsed call, alive until it is answered."""
 
     documents: tuple[Document, ...]
     sentences: tuple[Sentence, ...]
-    """Of all documents in their order: the units."""
+    """Sentences of all documents in order: the units."""
     firsts: tuple[int, ...]
-    """Number of each document's first sentence."""
+    """Index of each document's first sentence."""
     tokens: Detail
 
     def text_of(self, item: int) -> int:
-        """Number of the document that a sentence is of."""
+        """Return the index of a sentence's document."""
         return bisect_right(self.firsts, item) - 1
 
 
 def read(request: TranslationRequest, translator: Translator) -> Asked:
-    """Return a call, checked and cut into sentences.
+    """Check a call and split it into sentences.
 
     Raises:
-        InvalidInput: no text, or one that is not Unicode.
+        InvalidInput: no text, or a text that is not Unicode.
         TooLarge: more texts, characters or sentences than one call may have.
     """
     texts = request.texts

@@ -1,4 +1,4 @@
-"""Answers as protobuf messages, from the table of their fields and the descriptor of the message."""
+"""Conversion of answers to protobuf messages, from the table of fields and the message's descriptor."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _converter(field: AnswerField, descriptor: FieldDescriptor) -> Converter | N
         assert inner is not None, f"{descriptor.full_name} is no message"
         steps = _steps(field.fields, inner)
         if len(steps) == len(field.fields) and all(convert is None for _, convert in steps):
-            return None  # protobuf makes a message of a dictionary itself, and quicker
+            return None  # protobuf converts a dictionary itself, and faster
         fill = filler(field.fields, GetMessageClass(inner))
         return (lambda values: [fill(one) for one in values]) if field.many else fill
     if field.shape and descriptor.type == FieldDescriptor.TYPE_BYTES:

@@ -1,8 +1,8 @@
-"""The one layer that every gRPC call passes before and after its handler.
+"""Layer around every gRPC handler: access, limits, traces, errors and metrics.
 
 In this order: access (tokens, scopes, rates), drain, size of the metadata, the request message (within a time), trace,
 decompression, handler, errors, metrics. A handler is a coroutine of ``(request, context)``; streams write their answers
-with ``context.write``. It raises errors, and the layer turns them into a status with a typed detail.
+with ``context.write``. A handler raises errors; the layer turns them into a status with a typed detail.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from services.transport.grpc.raw_request import Compressed, Opened, Received, de
 from services.transport.grpc.status import abort
 
 _TOKEN_CHECK_SECONDS = 0.5
-"""Interval of checks whether the token of an open stream is still valid."""
+"""Interval of checks whether the token of an open stream is still valid, in seconds."""
 _CODES: dict[int, str] = {code.value[0]: code.name for code in grpc.StatusCode}
 _arrived: ContextVar[float | None] = ContextVar("arrived", default=None)
 """Time at which the bytes of the current call's message were complete, on the monotonic clock."""
@@ -49,23 +49,24 @@ Handler = Callable[[Any, Any], Awaitable[Any]]
 
 @dataclass(frozen=True)
 class Method:
-    """A method of a service: its handler and codecs."""
+    """Method of a service: its handler and codecs."""
 
     handle: Handler
     decode: Callable[[bytes], Any]
     encode: Callable[[Any], bytes] | None = None
-    """None: the handler returns bytes."""
+    """Encoder of responses; None: the handler returns bytes."""
     streams_requests: bool = False
     streams_responses: bool = False
     counted_as: str | None = "grpc"
-    """Transport that the metrics count the call under; None: it is not counted."""
+    """Name of the transport in metrics; None: calls are not counted."""
     sized: bool = False
-    """Whether a handler of one request gets ``Received``, that is, the message with its size. A handler of a stream
-    always gets an iterator of ``Received``."""
+    """True if a handler of single requests gets ``Received``, the message with its size. A stream's handler always gets
+    an iterator of ``Received``.
+    """
 
 
 class CallLayer:
-    """Wraps the handlers of a server; one instance a server, used on its event loop only."""
+    """Wrapper of a server's handlers; one instance per server, used on its event loop only."""
 
     def __init__(
         self,
@@ -77,16 +78,17 @@ class CallLayer:
         authenticator: Authenticator | None = None,
         rules: GrpcRules | None = None,
     ) -> None:
-        """
+        """Initialise an open layer.
+
         Args:
-            authenticator: checks tokens; None: everybody may call.
-            rules: the scope that each method needs; needed with ``authenticator``.
+            authenticator: checks tokens; None: calls need no token.
+            rules: the scope that each method needs; required with ``authenticator``.
         """
         self._limits, self._offload, self._metrics, self._tracer = limits, offload, metrics, tracer
         self._authenticator, self._rules = authenticator, rules
         self._messages = MessageDeadlines(limits.message_seconds)
         self.methods: set[str] = set()
-        """Methods of all services but those of libraries, as ``/package.Service/Method``."""
+        """Methods of all services except those of libraries, as ``/package.Service/Method``."""
         self._open = True
 
     def shut(self) -> None:
@@ -120,13 +122,13 @@ class CallLayer:
         return _Service(find)
 
     def unknown(self) -> grpc.GenericRpcHandler:
-        """Return the last handler of a server that asks for tokens: it refuses methods that do not exist."""
+        """Return the last handler of a server that checks tokens: it refuses unknown methods."""
         return _Service(lambda details: self._entered(details, refusing(_no_method(details.method)), traced=False))
 
     # before the handler
 
     def _entered(self, details: Any, handler: Any, traced: bool) -> Any:
-        """Return the handler of a new call, or one that refuses it. Runs in the task of the call."""
+        """Return the handler of a new call, or a handler that refuses it. Runs in the task of the call."""
         if handler is None:
             return None
         metadata = details.invocation_metadata
@@ -160,10 +162,10 @@ class CallLayer:
     # around the handler
 
     def _wrapped(self, name: str, method: Method, traced: bool) -> Any:
-        """Return the handler of a method of ours.
+        """Return the handler of a method of this program.
 
-        All are served as handlers of a stream of requests: those have their context before the first message, so that
-        a call without a message can be refused in time. ``unary_unary`` stays set to show the kind of the method.
+        All are served as handlers of a stream of requests: these get their context before the first message, so that a
+        call without a message can be refused in time. ``unary_unary`` stays set to show the kind of the method.
         """
         answer = self._streaming(method) if method.streams_requests else self._single(method)
         call = self._traced(name, answer) if traced else answer
@@ -243,7 +245,7 @@ class CallLayer:
         return awaiting
 
     def _bounded(self, handler: Any) -> Any:
-        """Return a library's handler that waits for its one message within the limit; streams stay as they are."""
+        """Return a library's handler that waits for its one message within the limit; streams are unchanged."""
         if handler.request_streaming:
             return handler
         call = self._awaiting_message(handler.unary_stream if handler.response_streaming else handler.unary_unary)
@@ -253,7 +255,7 @@ class CallLayer:
 
 
 class _Service(grpc.GenericRpcHandler):
-    """Handlers of a service by a function."""
+    """Service whose handlers are found by a function."""
 
     def __init__(self, find: Callable[[Any], Any]) -> None:
         self._find = find
@@ -263,7 +265,7 @@ class _Service(grpc.GenericRpcHandler):
 
 
 class _Logged:
-    """``with``: the current trace and the log line of a call, from its message to its status."""
+    """Context manager for the current trace and the log line of a call, from its message to its status."""
 
     __slots__ = ("_context", "_name", "_start", "_trace")
 
@@ -280,7 +282,7 @@ class _Logged:
         code = _status(self._context, error)
         self._trace.note("rpc.response.status_code", code)
         called("grpc", self._name, code, time.perf_counter() - self._start)
-        reported = isinstance(error, grpc.aio.AbortError)  # ``abort`` has told the trace its error
+        reported = isinstance(error, grpc.aio.AbortError)  # ``abort`` has already reported its error to the trace
         self._trace.__exit__(*(None, None, None) if reported else (kind, error, trace))
 
 
@@ -292,7 +294,7 @@ def _status(context: Any, error: BaseException | None) -> str:
 
 
 def _timed(decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
-    """Note when bytes came; the library decodes them in the task that answers the call, right before it does."""
+    """Record when the bytes arrived; the library decodes them in the task that answers the call, right before it."""
 
     def timed(data: bytes) -> Any:
         _arrived.set(time.monotonic())
@@ -302,9 +304,9 @@ def _timed(decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
 
 
 def _while_valid(handler: Any, authenticator: Authenticator, caller: Caller) -> Any:
-    """Return a stream that is ended with a status within a second of the end of its token.
+    """Return a stream that ends with a status within a second after its token expires.
 
-    Streams of the library that are generators (reflection) end at once anyway and stay as they are.
+    Streams of the library that are generators (reflection) end at once anyway and are unchanged.
     """
     inner = handler.stream_stream
     if not asyncio.iscoroutinefunction(inner):
@@ -323,7 +325,7 @@ def _while_valid(handler: Any, authenticator: Authenticator, caller: Caller) -> 
                 await asyncio.gather(work, return_exceptions=True)
         if ended:
             await abort(context, authenticator.stream_ended())
-        await work  # raises what it raised
+        await work  # re-raises its error
 
     return grpc.stream_stream_rpc_method_handler(call, handler.request_deserializer, handler.response_serializer)
 

@@ -1,4 +1,4 @@
-"""Streams whose chunks are one message each, and end in one result."""
+"""Streams in which each chunk is one message and ends with one result."""
 
 from __future__ import annotations
 
@@ -18,37 +18,38 @@ from services.transport.grpc.status import detail
 
 @dataclass(frozen=True)
 class ChunkMessages:
-    """Message types of such a stream, and functions that read and write them."""
+    """Message types of such a stream, with functions that read and write them."""
 
     request: Any
-    """With ``begin`` and ``chunk``."""
+    """Message type with ``begin`` and ``chunk``."""
     response: Any
-    """With ``accepted``, ``result``, ``progress`` and ``error``."""
+    """Message type with ``accepted``, ``result``, ``progress`` and ``error``."""
     reader: Callable[[], StreamReader]
-    """Makes the reader of a stream that begins."""
+    """Function that makes the reader of a new stream."""
     answer: Callable[[list[Any]], Any]
-    """All answers of a chunk as one message."""
+    """Function that joins all answers of a chunk in one message."""
     item: Callable[[int, Any], Any | None] = lambda sequence, one: None
-    """The frame of an item, or of one that failed, while its chunk runs; None: it is told with the result only. Those
-    told before are given to ``answer`` all the same."""
+    """Function that returns the frame of an item, or of a failed one, while its chunk runs; None: it is sent with the
+    result only. ``answer`` also gets the items that were sent before.
+    """
 
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """How the chunks of a stream are scheduled and reported."""
+    """Options of scheduling and progress for the chunks of a stream."""
 
     window_chunks: int
     quantum_rows: Callable[[], int]
     purpose: Purpose
-    """Of streams that do not say."""
+    """Default purpose of streams."""
     priority: Priority | None
-    """Of all chunks; None: by purpose."""
+    """Priority of all chunks; None: by purpose."""
     told: bool
-    """Whether callers hear how far a chunk is."""
+    """True if callers get progress frames."""
 
 
 class ChunkFrames:
-    """Frames of a stream whose chunks end in one result."""
+    """Frames of a stream whose chunks end with one result."""
 
     def __init__(
         self, messages: ChunkMessages, manner: StreamOptions, description: Description, pipeline: Pipeline[Any, Any]
@@ -100,12 +101,13 @@ class ChunkFrames:
 
 
 class ChunkReader:
-    """Reads the frames of one such stream."""
+    """Reader of the frames of such a stream."""
 
     def __init__(self, heads: tuple[str, ...], read: Callable[[Any, bool], Any]) -> None:
-        """
+        """Initialise a reader before the first frame.
+
         Args:
-            read: turns a chunk, and whether the stream asked for members, into what the pipeline takes. Quick; raises
+            read: turns a chunk, and whether the stream asked for members, into the pipeline's request. Quick; raises
                 ``DemurError``.
         """
         self._heads = heads
@@ -126,7 +128,7 @@ class ChunkReader:
         raise InvalidInput("a frame of this stream is neither begin nor chunk", code="empty_frame")
 
     def _request(self, chunk: Any) -> Any:
-        """One that is refused is refused as a chunk, it does not end the stream."""
+        """Return the request of a chunk, or its error, which does not end the stream."""
         try:
             return self._read(chunk, self._members)
         except DemurError as error:
@@ -134,7 +136,7 @@ class ChunkReader:
 
 
 def check_of_chunk(request: Any) -> None:
-    """Check that a request within a chunk says nothing that holds for its whole stream.
+    """Check that a request within a chunk has no options of the whole stream.
 
     Raises:
         InvalidInput: it has a purpose, a threshold, or the form of answers.

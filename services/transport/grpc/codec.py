@@ -1,4 +1,4 @@
-"""Protobuf messages that the services of all tasks share: decisions, descriptions, policies, rows, options."""
+"""Protobuf messages common to the services of all tasks: decisions, descriptions, policies, rows, options."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PURPOSES: dict[int, Purpose | None] = {
 
 
 def options(message: Any, heads: tuple[str, ...]) -> Options:
-    """Return purpose, stricter threshold and form of answers of a request or a stream's first frame.
+    """Return purpose, stricter threshold and answer format of a request or of a stream's first frame.
 
     Raises:
         InvalidInput: a purpose that is not in the contract, or see ``stricter``.
@@ -66,8 +66,8 @@ def purpose(number: int) -> Purpose | None:
 def rows(message: Any, schema: Schema) -> Packed | Named:
     """Return the rows of a request.
 
-    Of named columns no more are looked at than the schema has and one: among those one is unknown or doubled, and
-    validation names it. A message can hold millions of empty ones.
+    Named columns are read up to the width of the schema plus one: of these, at least one is unknown or duplicate, and
+    validation names it. A message can contain millions of empty columns.
 
     Raises:
         InvalidInput: neither form is given.
@@ -83,7 +83,7 @@ def rows(message: Any, schema: Schema) -> Packed | Named:
 
 
 def deferral(portion: Portion, head: str, item: int | None = None) -> Any:
-    """Return the decisions on the units of a head; with ``item``, on the one of that place in the portion."""
+    """Return the decisions on the units of a head; with ``item``, on the unit at that place of the portion."""
     verdict, ids = portion.verdicts[head], portion.ids[head]
     units = slice(0, ids.count) if item is None else slice(item, item + 1)
     return common_pb2.Deferral(
@@ -98,7 +98,7 @@ def deferral(portion: Portion, head: str, item: int | None = None) -> Any:
 
 
 def shifted_inputs(departures: Departures, description: Description) -> Any:
-    """Return the inputs that make rows unlike training; None where there are none."""
+    """Return the inputs that make rows unlike the training data; None if there are none."""
     if not len(departures):
         return None
     assert description.schema is not None
@@ -122,7 +122,7 @@ def shifted_inputs(departures: Departures, description: Description) -> Any:
 
 @lru_cache(maxsize=64)
 def intervals(table: IntervalTable | None) -> Any:
-    """Return the interval table; empty where the artefact has none."""
+    """Return the interval table; empty if the artefact has none."""
     if table is None:
         return common_pb2.Intervals()
     return common_pb2.Intervals(levels=table.levels, multipliers=table.multipliers)
@@ -158,7 +158,7 @@ def policy_spec(policy: Policy) -> Any:
 
 
 def of_attributes(kind: Any, source: object, **more: Any) -> Any:
-    """Return a message whose fields are the attributes of the same names, but for those that are given."""
+    """Return a message whose fields are the attributes of the same names, except those passed as keywords."""
     names = kind.DESCRIPTOR.fields_by_name.keys() - more.keys()
     return kind(**{name: getattr(source, name) for name in names}, **more)
 

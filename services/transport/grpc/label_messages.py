@@ -28,7 +28,7 @@ _NUMBERS = {word: number for number, word in _SOURCES.items()}
 
 
 def given(message: Any) -> list[SubmittedLabel | InvalidInput]:
-    """Return the labels of a batch one by one; packed ones last.
+    """Return the labels of a batch as a list; packed ones last.
 
     Raises:
         InvalidInput: packed arrays that do not fit each other.
@@ -45,7 +45,7 @@ def count(message: Any) -> int:
 
 
 def value(message: Any) -> object:
-    """Return a label's value; None where the message holds none."""
+    """Return a label's value; None if the message has none."""
     form = message.WhichOneof("form")
     if form is None:
         return None
@@ -79,7 +79,7 @@ def batch_message(batch: Batch) -> Any:
 
 
 def request_message(request: Request) -> Any:
-    """Return a request as it is handed out."""
+    """Return the message of a claimed label request."""
     claimed, given_input = request.claimed, request.input or {}
     return labels_pb2.LabelRequest(
         request=claimed.request,
@@ -100,7 +100,7 @@ def lease_message(lease: Lease) -> Any:
 
 
 def told_message(told: ResolutionView) -> Any:
-    """Return the resolution of a unit."""
+    """Return the message of a unit's resolution."""
     message = labels_pb2.Resolution(unit=unit_text(told.unit), status=told.status, state=told.state, head=told.head)
     if told.source is not None:
         message.value.CopyFrom(value_message(told.value))
@@ -113,10 +113,10 @@ def told_message(told: ResolutionView) -> Any:
 
 
 def units(runs: Any, most: int) -> list[tuple[int, int]]:
-    """Return the units of ``UnitIds`` messages one by one.
+    """Return the units of ``UnitIds`` messages as a list.
 
     Raises:
-        InvalidInput: none, more than one call may carry, or ids that no process gives.
+        InvalidInput: no units, more than one call may have, or impossible ids.
     """
     count = sum(run.count for run in runs)
     if not 1 <= count <= most:

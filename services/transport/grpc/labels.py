@@ -25,7 +25,7 @@ MOST_COMMITTED = 1_000_000
 
 
 class LabelHandlers:
-    """The methods of the service; without a label service each call is refused."""
+    """Methods of the service; without a label service each call is refused."""
 
     def __init__(self, service: LabelService | None, pipeline: Pipeline[Any, Any]) -> None:
         self._known = service
@@ -140,14 +140,14 @@ class LabelHandlers:
         )
 
     async def watch_resolutions(self, message: Any, context: Any) -> None:
-        """A stream that ends when every unit is final, or with the caller's deadline."""
+        """Stream resolutions until every unit is final, or until the caller's deadline."""
         units = [parse_unit(text) for text in message.units]
         async with aclosing(self._service.watch(units)) as resolutions:
             async for told in resolutions:
                 await context.write(messages.told_message(told))
 
     async def submit_stream(self, requests: AsyncIterator[Received], context: Any) -> None:
-        """A batch is durable before its answer is sent, and answered before the next is read."""
+        """Answer batches in order; each is durable before its answer is sent, and answered before the next is read."""
         async for received in requests:
             await context.write(await self.submit(received.checked(), context))
 

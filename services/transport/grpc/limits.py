@@ -16,8 +16,9 @@ from services.runtime.errors import DeadlineExceeded, InvalidInput, TooLarge
 from services.transport.grpc.status import abort
 
 LIMIT_KEY = "demur-max-response-bytes"
-"""Key of the metadata that states the largest message that the client accepts, bytes. gRPC clients have a limit of
-their own (4 MB by default), which they do not send to the server."""
+"""Metadata key of the largest message that the client accepts, in bytes. gRPC clients have a limit of their own (4 MB
+by default), which they do not send to the server.
+"""
 UNCHECKED_BYTES = 16 << 10
 """Answers up to this size are sent without a check."""
 LARGEST_BYTES = 2**31 - 1

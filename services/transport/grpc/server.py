@@ -1,4 +1,4 @@
-"""Builds the gRPC server of a tenant: prediction, streams, health and reflection."""
+"""gRPC server of a served model: prediction, streams, labels, policies, health and reflection."""
 
 from __future__ import annotations
 
@@ -28,18 +28,20 @@ from services.transport.served_model import ServedModel
 from services.transport.serving import Serving
 
 REFUSALS_SECONDS = 0.25
-"""How long new calls are refused in words before the connections are told to go: a call that reaches a
-connection at the moment of its end is cancelled by the library, which no caller takes for "ask elsewhere"."""
+"""Time, in seconds, in which new calls get a typed error before the connections are told to close. A call that reaches
+a closing connection is cancelled by the library, which callers do not take as advice to try another replica.
+"""
 
 
 class GrpcServer:
-    """The server and its health; ``drain`` refuses new calls at once and waits for those in flight."""
+    """gRPC server with its health state; ``drain`` refuses new calls at once and waits for those in flight."""
 
     def __init__(self, serving: Serving, *, oip_model: OipModel | None = None, access: Access | None = None) -> None:
-        """
+        """Build the server; ``start`` binds it.
+
         Args:
-            oip_model: the tenant over the Open Inference Protocol; None: one of this server's own.
-            access: who may call; None: everybody, without TLS.
+            oip_model: the served model over the Open Inference Protocol; None: the server makes one.
+            access: tokens and certificates; None: no tokens and no TLS.
         """
         tenant, settings, metrics = serving.tenant, serving.settings, serving.metrics
         self._services = (tenant.grpc.service, LABEL_SERVICE, policies.SERVICE, oip.SERVICE)
@@ -88,10 +90,10 @@ class GrpcServer:
         self.port = 0
 
     async def start(self, address: str) -> None:
-        """Binds and listens; ``port`` is the port in use.
+        """Bind and listen; ``port`` is the port in use.
 
         Raises:
-            RuntimeError: the address is taken or not ours.
+            RuntimeError: the address is taken or not local.
         """
         if self._credentials is None:
             self.port = self._server.add_insecure_port(address)
@@ -101,12 +103,12 @@ class GrpcServer:
         await self._server.start()
 
     async def ready(self) -> None:
-        """Reports SERVING."""
+        """Report SERVING."""
         self._serving = True
         await self._report(health_pb2.HealthCheckResponse.SERVING)
 
     async def unready(self) -> None:
-        """Reports NOT_SERVING for a while; calls are still taken, and refused by what is behind them."""
+        """Report NOT_SERVING for a while; calls are still accepted, and refused by later layers."""
         self._serving = False
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
 
@@ -124,11 +126,12 @@ class GrpcServer:
 
 
 def _bounded(settings: Settings) -> tuple[tuple[str, int], ...]:
-    """How many calls a connection may have, and how many may wait in the library until the event loop takes them.
+    """Return limits on calls per connection, and on calls that wait in the library for the event loop.
 
-    It takes one a turn; without a bound thousands wait, for seconds. To refuse one here costs a third of an answer, so
-    refusing alone would fill the loop; the library does it in a twentieth, if only with CANCELLED and without a word.
-    Its "overload protection" refuses the next call of a caller who was answered a moment ago, and had room.
+    The loop accepts one call per turn; without a limit thousands wait, for seconds. A refusal by the handler costs a
+    third of an answer, so refusals alone could fill the loop; the library refuses at a twentieth of an answer, but only
+    with CANCELLED and without a message. Its "overload protection" is off: it would refuse the next call of a caller
+    who was just answered, although there is room.
     """
     return (
         ("grpc.max_concurrent_streams", settings.max_connection_calls),

@@ -1,4 +1,4 @@
-"""Errors on gRPC: the status code, a message for people, and a typed detail in the trailing metadata."""
+"""gRPC errors: the status code, a message for people, and a typed detail in the trailing metadata."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from services.tracing.trace import current
 
 DETAIL_KEY = "demur-error-bin"
 _TEXT_BYTES = 1024
-"""Of a message; callers take 8 KiB of metadata, in which the message stands twice and escaped."""
+"""Maximum length of a message, in bytes; callers accept 8 KiB of metadata, which has the message twice and escaped."""
 _log = get_logger(__name__)
 
 
@@ -44,13 +44,13 @@ async def abort(context: Any, error: Exception) -> None:
 
 
 def _bounded(text: str, size: int) -> str:
-    """Text of at most ``size`` bytes; where it is longer, it says so."""
+    """Return text of at most ``size`` bytes; longer text is cut and ends in an ellipsis."""
     content = text.encode(errors="replace")
     return content.decode() if len(content) <= size else content[: size - 3].decode(errors="ignore") + "…"
 
 
 def guarded(handler: Callable[[Any, Any], Awaitable[Any]]) -> Callable[[Any, Any], Awaitable[Any]]:
-    """Return a unary handler whose errors end the call properly."""
+    """Return a unary handler whose errors end the call with a typed status."""
 
     async def call(request: Any, context: Any) -> Any:
         try:

@@ -1,8 +1,8 @@
-"""Streams of chunks: any length in bounded memory, answered in their order.
+"""Streams of chunks: any length in bounded memory, answered in order.
 
-The service reads ahead by a few chunks only; HTTP/2 flow control holds the caller back. Items and progress of
-the chunk whose turn it is go out as they come; a later chunk's wait for their turn, of its progress only the
-latest. A chunk that fails is answered by an item error and the stream goes on.
+The service reads ahead by a few chunks only; HTTP/2 flow control holds the caller back. Items and progress of the
+current chunk are sent at once; those of later chunks wait for their turn, with only the latest progress. A chunk that
+fails is answered by an item error, and the stream goes on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _log = get_logger(__name__)
 
 
 class ChunkStream:
-    """Serves ``PredictStream``."""
+    """Handler of ``PredictStream``."""
 
     def __init__(self, frames: StreamFrames, tenant: ServedModel, settings: Settings) -> None:
         self._frames = frames
@@ -36,7 +36,7 @@ class ChunkStream:
         self._window = settings.stream_window_chunks
 
     async def handle(self, requests: AsyncIterator[Any], context: Any) -> None:
-        """Called once per stream. A method, since grpc.aio runs callable objects in a thread."""
+        """Handle a stream. This is a method, since grpc.aio runs callable objects in a thread."""
         pending: asyncio.Queue[_Outbox | None] = asyncio.Queue(self._window)
         running: set[asyncio.Task[None]] = set()
         reader = asyncio.create_task(self._read(requests, context, pending, running))
@@ -66,7 +66,7 @@ class ChunkStream:
         pending: asyncio.Queue[_Outbox | None],
         running: set[asyncio.Task[None]],
     ) -> None:
-        """Turn frames into running chunks; ends the queue with None, also on a broken stream."""
+        """Turn frames into running chunks; end the queue with None, even on a broken stream."""
         begin = Begin(Options())
         reader = self._frames.reader()
         try:
@@ -95,7 +95,7 @@ class ChunkStream:
         await pending.put(None)
 
     async def _work(self, chunk: Chunk, call: Call, nbytes: int, outbox: _Outbox) -> None:
-        """Works a chunk off; what there is to say goes into its outbox, last the frame that ends it."""
+        """Process a chunk; put all frames into its outbox, with the final frame last."""
         with current().part("chunk", {"demur.chunk": chunk.sequence}):
             await self._worked_off(chunk, call, nbytes, outbox)
 
@@ -110,7 +110,7 @@ class ChunkStream:
             with step("encode"):
                 while (frame := await self._pipeline.offload.run(nbytes, next, said, None)) is not None:
                     outbox.put(*frame)
-                    await asyncio.sleep(0)  # there may be a hundred, of a megabyte each
+                    await asyncio.sleep(0)  # there may be a hundred frames of a megabyte each
         except Exception as failure:
             error = internal(failure)
             current().failed(error)
@@ -121,8 +121,9 @@ class ChunkStream:
             outbox.end()
 
     async def _follow(self, sequence: Any, units: Units[Any], call: Call, outbox: _Outbox) -> tuple[list[Any], int]:
-        """All answers, and the units told before the chunk's end; a full queue holds a stream back, it does not break
-        it."""
+        """Return all answers, and the number of units sent before the chunk's end; a full queue delays a stream, but
+        does not fail it.
+        """
         frames = self._frames
         answers: list[Any] = []
         units_told = 0
@@ -139,30 +140,30 @@ class ChunkStream:
                             outbox.put(outbox.formed(item[0]), item[1])
                             units_told += item[1]
                 return answers, units_told
-            except Busy as busy:  # before the first event
+            except Busy as busy:  # raised before the first event
                 await asyncio.sleep(busy.retry_after_seconds)
 
 
 def sooner(one: float | None, other: float | None) -> float | None:
-    """Return the shorter of two times, of which either may be without end."""
+    """Return the shorter of two times; None is unlimited."""
     known = [seconds for seconds in (one, other) if seconds is not None]
     return min(known, default=None)
 
 
 class _Outbox:
-    """Frames of one chunk, each with the units it decides, until they are sent."""
+    """Queue of the frames of a chunk, each with the units it decides."""
 
     def __init__(self, in_plain: bool = False) -> None:
-        """``in_plain``: whether numbers go out as repeated fields."""
+        """Start empty; ``in_plain`` sends numbers as repeated fields."""
         self._in_plain = in_plain
         self._frames: deque[tuple[Any, int]] = deque()
         self._passing = False
-        """The last frame is of progress: the next one of the kind takes its place."""
+        """True if the last frame is of progress, so that a newer one replaces it."""
         self._ended = False
         self._wake = asyncio.Event()
 
     def formed(self, frame: Any) -> Any:
-        """Return a frame in the form that the caller asked for; may be called beside the event loop."""
+        """Return a frame in the requested format; may be called in a thread."""
         return plain(frame) if self._in_plain else frame
 
     def put(self, frame: Any, units: int) -> None:
@@ -171,7 +172,7 @@ class _Outbox:
         self._wake.set()
 
     def tell(self, frame: Any) -> None:
-        """Progress; where the last word on it was not sent yet, it is forgotten."""
+        """Add a progress frame; it replaces an earlier one that was not sent yet."""
         if self._passing and self._frames:
             self._frames.pop()
         self._frames.append((frame, 0))

@@ -10,7 +10,9 @@ from services.access.certificates import Certificates, Material
 
 
 def credentials(certificates: Certificates) -> grpc.ServerCredentials:
-    """For ``add_secure_port``; the library asks again before each handshake, from threads of its own."""
+    """Return credentials for ``add_secure_port``; the library fetches them before each handshake, from its
+    own threads.
+    """
     known = certificates.current
 
     def configuration(material: Material) -> Any:

@@ -1,4 +1,4 @@
-"""HTTP: our own ASGI application; BentoML mounts it and adds nothing to the way of a request."""
+"""HTTP: the ASGI application of this program; BentoML mounts it and adds nothing to the path of a request."""
 
 from services.transport.http.rows import row_binding
 

@@ -1,4 +1,4 @@
-"""Answers as JSON, and their schemas, from the table of their fields."""
+"""Conversion of answers to JSON, and their schemas, from the table of their fields."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def schema(fields: Iterable[AnswerField], *, title: str = "", unit: str = "") ->
     """Return the JSON Schema of records of these fields.
 
     Args:
-        title: name of the component; empty: none.
-        unit: what one unit is called in descriptions, such as "scan"; empty: a record is of many.
+        title: name of the component; empty for none.
+        unit: name of a unit in descriptions, such as "scan"; empty if a record is of many units.
     """
     properties: Json = {}
     required: list[str] = []
@@ -99,7 +99,7 @@ def _of_deferral(unit: str) -> Json:
 
 
 def _of_field(field: AnswerField, unit: str) -> Json:
-    """Return the schema of a field; a description stays within a component that has its own."""
+    """Return the schema of a field; a description is not put beside a component that has its own."""
     if field.dtype == "purpose":
         return PURPOSE
     if field.dtype == "error":

@@ -1,4 +1,4 @@
-"""The routes of a service over HTTP, but for /livez and /readyz: those are BentoML's, which asks ``Demur`` for them."""
+"""Routes of a service over HTTP, except /livez and /readyz, which BentoML serves from ``Demur``."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ from services.transport.serving import Serving
 
 
 def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel | None = None) -> Starlette:
-    """The ASGI application of a tenant; ``oip_model`` is the tenant over the Open Inference Protocol, None: one of this
-    application's own."""
+    """Return the ASGI application of a served model; ``oip_model`` is the model over the Open Inference Protocol, None:
+    the application makes one.
+    """
     tenant, settings, label_service = serving.tenant, serving.settings, serving.label_service
     calls = CallLayer(lifecycle, serving.metrics, serving.tracer, 2 * settings.max_message_bytes)
     routes = Routes(serving, calls)
@@ -66,12 +67,12 @@ def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel |
         ],
         exception_handlers={404: routes.unknown, 405: routes.wrong_method},
     )
-    app.router.redirect_slashes = False  # a redirected POST is not what its caller asked for
+    app.router.redirect_slashes = False  # a redirected POST would change the request
     return app
 
 
 class Routes:
-    """Endpoints; each is a thin adapter over the pipeline."""
+    """Endpoints of prediction, schema and metrics; each is a thin adapter over the pipeline."""
 
     def __init__(self, serving: Serving, calls: CallLayer) -> None:
         self._tenant = serving.tenant
@@ -117,7 +118,7 @@ class Routes:
         return Response(body, headers={"vary": "accept"}, media_type=kind)
 
     async def unknown(self, request: Request, error: Exception) -> Response:
-        """Return a path without a route, or one of BentoML's with a method that is not: that comes here, too."""
+        """Refuse a path without a route; also called for BentoML's probe routes with an unsupported method."""
         if (methods := _PROBES.methods(request.url.path)) is not None:
             return await self._wrong_method(request, methods)
 
@@ -128,7 +129,7 @@ class Routes:
         return await self._of_path(request)(refuse)(request)
 
     async def wrong_method(self, request: Request, error: Exception) -> Response:
-        """OPTIONS is answered, not refused: it asks for just what the refusal would say."""
+        """Refuse a method that a route does not have; OPTIONS is answered with the allowed methods."""
         assert isinstance(error, HTTPException)
         return await self._wrong_method(request, (error.headers or {}).get("Allow", "").split(", "))
 
@@ -161,7 +162,7 @@ def _constant(value: Any) -> Endpoint:
 
 
 def _told(value: Callable[[], Any]) -> Endpoint:
-    """Answers with what a call returns, as JSON."""
+    """Return an endpoint that answers with the value of a call, as JSON."""
 
     async def endpoint(request: Request) -> Response:
         return json_response(value())

@@ -1,4 +1,4 @@
-"""Bodies of requests and errors: what is taken, how much of it, and how a refusal looks."""
+"""Bodies of requests and errors: accepted types, limits, and the form of error responses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROTOBUF = "application/protobuf"
 FORM = "multipart/form-data"
 _DISCARD_SECONDS = 1.0
 _MOST_DIGITS = 18
-"""Of a length; Python refuses to read thousands of them."""
+"""Maximum digits of a length; Python refuses to parse thousands of them."""
 
 
 async def read_body(request: Request, limit: int) -> bytes:
@@ -41,7 +41,7 @@ async def read_body(request: Request, limit: int) -> bytes:
 
 
 async def body_parts(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
-    """The body as it comes; raises as ``read_body``."""
+    """Yield the body as it arrives; raises as ``read_body``."""
     if request.headers.get("content-encoding", "identity") != "identity":
         raise UnsupportedMediaType("compressed bodies are not taken; send the body as it is", code="content_encoding")
     declared = request.headers.get("content-length", "")
@@ -60,15 +60,15 @@ async def body_parts(request: Request, limit: int) -> AsyncGenerator[bytes, None
 
 
 async def discard(request: Request, most: int) -> None:
-    """Take up to ``most`` bytes of what a refused caller still sends, for a second at most.
+    """Read up to ``most`` bytes of the rest of a refused request, for a second at most.
 
-    Many clients read no answer before all is sent, and a connection that is closed on data that nobody took is
-    reset: the refusal would be lost.
+    Many clients read no answer before all is sent, and a connection that is closed with unread data is reset: the error
+    response would be lost.
     """
     headers = request.headers
     sends = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
     if not sends or "expect" in headers or getattr(request.state, "body_read", False):
-        return  # who sends an "expect" waits for our word before the body
+        return  # a client that sends "expect" waits for a response before the body
     with suppress(TimeoutError):
         async with asyncio.timeout(_DISCARD_SECONDS):
             request.state.body_read = False
@@ -80,7 +80,7 @@ async def discard(request: Request, most: int) -> None:
 
 
 async def _next_part(request: Request) -> bytes | None:
-    """None: the caller went away. Notes the end of the body in the request's state."""
+    """Return the next part, None if the caller disconnected; record the end of the body in the request's state."""
     message = await request.receive()
     if message["type"] == "http.disconnect":
         return None
@@ -90,12 +90,12 @@ async def _next_part(request: Request) -> bytes | None:
 
 
 def stalled(request: Request) -> bool:
-    """Return whether reading the body began and did not end: nobody knows when the next request would."""
+    """Return whether the body was read in part: the start of the next request would be unknown."""
     return not getattr(request.state, "body_read", True)
 
 
 def media_type(request: Request, *, forms: bool = False) -> str:
-    """JSON or protobuf, or a form where forms are taken; pickles, which some servers take, are refused on every route.
+    """Return JSON or protobuf, or a form if forms are accepted; pickles, as of BentoML, are refused on every route.
 
     Raises:
         UnsupportedMediaType: another content type.
@@ -117,7 +117,7 @@ def media_type(request: Request, *, forms: bool = False) -> str:
 
 
 def json_only(request: Request) -> None:
-    """For routes that take JSON and nothing else; a call that names no type is taken to mean it.
+    """Check that a route which accepts only JSON gets it; a call without a content type is taken as JSON.
 
     Raises:
         UnsupportedMediaType: another content type.
@@ -139,7 +139,7 @@ def json_response(value: Any, code: int = 200, headers: dict[str, str] | None = 
 
 
 def error_response(error: DemurError) -> Response:
-    """``{"error": {...}}`` with the same fields as the gRPC detail."""
+    """Return ``{"error": {...}}`` with the same fields as the gRPC detail."""
     headers = {"retry-after": str(max(1, round(error.retry_after_seconds)))} if error.retry_after_seconds else {}
     if isinstance(error, MethodNotAllowed):
         headers["allow"] = error.allowed
@@ -150,7 +150,7 @@ def error_response(error: DemurError) -> Response:
 
 
 def describe(error: DemurError) -> dict[str, Any]:
-    """Return the fields of an error that say something."""
+    """Return the fields of an error that are not empty."""
     fields = {
         "code": error.code,
         "message": error.message,

@@ -1,5 +1,4 @@
-"""The layers that every HTTP call passes: access before its route is found, and around its endpoint trace, drain,
-errors and metrics.
+"""Layers around every HTTP call: access before routing, and trace, drain, errors and metrics around the endpoint.
 
 ``AccessGuard`` is an ASGI application around a whole server, a service or the monitor. ``CallLayer`` wraps the
 endpoints of a service.
@@ -41,7 +40,7 @@ from services.transport.http.body import discard, error_response, stalled
 from services.transport.http.error_response import response_for, transport_of
 
 _DISCARDED_BYTES = 1 << 20
-"""Largest rest of a body that is read from a refused caller."""
+"""Maximum size of the rest of a refused request's body that is read, in bytes."""
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 Count = Callable[[str, str, float], None]
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -54,15 +53,16 @@ class AccessGuard:
     def __init__(
         self, app: Any, rules: HttpRules, authenticator: Authenticator | None, count: Count | None = None
     ) -> None:
-        """
+        """Wrap an application.
+
         Args:
-            authenticator: None: nobody is asked for a token.
-            count: told protocol, status and duration of what was refused.
+            authenticator: checks tokens; None: calls need no token.
+            count: called with protocol, status and duration of a refused call.
         """
         self._app, self._rules, self._authenticator, self._count = app, rules, authenticator, count
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Websockets are closed: there are none."""
+        """Pass on permitted calls; websockets are closed, since none are served."""
         kind = scope["type"]
         if kind == "lifespan":
             await self._app(scope, receive, send)
@@ -121,10 +121,10 @@ class AccessGuard:
 
 
 def refuse_pickles(scope: Any) -> None:
-    """Pickles, which BentoML reads, are code.
+    """Refuse pickles, which BentoML reads: they are code.
 
     Raises:
-        UnsupportedMediaType: the body is one, or is of another of BentoML's own types.
+        UnsupportedMediaType: the body is a pickle, or of another of BentoML's own types.
     """
     for name, value in scope["headers"]:
         if name == b"content-type":
@@ -144,7 +144,7 @@ _HEADER = b"authorization"
 
 
 def _in_address(query: bytes) -> bool:
-    """Return whether a query holds a token, or names one."""
+    """Return whether a query contains a token, or a parameter for one."""
     if not query:
         return False
     text = unquote_plus(query.decode("latin-1"))
@@ -152,7 +152,7 @@ def _in_address(query: bytes) -> bool:
 
 
 def _while_held(send: Any, authenticator: Authenticator, caller: Caller) -> Any:
-    """Send as long as the token is held: an answer in many parts, such as events of a job, ends with it."""
+    """Return a ``send`` that ends an answer in many parts, such as events of a job, when the token becomes invalid."""
     begun = ended = False
 
     async def checked(message: Any) -> None:
@@ -171,10 +171,10 @@ def _while_held(send: Any, authenticator: Authenticator, caller: Caller) -> Any:
 
 
 class CallLayer:
-    """Wraps the endpoints of a service."""
+    """Wrapper of a service's endpoints."""
 
     def __init__(self, lifecycle: Lifecycle, metrics: Metrics, tracer: Tracer, discarded_bytes: int) -> None:
-        """``discarded_bytes``: largest rest of a body that is read after an error."""
+        """Initialise the layer; ``discarded_bytes`` is the largest rest of a body that is read after an error."""
         self._lifecycle, self._metrics, self._tracer = lifecycle, metrics, tracer
         self._discarded_bytes = discarded_bytes
 
@@ -189,7 +189,7 @@ class CallLayer:
         """Return an endpoint whose calls are traced and counted, and whose errors become typed responses.
 
         Args:
-            while_draining: whether calls are answered while the process drains, as those about running jobs are.
+            while_draining: whether calls are answered while the process drains, such as those about running jobs.
             refusal: makes a response of an error.
             transport: transport that the metrics count calls under.
         """
@@ -226,7 +226,7 @@ class CallLayer:
 
 
 def _named(request: Request) -> tuple[str, str]:
-    """Return method and route as they are declared: paths may hold secrets of callers, and come in any number."""
+    """Return method and route as declared; actual paths may contain secrets of callers, and are unbounded in number."""
     matched = request.scope.get("route")
     route = matched.path if isinstance(matched, Route) else ""
     method = request.method if request.method in _METHODS else "_OTHER"

@@ -1,4 +1,4 @@
-"""JSON Schemas that all tasks share: descriptions, policies, jobs and errors.
+"""JSON Schemas common to all tasks: descriptions, policies, jobs and errors.
 
 A subschema with a ``title`` becomes a component of that name; see ``hoisting``.
 """
@@ -31,7 +31,7 @@ NUMBER_OR_NULL: Json = {"type": ["number", "null"]}
 
 
 def choice(title: str, values: Iterable[str], description: str = "") -> Json:
-    """Return the schema of one of some texts; the title is the name of the component."""
+    """Return the schema of an enumeration of texts; the title is the name of the component."""
     schema: Json = {"title": title, "type": "string", "enum": list(values)}
     return schema | ({"description": description} if description else {})
 
@@ -54,7 +54,7 @@ def ref(name: str) -> Json:
 
 
 def common_schemas() -> Json:
-    """Return schemas by name; Feature, Head and Policy follow from the classes whose values are answered."""
+    """Return schemas by name; those of Feature, Head and Policy are derived from their classes."""
     _, found = msgspec.json.schema_components((Feature, Head, Policy, Model), ref_template=_TEMPLATE)
     schemas: Json = dict(found)
     for name in ("Feature", "Head"):
@@ -78,7 +78,7 @@ def common_schemas() -> Json:
 
 
 def _answered(schema: Json) -> Json:
-    """Return the schema of a class as it is answered, with all of its fields, whatever their defaults."""
+    """Return the schema of a class in answers, with all of its fields required."""
     properties = {name: {k: v for k, v in one.items() if k != "default"} for name, one in schema["properties"].items()}
     return schema | {"properties": properties, "required": list(properties)}
 
@@ -108,7 +108,7 @@ def _description() -> Json:
 
 
 def _policy(properties: Json) -> Json:
-    """Return the schema of a policy as it is answered."""
+    """Return the schema of a policy in answers."""
     strata = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
     return _record(
         properties
@@ -139,7 +139,7 @@ def _policy(properties: Json) -> Json:
 
 
 def _event() -> Json:
-    """Return the schema of a change that was made."""
+    """Return the schema of a policy change."""
     return _record(
         {
             "number": {"type": "integer", "minimum": 1},

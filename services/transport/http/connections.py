@@ -1,7 +1,7 @@
-"""Connections of HTTP that cannot be held for nothing: bounded in number, headers and patience; TLS of our own.
+"""HTTP connections with limits on their number, on headers and on time; TLS by this program.
 
-uvicorn has no limit of headers (its parser takes any number), nor of the time that they may take. What it refuses in
-plain text, before there is a request, is refused in JSON like everything else.
+uvicorn limits neither the size of headers (its parser accepts any number) nor their time. Errors that it answers in
+plain text, before there is a request, are answered in JSON like all others.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _NO_UPGRADE = InvalidInput(
 def harden(
     config: Config, settings: Settings, certificates: Certificates | None, shedder: LoadShedder | None = None
 ) -> None:
-    """Make the connections of a loaded configuration, whose server does not listen yet, bounded ones.
+    """Apply the limits to a loaded configuration whose server does not listen yet.
 
     Args:
-        certificates: of TLS; None: plain text.
-        shedder: turns calls away that there is no time for; None: all are let in.
+        certificates: for TLS; None: plain text.
+        shedder: refuses calls under overload; None: no calls are shed.
     """
     config.ssl = None if certificates is None else certificates.listening()
     config.http_protocol_class = bounded(settings, certificates, shedder)
-    config.ws_protocol_class = None  # there are no websockets here
+    config.ws_protocol_class = None  # websockets are not served
 
 
 def bounded(
@@ -63,7 +63,7 @@ def bounded(
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """One connection. A timer runs while the caller owes something: headers, or the next part of a body."""
+    """HTTP connection. A timer runs while the caller has to send headers, or the next part of a body."""
 
     most_header_bytes: int
     most_connections: int
@@ -90,10 +90,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         if not self._in_head and self._owed is not None:
-            self._expect()  # a part of the body came
+            self._expect()  # a part of the body arrived
         super().data_received(data)
         if self._in_head:
-            if not self._fresh:  # of the piece in which it began nobody knows where
+            if not self._fresh:  # its start within the first piece is unknown
                 self._unread += len(data)
             self._fresh = False
             self._check_head(self._unread)
@@ -149,7 +149,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._owed = None
 
     def _late(self) -> None:
-        """Close, unless it is we who do not read, or have not asked for the body yet."""
+        """Close the connection, unless reading is paused or the body has not been requested yet."""
         self._owed = None
         cycle = self.cycle
         asked = self._in_head or not (self.flow.read_paused or (cycle is not None and cycle.waiting_for_100_continue))
@@ -159,7 +159,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._expect()
 
     def _watch_writing(self, before: int | None) -> None:
-        """Close where the caller has not taken a byte of the answer since the last look."""
+        """Close the connection if the caller has not read a byte of the answer since the last check."""
         waiting = self.transport.get_write_buffer_size()
         if before is not None and waiting >= before:
             self.transport.abort()
@@ -167,7 +167,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._stuck = self.loop.call_later(self.slow_seconds, self._watch_writing, waiting)
 
     def _check_head(self, size: int) -> bool:
-        """Return whether it is not too large; else the connection ends."""
+        """Return whether the headers are within the limit; otherwise end the connection."""
         if size <= self.most_header_bytes:
             return True
         most = self.most_header_bytes
@@ -184,7 +184,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return False
 
     def _check_host(self) -> bool:
-        """Return whether the request names its host, once, as HTTP/1.1 has it; else the connection ends."""
+        """Return whether the request has one Host header, as HTTP/1.1 requires; otherwise end the connection."""
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts == 1 or (hosts == 0 and self.parser.get_http_version() != "1.1"):
             return True
@@ -192,7 +192,9 @@ class BoundedProtocol(HttpToolsProtocol):
         return False
 
     def _check_upgrade(self) -> bool:
-        """Return whether the request asks for no other protocol, or has no body: the parser would lose that."""
+        """Return whether the request has no upgrade or no body, which the parser would lose; otherwise end the
+        connection.
+        """
         if not self.parser.should_upgrade():
             return True
         sizes = {value for name, value in self.headers if name in (b"content-length", b"transfer-encoding")}
@@ -202,12 +204,14 @@ class BoundedProtocol(HttpToolsProtocol):
         return False
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what the parser cannot read."""
+        """Refuse bytes that the parser cannot read."""
         self._end(b"400 Bad Request", _NO_REQUEST)
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Log nothing: a request for another protocol, such as websockets, is answered by its route in this one, and
-        the connection ends then, since the parser reads nothing behind such a request."""
+        """Log nothing: a request for another protocol, such as websockets, is answered by its route over HTTP.
+
+        The connection ends after it, since the parser reads nothing after such a request.
+        """
         if self.cycle is not None:
             self.cycle.keep_alive = False
 

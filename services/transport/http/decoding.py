@@ -14,14 +14,14 @@ from services.transport.http.json_errors import BOM, explained
 
 T = TypeVar("T")
 _SHOWN = 40
-"""Characters of a value that a refusal quotes."""
+"""Maximum length, in characters, of a value that an error quotes."""
 
 
 class JsonBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Base of the JSON bodies that routes take."""
+    """Base of the JSON bodies that routes accept."""
 
     EXAMPLE: ClassVar[str] = ""
-    """A body of this kind as JSON, for refusals."""
+    """Example of the body as JSON, for errors."""
 
 
 Body = TypeVar("Body", bound=JsonBody)
@@ -30,10 +30,10 @@ ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def json_body(content: bytes, kind: type[Body], *, field: str = "") -> Body:
-    """Return a JSON body as a value of its kind.
+    """Decode a JSON body as a struct.
 
     Args:
-        field: of a refusal that no value of the body is to blame for.
+        field: field of the error, if no value of the body is the cause.
 
     Raises:
         InvalidInput: not JSON of this form, or a name is given twice.
@@ -48,10 +48,10 @@ def json_body(content: bytes, kind: type[Body], *, field: str = "") -> Body:
 
 
 def json(body: bytes, kind: type[T], example: str = "") -> T:
-    """Return a JSON body as a value of a type; of names that are given twice the last counts.
+    """Decode a JSON body as a value of a type; of duplicate names the last is used.
 
     Args:
-        example: a body of this type as JSON, for refusals.
+        example: a body of this type as JSON, for errors.
 
     Raises:
         InvalidInput: not JSON of this form.
@@ -62,11 +62,11 @@ def json(body: bytes, kind: type[T], example: str = "") -> T:
 
 
 def decoded(body: bytes, read: Callable[[bytes], T], explain: Callable[[bytes, Exception], InvalidInput]) -> T:
-    """Return what ``read`` makes of a body; a byte order mark before it is passed over.
+    """Decode a body with ``read``, without its byte order mark.
 
     Args:
-        read: raises one of ``ERRORS`` where the body is not what it has to be.
-        explain: makes a refusal of the body and that error.
+        read: raises one of ``ERRORS`` if the body is invalid.
+        explain: returns the error for callers from the body and that error.
 
     Raises:
         InvalidInput: the body is not JSON of this form.
@@ -83,7 +83,7 @@ def texts(fields: Mapping[str, bytes], known: Mapping[str, FormField]) -> dict[s
     """Return the texts among the fields of a form, without empty ones.
 
     Raises:
-        InvalidInput: one is not UTF-8.
+        InvalidInput: a text is not UTF-8.
     """
     found = {name: text(name, fields[name]) for name, field in known.items() if name in fields and not field.file}
     return {name: value for name, value in found.items() if value}
@@ -102,10 +102,10 @@ def text(name: str, content: bytes) -> str:
 
 
 def number(name: str, given: str, unit: str) -> float:
-    """Return a number of a form; ``unit`` is named in the error.
+    """Return a number of a form; errors name its ``unit``.
 
     Raises:
-        InvalidInput: it is none.
+        InvalidInput: the text is not a number.
     """
     try:
         return float(given)

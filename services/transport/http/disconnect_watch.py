@@ -10,11 +10,11 @@ from starlette.requests import Request
 from services.runtime.errors import Cancelled
 
 PATIENCE_SECONDS = 0.02
-"""Calls that end sooner are not watched: that would cost more than their cancellation saves."""
+"""Delay, in seconds, before a call is watched: watching a shorter call costs more than its cancellation saves."""
 
 
 class DisconnectWatch:
-    """``async with``: cancel what runs inside when the caller disconnects.
+    """Async context manager that cancels the call inside it when the caller disconnects.
 
     Use it after the body was read. A call that ends soon costs one timer only.
 

@@ -11,7 +11,7 @@ import msgspec
 from services.runtime.errors import InvalidInput, shortened
 
 _LONG = 64
-"""Values above this number of bytes, such as files, are taken out before names are read."""
+"""Size, in bytes, above which values, such as files, are removed before names are read."""
 
 
 def check(body: bytes, parsed: msgspec.Struct) -> None:

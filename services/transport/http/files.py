@@ -1,4 +1,4 @@
-"""Answers that hold files: in JSON, in an archive, or behind a job."""
+"""Answers with files: in JSON, in an archive, or behind a job."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from services.transport.http.request import ZIP, Wanted
 from services.transport.served_model import ServedModel
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""When all files of an archive were made: equal answers are equal archives."""
+"""Modification time of all files of an archive, so that equal answers give equal archives."""
 
 
 def write_answers(tenant: ServedModel, answers: list[Any], wanted: Wanted, *, in_plain: bool = False) -> Response:
-    """All answers of one request; ``in_plain``: those of protobuf have numbers as repeated fields."""
+    """Return the response with all answers of a request; ``in_plain``: protobuf has numbers as repeated fields."""
     if wanted == "protobuf":
         return Response(encoded(tenant.grpc, answers, in_plain=in_plain), media_type=PROTOBUF)
     said = tenant.http.answer_json(answers)
@@ -34,7 +34,7 @@ def write_answers(tenant: ServedModel, answers: list[Any], wanted: Wanted, *, in
 
 
 def _archive(files: Mapping[str, bytes]) -> bytes:
-    """Stored: what is large is compressed already."""
+    """Return a ZIP archive without compression: large files are compressed already."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, content in files.items():

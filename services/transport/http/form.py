@@ -1,4 +1,4 @@
-"""Forms with files: read as they come, in bounded memory, each field once and none that is unknown."""
+"""Forms with files: parsed while they arrive, in bounded memory; unknown and duplicate fields are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TEXT_BYTES = 64 << 10
 
 
 class _Parser(MultiPartParser):
-    """Knows whether the form was whole."""
+    """Parser that records whether the form was complete."""
 
     ended = False
 
@@ -24,19 +24,19 @@ class _Parser(MultiPartParser):
         self.ended = True
 
     def forget(self) -> None:
-        """Give the memory of all files back, also of one that was cut off, and is in no form."""
+        """Free the memory of all files, including a truncated one that is in no form."""
         for file in self._files_to_close_on_error:
             file.close()
 
 
 async def read_form(request: Request, fields: Mapping[str, FormField], limit: int) -> dict[str, bytes]:
-    """Name to content of the fields that came; texts as UTF-8.
+    """Return name to content of the fields that were sent; texts as UTF-8.
 
     Raises:
-        InvalidInput: no form, an unknown or doubled field, one that is missing.
+        InvalidInput: not a form, or an unknown, duplicate or missing field.
         TooLarge, UnsupportedMediaType, Cancelled: as ``read_body``, for more than ``limit`` bytes.
     """
-    most = len(fields) + 1  # one too many is named below
+    most = len(fields) + 1  # so that an extra field is named below
     parser = _Parser(
         request.headers,
         body_parts(request, limit),
@@ -47,7 +47,7 @@ async def read_form(request: Request, fields: Mapping[str, FormField], limit: in
     parser.spool_max_size = limit  # in memory, which the limit bounds
     try:
         form = await parser.parse()
-        if not parser.ended:  # what came last may be cut off, or lost
+        if not parser.ended:  # the last field may be truncated or lost
             parser.forget()
             raise MultiPartException("it has no closing boundary; it was cut off")
     except (MultiPartException, KeyError, ValueError) as error:

@@ -1,7 +1,7 @@
 """Named subschemas of an OpenAPI document as components.
 
 Client generators make a class for each object and each enumeration. For inline ones they invent names, and number
-those that collide; some do not follow references below a component. So schemas are written where they belong, with a
+those that collide; some do not follow references below a component. So schemas are written inline, with a
 ``title`` if they need a name, and become components here.
 """
 

@@ -1,4 +1,4 @@
-"""Long work over HTTP: 202 and a job that shows progress, can be cancelled and keeps its result a while."""
+"""Jobs over HTTP: accepted with 202, they report progress, can be cancelled, and keep their result for a while."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ from services.transport.served_model import ServedModel
 
 _log = get_logger(__name__)
 _KEEP_ALIVE_SECONDS = 15.0
-"""Between words to a watcher: proxies and clients give up on silence."""
+"""Interval of keep-alive comments to a watcher, in seconds, since proxies and clients drop silent connections."""
 State = Literal["running", "done", "failed", "cancelled"]
 
 
 @dataclass
 class JobRecord:
-    """What is known of a job."""
+    """State of a job."""
 
     identity: str
     owner: str | None = None
-    """Name of the token that made it; to others it is not there."""
+    """Name of the token that created the job; it is hidden from other tokens."""
     state: State = "running"
     fraction: float = 0.0
     stage: str = ""
     items: int = 0
-    """Items finished so far, answered or failed: what is no longer waited for."""
+    """Number of items finished so far, answered or failed."""
     result: bytes | None = None
-    """JSON, with the paths of files."""
+    """Result as JSON, with the paths of files."""
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """Of the result, by name."""
+    """Files of the result, by name."""
     error: dict[str, Any] | None = None
     ended: float | None = None
-    """On the monotonic clock."""
+    """Time of its end on the monotonic clock; None while it runs."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def summary(self) -> dict[str, Any]:
-        """As a caller sees it who did not ask for the result, which may be many megabytes."""
+        """Return the state of a job without its result, which may be many megabytes."""
         found: dict[str, Any] = {
             "id": self.identity,
             "state": self.state,
@@ -69,17 +69,17 @@ class JobRecord:
 
     @property
     def nbytes(self) -> int:
-        """Of the result with its files."""
+        """Size of the result with its files, in bytes."""
         return len(self.result or b"") + sum(map(len, self.files.values()))
 
     def tell(self) -> None:
-        """Wakes everybody who watches."""
+        """Wake all watchers."""
         self.changed.set()
         self.changed = asyncio.Event()
 
 
 class JobRoutes:
-    """POST, GET, DELETE and server-sent events under ``/v1/jobs``."""
+    """Endpoints under ``/v1/jobs``: POST, GET, DELETE and server-sent events."""
 
     def __init__(self, tenant: ServedModel, settings: Settings, lifecycle: Lifecycle) -> None:
         self._tenant = tenant
@@ -89,7 +89,7 @@ class JobRoutes:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def create(self, request: Request) -> Response:
-        """A refusal belongs into this answer, not into the job; so does the deadline: the job itself has none."""
+        """Create a job; errors of the request and its deadline belong to this call, the job itself has no deadline."""
         async with within(timeout_seconds(request, self._settings.request_seconds)):
             with step("decode"):
                 question = await read_request(request, self._tenant, self._settings)
@@ -102,14 +102,14 @@ class JobRoutes:
         return json_response(record.summary(), 202, {"location": _path(record.identity)})
 
     async def one(self, request: Request) -> Response:
-        """GET, HEAD and DELETE of a job: one route, so that a refusal of other methods can name all of them."""
+        """Handle GET, HEAD and DELETE of a job: one route, so that the error for other methods can name all of them."""
         return await (self.cancel if request.method == "DELETE" else self.show)(request)
 
     async def show(self, request: Request) -> Response:
         return json_response(self._find(request).view())
 
     async def cancel(self, request: Request) -> Response:
-        """Cancel a running job; forgets an ended one."""
+        """Cancel a running job; delete an ended one."""
         record = self._find(request)
         if record.state == "running":
             self._tasks[record.identity].cancel()
@@ -119,7 +119,7 @@ class JobRoutes:
         return json_response(record.summary())
 
     async def events(self, request: Request) -> Response:
-        """Progress until the end; the result is left to ``show``."""
+        """Stream progress until the end, without the result."""
         record = self._find(request)
 
         async def lines() -> AsyncIterator[bytes]:
@@ -134,7 +134,7 @@ class JobRoutes:
                 except TimeoutError:
                     yield b": still running\n\n"
 
-        if request.method == "HEAD":  # nothing to wait for
+        if request.method == "HEAD":  # HEAD needs no stream
             return Response(media_type="text/event-stream")
         return StreamingResponse(lines(), media_type="text/event-stream")
 
@@ -148,7 +148,7 @@ class JobRoutes:
         return Response(record.files[name], media_type="application/octet-stream")
 
     async def _work(self, record: JobRecord, units: Units[Any], call: Call, nbytes: int) -> None:
-        """A drain waits for it, as for a call. It has a trace of its own behind that of the call that made it."""
+        """Process a job; a drain waits for it as for a call. Its trace continues that of the creating call."""
         with self._lifecycle.in_flight(), current().part("job", {}):
             await self._worked_off(record, units, call, nbytes)
 
@@ -176,7 +176,7 @@ class JobRoutes:
             self._bound_results()
 
     async def _follow(self, record: JobRecord, units: Units[Any], call: Call) -> list[Any]:
-        """All answers; a full queue holds an accepted job back, it does not fail it."""
+        """Return all answers; a full queue delays an accepted job, but does not fail it."""
         answers: list[Any] = []
 
         def finished(items: int) -> None:
@@ -192,11 +192,11 @@ class JobRoutes:
                             answers.append(event)
                         record.tell()
                 return answers
-            except Busy as busy:  # before the first event
+            except Busy as busy:  # raised before the first event
                 await asyncio.sleep(busy.retry_after_seconds)
 
     def _written(self, identity: str, answers: list[Any]) -> tuple[bytes, Mapping[str, bytes]]:
-        """Return a result and its files. Nothing is noted here: a job may be cancelled while they are written."""
+        """Return a result and its files. The record is not changed, since the job may be cancelled meanwhile."""
         http = self._tenant.http
         said = http.answer_json(answers)
         files = {} if http.files is None else http.files(answers)
@@ -213,10 +213,10 @@ class JobRoutes:
         return record
 
     def _make_room(self) -> None:
-        """For one more job: ended ones give way, the oldest first, running ones do not.
+        """Make room for one more job: ended jobs are deleted, the oldest first; running ones stay.
 
         Raises:
-            Busy: as many jobs are running as may be kept.
+            Busy: the maximum number of jobs is running.
         """
         self._forget_old()
         most = self._settings.max_jobs
@@ -230,7 +230,7 @@ class JobRoutes:
             del self._jobs[record.identity]
 
     def _bound_results(self) -> None:
-        """Forgets the oldest results beyond the bytes that may be kept, but never the newest."""
+        """Delete the oldest results beyond the size limit, but never the newest."""
         ended = self._ended()
         kept = sum(record.nbytes for record in ended)
         for record in ended[:-1]:
@@ -240,7 +240,7 @@ class JobRoutes:
             del self._jobs[record.identity]
 
     def _ended(self) -> list[JobRecord]:
-        """Return the oldest first."""
+        """Return the ended jobs, the oldest first."""
         return sorted((record for record in self._jobs.values() if record.ended is not None), key=_end)
 
     def _forget_old(self) -> None:

@@ -25,21 +25,21 @@ Path = tuple[str | int, ...]
 
 
 class Literal(NamedTuple):
-    """A word in place of a value that JSON does not have."""
+    """Word in place of a value that JSON does not have."""
 
     text: str
-    """``NaN``, ``-Infinity``, ``None`` ..."""
+    """Text of the literal: ``NaN``, ``-Infinity``, ``None`` ..."""
     path: Path
-    """Names and indices that lead to it, such as ``("rows", 3, "speed")``; empty where the body is too long."""
+    """Names and indices that lead to it, such as ``("rows", 3, "speed")``; empty if the body is too long."""
 
     @property
     def missing(self) -> bool:
-        """Return whether it is a number that is not finite, which some JSON writers use for missing values."""
+        """True for a number that is not finite, which some JSON writers use for missing values."""
         return self.text.lstrip("-").lower() in ("nan", "infinity", "inf")
 
     @property
     def replacement(self) -> str:
-        """The JSON equivalent."""
+        """Equivalent JSON value."""
         return _REPLACEMENTS.get(self.text.lstrip("-").encode(), "null")
 
 

@@ -1,4 +1,4 @@
-"""JSON bodies of requests and answers about labels, their requests and resolutions."""
+"""JSON bodies of requests and answers for labels, label requests and resolutions."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _VERSION: Json = {
 }
 _COUNT: Json = {"type": "integer", "minimum": 1, "maximum": MOST_CLAIMED, "description": "Absent: 1."}
 HEAD, VALUE = "head", "value"
-"""Parts of schemas that the heads of the model decide."""
+"""Parts of schemas that depend on the heads of the model."""
 LeaseText = Annotated[str, documented(LEASE)]
 Seconds = Annotated[float, documented(_SECONDS)]
 Reason = Annotated[str, documented(_REASON)]
@@ -86,7 +86,7 @@ Value = Annotated[Any, documented(VALUE)]
 
 
 class LabelBody(JsonBody):
-    """One label."""
+    """Label of a unit."""
 
     EXAMPLE = '{"unit": "0123456789abcdef-0", "value": 1.5}'
 
@@ -100,7 +100,7 @@ class LabelBody(JsonBody):
 
 
 class LabelsBody(JsonBody):
-    """A batch; source and head hold for labels that name none."""
+    """Batch of labels; source and head apply to labels without their own."""
 
     EXAMPLE = '{"labels": [{"unit": "0123456789abcdef-0", "value": 1.5}]}'
 
@@ -196,8 +196,8 @@ async def read_json(request: HttpRequest, kind: type[Body], settings: Settings, 
     """Return a body of this kind; an empty one if none of its fields is required.
 
     Raises:
-        InvalidInput, TooLarge, UnsupportedMediaType, Cancelled: the body is not what the route takes.
-        DeadlineExceeded: it did not come in time.
+        InvalidInput, TooLarge, UnsupportedMediaType, Cancelled: the body is not valid for the route.
+        DeadlineExceeded: the body did not arrive in time.
     """
     json_only(request)
     async with within(settings.request_seconds):
@@ -209,21 +209,22 @@ def read(content: bytes, kind: type[Body]) -> Body:
     """Return a body of this kind; an empty one if none of its fields is required.
 
     Raises:
-        InvalidInput: the body is not what the route takes.
+        InvalidInput: the body is not valid for the route.
     """
     optional = not content and not any(field.required for field in msgspec.structs.fields(kind))
     return json_body(b"{}" if optional else content, kind, field="body")
 
 
 def given(body: LabelsBody) -> list[SubmittedLabel | InvalidInput]:
-    """Return labels one by one; one that cannot be read is an error in its place."""
+    """Return the labels of a batch; a label that cannot be read is an error in its place."""
     return [_label(raw, body) for raw in body.labels]
 
 
 def units(texts: list[str]) -> list[Unit]:
-    """
+    """Return the units of their texts.
+
     Raises:
-        InvalidInput: one is no unit id; the index says which.
+        InvalidInput: a text is not a unit id; the error has its index.
     """
     found = []
     for index, text in enumerate(texts):
@@ -245,7 +246,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def request_json(request: Request) -> dict[str, Any]:
-    """Return a request as it is handed out."""
+    """Return a claimed label request as JSON."""
     claimed = request.claimed
     return {
         "request": claimed.request,
@@ -271,7 +272,7 @@ def _label(raw: msgspec.Raw, body: LabelsBody) -> SubmittedLabel | InvalidInput:
     try:
         one = _LABEL.decode(raw)
         content = bytes(raw)
-        if content.count(b":") > _LABEL_NAMES:  # else no name can be there twice
+        if content.count(b":") > _LABEL_NAMES:  # with fewer colons no name can be duplicate
             doubled_names.check(content, one)
         return SubmittedLabel(
             unit=one.unit,

@@ -1,4 +1,4 @@
-"""Part of the OpenAPI document about labels, requests and resolutions."""
+"""Part of the OpenAPI document for labels, label requests and resolutions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ACTOR: Json = {
 
 
 def label_paths(errors: Json) -> Json:
-    """Return operations by path; ``errors`` are the responses that all of them may give."""
+    """Return operations by path; ``errors`` are error responses common to all of them."""
     identity = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
     request = [{"name": "request", "in": "path", "required": True, "schema": identity}, _ACTOR]
     gone = {
@@ -205,13 +205,13 @@ def _wait_parameter() -> Json:
 
 
 def _operation(name: str, summary: str, body: str | None, answer: str, errors: Json, parameters: list[Json]) -> Json:
-    """``body`` and ``answer`` are names of components."""
+    """Return an operation; ``body`` and ``answer`` are names of components."""
     responses = {"200": _answer("Done.", ref(answer))} | errors
     operation: dict[str, Any] = {"operationId": name, "summary": summary, "responses": responses}
     if parameters:
         operation["parameters"] = parameters
     if body is not None:
-        required = body != "Claim"  # where all fields have defaults, no body is needed
+        required = body != "Claim"  # all fields have defaults, so no body is needed
         operation["requestBody"] = {"required": required, "content": _json(ref(body))}
     return operation
 

@@ -26,7 +26,7 @@ from services.transport.served_model import ServedModel
 
 
 class LabelRoutes:
-    """Endpoints; without a label service each call is refused."""
+    """Endpoints of labels; without a label service each call is refused."""
 
     def __init__(self, label_service: LabelService | None, tenant: ServedModel, settings: Settings) -> None:
         self._known = label_service
@@ -108,7 +108,7 @@ class LabelRoutes:
         return json_response(bodies.outcome_json(outcome))
 
     async def resolution(self, request: Request) -> Response:
-        """Return a long poll; a caller that goes away ends it."""
+        """Return a resolution by long polling; ends if the caller disconnects."""
         service = self._service
         unit = parse_unit(request.path_params["unit"])
         wait = number("wait", request.query_params.get("wait", "0"))

@@ -1,10 +1,10 @@
-"""Load shedding over HTTP: refuse calls for a prediction that the event loop has no time for, at almost no cost.
+"""Load shedding over HTTP: refuse prediction calls beyond the capacity of the event loop, at almost no cost.
 
-An answer to one row is half a millisecond of the event loop, nearly all of it transport. Where more comes than that, a
-refusal that goes the way of a request (task, middleware, routes) costs a third of an answer, and refusing alone fills
-the loop. So it is done where bytes become a request: a small call for a prediction is held until all of it is there,
-then let in or answered by bytes that were made once. Everything else passes: probes, metrics, labels, jobs, and large
-bodies, which come more slowly and are bounded by what the schedule has room for.
+An answer to one row costs half a millisecond of the event loop, nearly all of it transport. Under overload, a refusal
+on the full path of a request (task, middleware, routes) costs a third of an answer, and refusals alone fill the loop.
+So calls are shed in the HTTP parser: a small prediction call is held until it is complete, then passed on or answered
+with precomputed bytes. Everything else passes: probes, metrics, labels, jobs, and large bodies, which arrive more
+slowly and are bounded by the limits of the schedule.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from services.runtime.errors import Busy
 from services.transport.http.body import error_response
 
 GUARDED = (b"/v1/predict", b"/v2/models/")
-"""Beginnings of the paths whose POSTs are calls for a prediction."""
+"""Prefixes of the paths whose POSTs are prediction calls."""
 HELD_BYTES = 64 << 10
-"""Larger bodies pass."""
+"""Largest body, in bytes, that is held; larger ones pass."""
 _HELD_SECONDS = 0.1
-"""For the rest of a small body; then the application waits for it, which has a deadline."""
+"""Time to wait for the rest of a small body, in seconds; then the application waits for it, with a deadline."""
 _RETRY_AFTER_SECONDS = 0.1
 _refusal = error_response(
     Busy(
@@ -40,15 +40,15 @@ _CLOSED = _HEAD + b"connection: close\r\n\r\n" + bytes(_refusal.body)
 
 
 class _Answered:
-    """Stands for the cycle of a request that was refused, where uvicorn asks for the last one."""
+    """Replacement for the cycle of a refused request, which uvicorn reads as the last one."""
 
     response_complete = True
     waiting_for_100_continue = False
-    message_event = asyncio.Event()  # nobody waits for it
+    message_event = asyncio.Event()  # no task waits for it
 
 
 class LoadShedder:
-    """The number of active calls and of refused ones; one a process."""
+    """Counter of active and refused calls, one per process."""
 
     def __init__(self, crowd: Crowd) -> None:
         self.crowd = crowd
@@ -56,14 +56,14 @@ class LoadShedder:
 
 
 def shedding_protocol(shedder: LoadShedder) -> type[HttpToolsProtocol]:
-    """Return the protocol class for uvicorn, which makes one of each connection."""
+    """Return the protocol class for uvicorn, which makes an instance for each connection."""
 
     class Guarded(HttpToolsProtocol):
         _held: list[bytes] | None = None
-        """Parts of the body of the request that is held."""
+        """Parts of the body of the held request."""
         _timer: asyncio.TimerHandle | None = None
         _ticket: Ticket | None = None
-        """Of the request whose task is about to be made."""
+        """Ticket of the request whose task is created next."""
 
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
@@ -102,7 +102,7 @@ def shedding_protocol(shedder: LoadShedder) -> type[HttpToolsProtocol]:
             super()._start_asgi_task(cycle, app)
 
         def _is_guarded(self) -> bool:
-            """Return whether the request is a small call for a prediction, and the only one of its connection."""
+            """Return whether the request is a small prediction call, and the only active one of its connection."""
             if not self.url.startswith(GUARDED) or self.parser.get_method() != b"POST" or self.expect_100_continue:
                 return False
             if self.cycle is not None and not self.cycle.response_complete:
@@ -138,7 +138,7 @@ def shedding_protocol(shedder: LoadShedder) -> type[HttpToolsProtocol]:
 
 
 def _ticketed(app: Any, held: Ticket) -> Any:
-    """Return the application with a call that gives its place back when it ends, if not before."""
+    """Return the application with a call that gives its ticket back at its end at the latest."""
 
     async def run(scope: Any, receive: Any, send: Any) -> None:
         ticket.set(held)

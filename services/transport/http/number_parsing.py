@@ -15,20 +15,20 @@ from services.request.validate import allowed
 from services.runtime.errors import InvalidInput, shortened
 
 Number = float | None
-"""null is NaN: a missing value, where the schema allows one."""
+"""Number of a body; null is NaN: a missing value, if the schema allows it."""
 _QUOTED_BYTES = 1 << 20
-"""Longer texts are not taken apart to quote the value: it would cost more than the refused work."""
+"""Size, in bytes, above which texts are not parsed again to quote a value, since that would be too expensive."""
 _SHORT_CHARACTERS = 40
 _WORDS = frozenset({str, bool})
 _INDEX = re.compile(r"`\$\[(\d+)\]")
-"""Where msgspec says that it stopped."""
+"""Position in an error of msgspec."""
 
 
 def columns(raw: bytes, skipped: Collection[str] = ()) -> dict[str, list[Number]]:
-    """Return values by name; columns to be skipped may hold anything, and are empty.
+    """Return values by name; skipped columns may contain anything, and are empty.
 
     Raises:
-        InvalidInput: a value is no number that a float64 holds.
+        InvalidInput: a value is not a number that a float64 holds.
         msgspec.MsgspecError: the text is of another form.
     """
     try:
@@ -44,10 +44,10 @@ def columns(raw: bytes, skipped: Collection[str] = ()) -> dict[str, list[Number]
 
 
 def rows(raw: bytes, skipped: Collection[str] = ()) -> list[dict[str, Number]]:
-    """Return a dictionary for each row; columns to be skipped may hold anything.
+    """Return a dictionary for each row; skipped columns may contain anything.
 
     Raises:
-        InvalidInput: a value is no number that a float64 holds.
+        InvalidInput: a value is not a number that a float64 holds.
         msgspec.MsgspecError: the text is of another form.
     """
     try:
@@ -77,7 +77,7 @@ def rows(raw: bytes, skipped: Collection[str] = ()) -> list[dict[str, Number]]:
 
 
 def _rows_with_metadata(raw: bytes, skipped: Collection[str]) -> list[dict[str, Number]]:
-    """Rows whose metadata are texts, as a rule: then one pass over all, and no value is decoded by itself."""
+    """Return rows with metadata in one pass if these are texts, as is usual; otherwise decode each value by itself."""
     try:
         rows: list[dict[str, Any]] = msgspec.json.decode(raw, type=list[dict[str, float | str | bool | None]])
     except msgspec.ValidationError:
@@ -106,11 +106,11 @@ def _decode(values: msgspec.Raw) -> list[Number]:
 
 
 def narrowed(name: str, values: list[Number], schema: Schema) -> NDArray[np.float32]:
-    """Return a column as float32 [N]; null, where the column may miss values, is NaN.
+    """Return a column as float32 [N]; null in a nullable column is NaN.
 
     Raises:
-        InvalidInput: a null where none may be, or a number beyond the range of float32. Both are told here: later
-            on they look like any NaN and infinity.
+        InvalidInput: a null in a column without missing values, or a number beyond the range of float32. Both are
+            checked here, since later they look like any NaN and infinity.
     """
     with np.errstate(over="ignore"):
         found = np.array(values, np.float64).astype(np.float32)

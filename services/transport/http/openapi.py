@@ -1,7 +1,7 @@
 """OpenAPI document of a service: complete, with units and ranges from the artefact's own schema.
 
-Operations have one type of answer, and bodies no bare texts or bytes beside JSON and forms: generators of clients make
-the union of all types of a body, which for protobuf would be a text. What else is taken is in their descriptions.
+Operations have one type of answer, and bodies no plain text or bytes beside JSON and forms: client generators make the
+union of all types of a body, in which protobuf would be a text. Descriptions list the other accepted types.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from services.transport.served_model import ServedModel
 EVENTS = "text/event-stream"
 _BYTES: Json = {"type": "string", "format": "binary"}
 _NAME: Json = {"type": "string", "pattern": "^[!-.0-~]+$"}
-"""In a path: printable characters without blanks and slashes."""
+"""Schema of a name in a path: printable characters without blanks and slashes."""
 
 _ERRORS = {
     "401": "No token, or none that is known here.",
@@ -39,10 +39,10 @@ _ERRORS = {
 
 
 def openapi(tenant: ServedModel, *, model: bool = True) -> Json:
-    """Return the OpenAPI 3.1 document of the tenant's routes.
+    """Return the OpenAPI 3.1 document of a served model.
 
     Args:
-        model: whether there is ``/v1/model``.
+        model: whether the route ``/v1/model`` exists.
     """
     description = tenant.description
     body = {"required": True, "content": _content(ref("Request")) | _form(tenant.http)}
@@ -250,7 +250,7 @@ def _audit() -> Json:
 
 
 def _named(name: str, summary: str) -> Json:
-    """``name`` is that of the method in generated clients."""
+    """Return the names of an operation; ``name`` is the method in generated clients."""
     return {"operationId": name, "summary": summary}
 
 
@@ -275,7 +275,7 @@ def _timeout(description: str) -> Json:
 
 
 def _errors() -> Json:
-    """Return the error responses of a call that has a body."""
+    """Return the error responses of a call with a body."""
     found = {code: _answer(text, ref("Error")) for code, text in _ERRORS.items()}
     found["429"]["headers"] = {
         "Retry-After": {"description": "When to come back, s.", "schema": {"type": "integer", "minimum": 1}}

@@ -64,7 +64,7 @@ class ChangeBody(decoding.JsonBody):
 
 
 class PolicyRoutes:
-    """Endpoints; without a ledger policies are shown, not changed."""
+    """Endpoints of policies; without a ledger they are read-only."""
 
     def __init__(self, book: PolicyBook, keeper: PolicyKeeper | None, settings: Settings) -> None:
         self._book = book
@@ -75,7 +75,7 @@ class PolicyRoutes:
         return json_response({"policies": [shown(policy) for policy in self._book.all()]})
 
     async def one(self, request: Request) -> Response:
-        """GET the history of a head, PUT a change."""
+        """Handle GET, the history of a head, and PUT, a change."""
         head = request.path_params["head"]
         keeper = required(self._keeper)
         if request.method != "PUT":
@@ -97,13 +97,13 @@ def read_change(head: str, body: bytes) -> PolicyChange:
     wishes["author"] = author(given.author)
     try:
         wishes["certificate"] = "" if given.certificate is None else json.dumps(given.certificate, sort_keys=True)
-    except RecursionError as error:  # the parser goes deeper than the writer
+    except RecursionError as error:  # the parser allows deeper nesting than the writer
         raise InvalidInput("the certificate is nested too deeply", code="not_a_body", field="certificate") from error
     return PolicyChange(head=head, **wishes)
 
 
 def shown(policy: Policy) -> dict[str, Any]:
-    """Return a policy as JSON; an infinite threshold, by which nothing or everything is deferred, is null."""
+    """Return a policy as JSON; an infinite threshold, which defers nothing or everything, is null."""
     found = {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in vars(policy).items()

@@ -1,4 +1,4 @@
-"""A port for probes: /livez and /readyz in plain HTTP, and nothing else, for whoever has no certificate to show."""
+"""Port for probes: only /livez and /readyz in plain HTTP, for callers without a client certificate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_CONNECTIONS = 32
 
 
 class Probes:
-    """A server of its own on the event loop: it answers as long as that turns."""
+    """HTTP server on the event loop, independent of the main one; it answers as long as the loop turns."""
 
     def __init__(self, ready: Callable[[], bool]) -> None:
         self._ready = ready
@@ -20,9 +20,10 @@ class Probes:
         self._open = 0
 
     async def start(self, host: str, port: int) -> None:
-        """
+        """Listen on an address.
+
         Raises:
-            OSError: the address is taken or not ours.
+            OSError: the address is taken or not local.
         """
         self._server = await asyncio.start_server(self._serve, host, port, limit=_MOST_BYTES)
 
@@ -31,7 +32,7 @@ class Probes:
             self._server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One question a connection."""
+        """Answer one request per connection."""
         self._open += 1
         try:
             if self._open <= _MOST_CONNECTIONS:

@@ -1,4 +1,4 @@
-"""From an HTTP request to the task's request, the caller's wishes and the deadline."""
+"""Parsing of an HTTP request: the task's request, options, answer format and deadline."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ ZIP = "application/zip"
 Wanted = Literal["json", "protobuf", "zip"]
 TIMEOUT_HEADER = "demur-timeout-seconds"
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-"""What is a number elsewhere, too: ``float`` also takes 1_0, the digits of other scripts, and blanks."""
+"""Pattern of a plain number; ``float`` would also accept 1_0, digits of other scripts, and blanks."""
 
 
 class Question(NamedTuple):
-    """What came with a request."""
+    """Contents of a request."""
 
     request: Any
-    """The task's."""
+    """Request of the task."""
     options: Options
     wanted: Wanted
-    """What the answer is to be."""
+    """Format of the answer."""
     nbytes: int
-    """Of the body; the answer is taken to be about as large."""
+    """Size of the body, in bytes; the answer is assumed to be about as large."""
 
 
 async def read_request(request: Request, tenant: ServedModel, settings: Settings) -> Question:
-    """Return the body of a request, read.
+    """Read the body of a request.
 
     Raises:
-        InvalidInput, TooLarge, UnsupportedMediaType, Cancelled: the body is not what the route takes.
+        InvalidInput, TooLarge, UnsupportedMediaType, Cancelled: the body is not valid for the route.
     """
     form = tenant.http.form
     kind = media_type(request, forms=form is not None)
@@ -55,7 +55,7 @@ async def read_request(request: Request, tenant: ServedModel, settings: Settings
 
 
 def wanted(request: Request, tenant: ServedModel, given: str) -> Wanted:
-    """Like the body, unless the caller accepts only another form: an archive of files, or protobuf."""
+    """Return the answer format: that of the body, unless the caller accepts an archive of files, or protobuf."""
     accepted = request.headers.get("accept", "").lower()
     if ZIP in accepted and tenant.http.files is not None:
         return "zip"
@@ -100,7 +100,7 @@ def number(name: str, text: str) -> float:
     """Return a number of a query parameter.
 
     Raises:
-        InvalidInput: it is none.
+        InvalidInput: the text is not a number.
     """
     if not _NUMBER.fullmatch(text):
         raise InvalidInput(
@@ -115,10 +115,10 @@ def number(name: str, text: str) -> float:
 
 @asynccontextmanager
 async def within(seconds: float | None) -> AsyncIterator[None]:
-    """What runs inside is cancelled when its time is over; None: it is never.
+    """Cancel the block when its time is over; None for no limit.
 
     Raises:
-        DeadlineExceeded: it was.
+        DeadlineExceeded: the block was cancelled.
     """
     try:
         async with asyncio.timeout(seconds):

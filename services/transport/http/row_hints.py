@@ -16,16 +16,16 @@ from services.transport.http.decoding import ERRORS
 from services.transport.http.json_errors import Literal, ends, explained, literal
 
 _WHOLE_ROW = 16
-"""Largest number of columns of which an example has all, so that it can be sent as it is."""
+"""Largest number of columns for a complete example that can be sent unchanged."""
 _SOME = 3
-"""Columns of an example otherwise."""
+"""Number of columns in an example of a wider schema."""
 
 
 def explain(body: bytes, error: Exception, schema: Schema) -> InvalidInput:
     """Return the error for a body of rows that could not be decoded.
 
     Args:
-        error: what the decoder raised.
+        error: error of the decoder.
     """
     word = literal(body, error)
     if word is not None and word.missing and word.path[:1] in (("rows",), ("columns",)):

@@ -1,4 +1,4 @@
-"""The JSON bodies of tabular tasks."""
+"""JSON bodies of tabular tasks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from services.transport.http.struct_schema import documented, variants
 
 
 class RowsBody(msgspec.Struct, forbid_unknown_fields=True):
-    """``columns`` (name to values) or ``rows`` (a list of objects), not both."""
+    """JSON body of rows: ``columns`` (name to values) or ``rows`` (a list of objects), not both."""
 
     columns: Annotated[msgspec.Raw, documented("columns")] = msgspec.field(default_factory=msgspec.Raw)
     rows: Annotated[msgspec.Raw, documented("rows")] = msgspec.field(default_factory=msgspec.Raw)
@@ -43,7 +43,7 @@ _VARIANTS = {"ColumnsRequest": ("columns",), "RowsRequest": ("rows",)}
 
 
 def row_binding(description: Description, intervals: Mapping[str, IntervalTable | None]) -> HttpBinding:
-    """Return the bodies of a task whose items are rows."""
+    """Return the HTTP binding of a task whose items are rows."""
 
     assert description.schema is not None
     names = tuple(head.name for head in description.heads)
@@ -73,7 +73,7 @@ def row_binding(description: Description, intervals: Mapping[str, IntervalTable 
 
 
 def shifted_inputs(departures: Departures, description: Description) -> dict[str, list[Any]]:
-    """Return the inputs that make rows unlike training, as columns of equal length; unknown numbers are NaN."""
+    """Return the inputs that make rows unlike training data, as columns of equal length; unknown numbers are NaN."""
     assert description.schema is not None
     features, columns = description.schema.features, departures.columns.tolist()
     ranges = {column: description.trained_range(column) for column in set(columns)}
@@ -93,7 +93,7 @@ def read(body: bytes, heads: tuple[str, ...], schema: Schema) -> tuple[RowsReque
     """Read a JSON body as a request for a task of these heads, with columns of this schema.
 
     Raises:
-        InvalidInput: not JSON, not of this form, a doubled name, or values that are no numbers. Names and ranges
+        InvalidInput: not JSON, not of this form, a duplicate name, or values that are not numbers. Names and ranges
             of columns are checked later, alike for all transports.
     """
     parsed, named = decoding.decoded(
@@ -111,7 +111,7 @@ def read(body: bytes, heads: tuple[str, ...], schema: Schema) -> tuple[RowsReque
 
 
 def _named(body: bytes, schema: Schema) -> tuple[RowsBody, dict[str, list[Number]]]:
-    """Return the body, and its columns by name; those of metadata are empty."""
+    """Return the body, and its columns by name; metadata columns are empty."""
     parsed = msgspec.json.decode(body, type=RowsBody)
     columns, rows = bytes(parsed.columns), bytes(parsed.rows)
     rest = body.replace(columns or rows, b"0", 1) if columns or rows else body
@@ -125,7 +125,7 @@ def _named(body: bytes, schema: Schema) -> tuple[RowsBody, dict[str, list[Number
 
 
 def _narrowed(name: str, values: list[Number], schema: Schema) -> Any:
-    """An unknown column, of which there may be a million, is refused later by its name: nobody looks at its values."""
+    """Return the values of a column; those of an unknown column are dropped, since its name is refused later."""
     return number_parsing.narrowed(name, values, schema) if name in schema.position else ()
 
 
@@ -133,7 +133,7 @@ def purpose(given: str | None) -> Purpose | None:
     """Return the purpose of a call; None: the transport's default.
 
     Raises:
-        InvalidInput: a word that is no purpose.
+        InvalidInput: the text is not a purpose.
     """
     known: tuple[Purpose, ...] = get_args(Purpose)
     for one in known:
@@ -175,7 +175,7 @@ def _rows(raw: bytes, skipped: Collection[str]) -> dict[str, list[Number]]:
 
 
 def _refuse_doubled(raw: bytes, names: int) -> None:
-    """JSON parsers keep the last of two equal names in silence; a colon more than names gives it away."""
+    """Refuse duplicate names, of which JSON parsers silently keep the last; extra colons reveal them."""
     if raw.count(b":") != names:
         doubled_names.load(raw)
 

@@ -11,11 +11,11 @@ from services.transport.http.components import Json
 
 _SYNTAX = re.compile(r"[\\^$.|?*+()\[\]{}]")
 _ESCAPED = r"\\\g<0>"
-"""Of regular expressions; ``re.escape`` escapes more than those of JavaScript allow."""
+"""Replacement that escapes syntax of regular expressions; ``re.escape`` escapes more than JavaScript allows."""
 
 
 def row_parts(description: Description) -> dict[str, Json]:
-    """Return schemas of the fields of ``RowsBody`` that the artefact decides, with units and physical ranges."""
+    """Return schemas of the fields of ``RowsBody`` that depend on the artefact, with units and physical ranges."""
     assert description.schema is not None
     values = {f.name: _value(f) for f in description.schema.features}
     required = list(values)
@@ -55,7 +55,7 @@ def row_parts(description: Description) -> dict[str, Json]:
 
 
 def _wish(description: Description) -> Json:
-    """Return the schema of a threshold: a number if there is one head, else one by head."""
+    """Return the schema of a threshold: a number if there is one head, or an object by head."""
     number: Json = {"type": "number"}
     by_head: Json = {
         "title": "DeferAbove",
@@ -71,7 +71,7 @@ def _wish(description: Description) -> Json:
 
 
 def _value(feature: Feature) -> Json:
-    """Return the schema of a column. Values are described by ranges: generators know enumerations of texts only."""
+    """Return the schema of a column. Values are described by ranges: generators support enumerations of texts only."""
     choices = _exactly(feature.values) or [_range(feature.lower, feature.upper)]
     choices += [one | {"description": "Missing."} for one in _exactly(feature.sentinels)]
     if feature.nullable:
@@ -81,9 +81,9 @@ def _value(feature: Feature) -> Json:
 
 
 def _exactly(values: Sequence[float]) -> list[Json]:
-    """Return schemas that accept these values and no others: one where they are 0 to n, else one of each.
+    """Return schemas that accept exactly these values: one schema if they are 0 to n, else a schema for each value.
 
-    Never integers, which strict clients do not take of a column of floats.
+    The type is never integer, which strict clients do not accept in a column of floats.
     """
     ascending = sorted(values)
     if len(ascending) > 1 and ascending == list(range(len(ascending))):
@@ -92,7 +92,7 @@ def _exactly(values: Sequence[float]) -> list[Json]:
 
 
 def _unit_pattern(unit: str) -> str:
-    """Return a pattern of a unit or nothing; of enumerations generated clients would have a class for each column."""
+    """Return a pattern of a unit or nothing; an enumeration would become a class per column in generated clients."""
     return f"^({_SYNTAX.sub(_ESCAPED, unit)})?$"
 
 

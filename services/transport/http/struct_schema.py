@@ -15,10 +15,10 @@ _NO_PARTS: Mapping[str, Json] = {}
 
 
 def documented(schema: Json | str) -> msgspec.Meta:
-    """Annotate a field with its schema, which decoding does not check: services refuse in their own words.
+    """Annotate a field with its schema; decoding does not check it, since services have their own error messages.
 
     Args:
-        schema: or the name of one of the ``parts`` of ``struct_schema``, which differ between models.
+        schema: schema, or the name of one of the ``parts`` of ``struct_schema``, which differ between models.
     """
     return msgspec.Meta(extra_json_schema={_AS: schema})
 
@@ -59,7 +59,7 @@ def variants(
 
 
 def _plain(schema: Any, components: Mapping[str, Any], parts: Mapping[str, Json]) -> Any:
-    """Return a schema without defaults, with the schemas of annotations and of structs in their places."""
+    """Return a schema without defaults, with the schemas of annotations and structs inlined."""
     if isinstance(schema, list):
         return [_plain(one, components, parts) for one in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""The route of the trail: who did what, and when."""
+"""Route of the audit trail: actions with their actors and times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_ACTS = 100
 
 
 class TrailRoute:
-    """GET with ``kind``, ``actor``, ``since``, ``before`` and ``most``."""
+    """Endpoint for GET with ``kind``, ``actor``, ``since``, ``before`` and ``most``."""
 
     def __init__(self, label_service: LabelService | None, tenant: ServedModel) -> None:
         self._label_service = label_service
@@ -34,9 +34,10 @@ class TrailRoute:
 
 
 def _wanted(request: Request) -> AuditQuery:
-    """
+    """Return the query of a request.
+
     Raises:
-        InvalidInput: an unknown kind, or a number that is none.
+        InvalidInput: an unknown kind, or a parameter that is not a number.
     """
     given = request.query_params
     kinds = [kind for kind in given.get("kind", "").split(",") if kind] or [*KINDS]

@@ -17,11 +17,13 @@ _SHIFT_REASON: Json = {
     "type": "string",
     "description": f"One of {', '.join(SHIFT['enum'])}.",
 }
-"""Text instead of the component: openapi-generator's Python clients cannot read lists of lists of an enumeration."""
+"""Schema as text instead of the component, since Python clients of openapi-generator cannot read lists of lists of an
+enumeration.
+"""
 
 
 def decided(portion: Portion, head: str, index: int | None) -> Json:
-    """Return the decision on one unit of a portion; None: on all of them, as arrays."""
+    """Return the decision on a unit of a portion; with None, on all units, as arrays."""
     verdict, ids = portion.verdicts[head], portion.ids[head]
     policy = verdict.policy
     threshold = policy.threshold if np.isfinite(policy.threshold) else None
@@ -51,7 +53,7 @@ def decided(portion: Portion, head: str, index: int | None) -> Json:
 
 
 def record(properties: Json, **more: Any) -> Json:
-    """Return the schema of an object that has all of these properties."""
+    """Return the schema of an object with these required properties."""
     return {"type": "object", "required": list(properties), "properties": properties} | more
 
 
@@ -61,7 +63,7 @@ def told(description: str, kind: str = "number") -> Json:
 
 
 def decided_schema(unit: str) -> Json:
-    """Return the schema of the decision on one unit; ``unit`` is its name, such as "scan"."""
+    """Return the schema of the decision on a unit; ``unit`` is its name, such as "scan"."""
     properties = {
         "measure": told("What is compared with the threshold.", "string"),
         "uncertainty": NUMBER_OR_NULL | {"description": f"Of the {unit}, unit of the measure."},

@@ -1,1 +1,1 @@
-"""The Open Inference Protocol v2, over gRPC and HTTP: tensors in, tensors out, for clients that know no Demur."""
+"""Open Inference Protocol v2 over gRPC and HTTP: tensors in, tensors out, for clients of other servers."""

@@ -1,4 +1,4 @@
-"""Answers as tensors of the Open Inference Protocol, and their metadata, from the table of their fields."""
+"""Conversion of answers to tensors of the Open Inference Protocol, and their metadata, from the table of fields."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _DTYPES = {"string": "BYTES", "bytes": "BYTES"}
 def specs(
     fields: Iterable[AnswerField], *, repeated: bool, unit: str, has: Collection[str] = ()
 ) -> Iterator[TensorSpec]:
-    """Yield the tensors of records of these fields.
+    """Yield the specs of the tensors for records of these fields.
 
     Args:
-        repeated: whether the first axis counts records; else a value that is no array is a tensor of one element.
-        unit: what one unit is called in descriptions, such as "scan".
-        has: what the model has, see ``AnswerField.needs``.
+        repeated: whether the first axis counts records; otherwise a scalar value is a tensor of one element.
+        unit: name of a unit in descriptions, such as "scan".
+        has: properties of the model, see ``AnswerField.needs``.
     """
     for field in fields:
         if field.needs and field.needs not in has:
@@ -46,8 +46,9 @@ _NO_SHAPES: Shapes = {}
 
 
 class TensorWriter:
-    """Function that turns records [n] of some fields into the wanted tensors, without the decision on units, which
-    ``oip.decided`` writes."""
+    """Function that turns records [n] of some fields into the requested tensors, except decisions on units, which
+    ``oip.decided`` writes.
+    """
 
     def __init__(self, fields: Iterable[AnswerField]) -> None:
         self._columns: list[_Column] = []
@@ -71,10 +72,11 @@ class TensorWriter:
     def __call__(
         self, records: Sequence[Record], wanted: Collection[str], shapes: Shapes = _NO_SHAPES
     ) -> dict[str, NDArray[Any]]:
-        """
+        """Return the requested tensors of records.
+
         Args:
-            shapes: by field, of arrays that no record may have; an array of any size that is not among them and that
-                no record has is left out.
+            shapes: shapes, by field, of arrays that no record may have; an array of variable size without a value and
+                without a shape is left out.
         """
         found: dict[str, NDArray[Any]] = {}
         for column in self._columns:
@@ -110,8 +112,8 @@ class _Column:
         self._fixed = all(isinstance(size, int) for size in field.shape)
 
     def __call__(self, values: Sequence[Any], shape: tuple[int, ...] | None) -> NDArray[Any] | None:
-        """Return values as one array [n, ...], filled where one does not exist or is smaller than others."""
-        if self._pair is not None:  # of a record that is not repeated
+        """Return values as one array [n, ...], filled if a value is missing or smaller than others."""
+        if self._pair is not None:  # field of a record that is not repeated
             (record,) = values
             return np.array([self._fill if record is None else record[part] for part in self._pair], self._dtype)
         if not self._least:
@@ -135,7 +137,7 @@ class _Column:
         return np.array(known, self._dtype)
 
     def _shape(self, values: Sequence[Any]) -> tuple[int, ...] | None:
-        """Return the shape that all of the values fit into; None: nothing is known of it."""
+        """Return the shape that all values fit into; None if it is unknown."""
         if self._fixed:
             return self._least
         known = [np.shape(value) for value in values if value is not None]

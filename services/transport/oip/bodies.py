@@ -1,4 +1,4 @@
-"""The protocol's bodies over HTTP: JSON, and behind it the contents of tensors that are binary."""
+"""HTTP bodies of the protocol: JSON, followed by the contents of binary tensors."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class InputBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class OutputBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Output tensor that a request names."""
+    """Output tensor named by a request."""
 
     name: str
     parameters: dict[str, Any] | None = None
 
 
 class InferBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Inference request. Some clients name the model in it, too, although the path does."""
+    """Inference request. Some clients also name the model, although the path does."""
 
     inputs: list[InputBody]
     id: str | None = None
@@ -86,10 +86,10 @@ def header_length(request: Request) -> int | None:
 
 
 def question(body: bytes, header: int | None) -> tuple[Question, Wanted]:
-    """Return a request, and the form of its answer. Contents are not read yet.
+    """Parse a request; return it with the format of its outputs. Contents are not read yet.
 
     Raises:
-        InvalidInput: not JSON of this form, or binary contents that are not what the JSON says.
+        InvalidInput: not JSON of this form, or binary contents that contradict the JSON.
     """
     length = len(body) if header is None else header
     if length > len(body):
@@ -125,7 +125,7 @@ def question(body: bytes, header: int | None) -> tuple[Question, Wanted]:
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Outputs that are answered as bytes."""
+    """Outputs that are returned as bytes."""
 
     default: bool
     named: dict[str, bool]
@@ -135,7 +135,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 def response(model: OipModel, answer: Answer, wanted: Wanted) -> Response:
-    """Return the body of an answer; JSON alone where no output is bytes."""
+    """Return the response of an answer; JSON only if no output is binary."""
     outputs: list[dict[str, Any]] = []
     contents: list[bytes] = []
     for name, array in answer.tensors().items():
@@ -156,7 +156,7 @@ def response(model: OipModel, answer: Answer, wanted: Wanted) -> Response:
 
 
 def refusal(error: DemurError) -> Response:
-    """``{"error": "..."}``, as clients of the protocol read it; the fields of our own errors stand beside it."""
+    """Return ``{"error": "..."}``, as clients of the protocol expect, with the error's fields as ``detail``."""
     plain = error_response(error)
     body = msgspec.json.encode({"error": error.message, "detail": describe(error)})
     kept = {name: value for name, value in plain.headers.items() if name in ("retry-after", "allow")}
@@ -164,7 +164,7 @@ def refusal(error: DemurError) -> Response:
 
 
 def _contents(given: InputBody, rest: memoryview) -> tuple[Contents | None, memoryview]:
-    """Return the contents of an input, and the bytes behind them."""
+    """Return the contents of an input, and the bytes after them."""
     size = (given.parameters or {}).get(_SIZE)
     data = bytes(given.data)
     if size is None:
@@ -191,7 +191,7 @@ def _contents(given: InputBody, rest: memoryview) -> tuple[Contents | None, memo
 
 
 def _data(name: str, values: NDArray[Any]) -> list[Any]:
-    """Elements for JSON, the last axis fastest: NaN and infinities become null, BYTES have to be texts."""
+    """Return the elements as JSON values, the last axis fastest: NaN and infinities become null, BYTES must be text."""
     flat = values.reshape(-1)
     if datatype_of(values) != "BYTES":
         return flat.tolist() if flat.dtype.kind != "f" else np.asarray(flat, np.float64).tolist()

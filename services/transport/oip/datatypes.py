@@ -1,4 +1,4 @@
-"""Datatypes of the protocol, and how BYTES stand in raw contents: each behind its length in four bytes."""
+"""Datatypes of the protocol, and the layout of BYTES in raw contents: each element after its length in four bytes."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from services.runtime.errors import InvalidInput
 
 @dataclass(frozen=True)
 class Datatype:
-    """One of the protocol's."""
+    """Datatype of the protocol."""
 
     name: str
     dtype: np.dtype[Any]
-    """Little-endian; of BYTES ``object``. BF16 has none in NumPy: its two bytes as a whole number."""
+    """NumPy type, little-endian; ``object`` for BYTES. BF16 does not exist in NumPy: its two bytes as an integer."""
     contents: str = ""
-    """The field of ``InferTensorContents``; empty: raw contents only."""
+    """Field of ``InferTensorContents``; empty: raw contents only."""
     config: str = ""
-    """Its name in a model configuration."""
+    """Name of the datatype in a model configuration."""
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element; of BYTES those of its length, which it has at least."""
+        """Bytes of an element; for BYTES those of the length, the minimum."""
         return _LENGTH.size if self.name == "BYTES" else self.dtype.itemsize
 
     @property
     def whole(self) -> bool:
-        """Return whether its values are whole numbers."""
+        """True if its values are integers."""
         return self.dtype.kind in "iu" and self.name != "BF16"
 
 
@@ -62,14 +62,14 @@ def _known() -> dict[str, Datatype]:
 _LENGTH = struct.Struct("<I")
 DATATYPES = _known()
 NUMBERS = frozenset(DATATYPES) - {"BYTES", "BOOL"}
-"""Those that a column of numbers may come as."""
+"""Datatypes that a numeric column may have."""
 
 
 def from_raw(name: str, datatype: Datatype, content: bytes | memoryview, count: int) -> NDArray[Any]:
-    """So many elements of raw contents; numbers are a view of them, but BF16, which becomes float32.
+    """Return ``count`` elements of raw contents; numbers are a view, except BF16, which becomes float32.
 
     Raises:
-        InvalidInput: another length, or BYTES that do not end where the contents do.
+        InvalidInput: another length, or BYTES that do not end with the contents.
     """
     if datatype.name == "BYTES":
         return _split(name, content, count)
@@ -92,7 +92,7 @@ def from_raw(name: str, datatype: Datatype, content: bytes | memoryview, count: 
 
 
 def to_raw(values: NDArray[Any]) -> bytes:
-    """Raw contents of an array, the last axis fastest."""
+    """Return the raw contents of an array, the last axis fastest."""
     if values.dtype.kind == "S":
         return _joined_alike(values.reshape(-1))
     if values.dtype.kind == "O":
@@ -144,7 +144,7 @@ def _split(name: str, content: bytes | memoryview, count: int) -> NDArray[Any]:
 
 
 def _joined_alike(values: NDArray[np.bytes_]) -> bytes:
-    """Those of equal length at once: a thousand ids take as long as one."""
+    """Return the raw contents of BYTES; texts of equal length are joined in one operation."""
     width = values.dtype.itemsize
     lengths = np.char.str_len(values)
     if not len(values) or int(lengths.min()) != width:

@@ -1,4 +1,4 @@
-"""Decisions on units as tensors and parameters, which are the same for all tasks."""
+"""Decisions on units as tensors and parameters, common to all tasks."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from services.transport.binding import Parameter, TensorSpec
 from services.transport.oip.datatypes import of_bytes
 
 _FEW = 16
-"""Ids that are quicker written one by one."""
+"""Number of ids up to which a loop is faster than array operations."""
 _DECISIONS = ", ".join(f"{decision.value}: {decision.name}" for decision in Decision)
 
 
 def decided_specs(prefix: str = "", item: str = "row") -> tuple[TensorSpec, ...]:
-    """Return the outputs of ``decided``; ``item`` is what the first axis counts."""
+    """Return the specs of the outputs of ``decided``; ``item`` names an element of the first axis."""
     return (
         TensorSpec(
             f"{prefix}uncertainty",
@@ -48,7 +48,7 @@ def decided_specs(prefix: str = "", item: str = "row") -> tuple[TensorSpec, ...]
 
 
 def decided(portions: Sequence[Portion], head: str, prefix: str = "") -> dict[str, NDArray[Any]]:
-    """Return the decisions on the units [n] of a head, of all portions in their order."""
+    """Return the decisions on the units [n] of a head, of all portions in order."""
     verdicts = [portion.verdicts[head] for portion in portions]
     decisions = joined([one.decisions for one in verdicts], np.uint8)
     return {
@@ -63,7 +63,7 @@ def decided(portions: Sequence[Portion], head: str, prefix: str = "") -> dict[st
 def parameters(
     portions: Sequence[Portion], heads: Iterable[str], failures: Iterable[ItemFailed] = ()
 ) -> dict[str, Any]:
-    """What holds for an answer as a whole. ``recorded`` is true where all of it is."""
+    """Return the parameters of an answer as a whole. ``recorded`` is true if all portions are recorded."""
     found: dict[str, Parameter] = {
         "model": portions[0].model,
         "profile": portions[0].profile,
@@ -79,7 +79,7 @@ def parameters(
 
 
 def policy_parameters(policies: Sequence[Policy], prefix: str) -> dict[str, Parameter]:
-    """Version, measure and threshold; one that is not finite is told as text, since JSON has no such numbers."""
+    """Return version, measure and threshold; a threshold that is not finite is text, since JSON has no such numbers."""
     last = policies[-1]
     finite = bool(np.isfinite(last.threshold))
     return {
@@ -101,7 +101,7 @@ def remarks_spec(known: str) -> TensorSpec:
 
 
 def unit_ids(ids: UnitIds) -> NDArray[Any]:
-    """Return the texts of ``UnitIds`` [n], those of as many digits at once."""
+    """Return the texts of ``UnitIds`` [n]; ids with the same number of digits are formatted in one operation."""
     if ids.count < _FEW:
         return of_bytes(ids.text(index).encode() for index in range(ids.count))
     stop = ids.first + ids.count
@@ -115,12 +115,12 @@ def unit_ids(ids: UnitIds) -> NDArray[Any]:
 
 
 def joined(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
-    """One behind the other; of ``dtype`` where there is none."""
+    """Concatenate arrays; empty and of ``dtype`` if there are none."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if arrays else np.empty(0, dtype)
 
 
 def _of_equal_length(epoch: int, first: int, stop: int) -> NDArray[Any]:
-    """Ids whose sequence numbers have as many digits; these are written side by side."""
+    """Return ids whose sequence numbers have the same number of digits, formatted in one operation."""
     head, width = f"{epoch:016x}-".encode(), len(str(first))
     text = np.empty((stop - first, len(head) + width), np.uint8)
     text[:, : len(head)] = np.frombuffer(head, np.uint8)

@@ -1,4 +1,4 @@
-"""``ModelStreamInfer``: each request of a stream is a chunk of the frame's, which keeps their order and reads ahead."""
+"""Frames of ``ModelStreamInfer``: each request is a chunk of a ``ChunkStream``, which keeps their order."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _EMPTY_FINAL = "triton_enable_empty_final_response"
 
 @dataclass(frozen=True)
 class One:
-    """A request of a stream: what its frames have to know of it."""
+    """Request of a stream: the data that its frames need."""
 
     id: str
     asked: Asked | None
-    """None: refused."""
+    """Parsed request; None if it was refused."""
     closes: bool = False
-    """Whether its caller wants an answer without tensors behind the last."""
+    """True if the caller wants a final answer without tensors."""
     start: float = field(default_factory=time.perf_counter)
 
 
 class OipFrames:
-    """Frames of such streams."""
+    """Frames of a ``ModelStreamInfer`` stream."""
 
     request = message_of(oip_pb2.ModelInferRequest)
     response = message_of(oip_pb2.ModelStreamInferResponse)
@@ -47,7 +47,7 @@ class OipFrames:
         return OipReader(self._model)
 
     def accepted(self) -> None:
-        """Clients take every frame for an answer."""
+        """Return no first frame, since clients take every frame as an answer."""
         return None
 
     def item(self, sequence: One, answer: Any) -> tuple[Any, int] | None:
@@ -86,7 +86,7 @@ class OipFrames:
 
 
 class OipReader:
-    """Reads the requests of one stream; one that is refused does not end it."""
+    """Reader of the requests of a stream; a refused request does not end it."""
 
     def __init__(self, model: OipModel) -> None:
         self._model = model

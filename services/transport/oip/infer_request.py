@@ -1,4 +1,4 @@
-"""Inference requests of either transport, checked before any element is read."""
+"""Inference requests of either transport, checked before their elements are decoded."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from services.transport.oip.request_parameters import Wishes, wishes
 from services.transport.oip.tensor_codec import Contents
 
 _MOST_NAMES = 32
-"""Names that a refusal lists."""
+"""Maximum number of names that an error lists."""
 _MOST_ID = 4096
-"""Characters of the caller's id, which is answered as it came."""
+"""Maximum length, in characters, of the caller's id, which is echoed."""
 _MOST_ELEMENTS = 1 << 50
-"""No message holds as many; NumPy counts bytes in 63 bits."""
+"""Limit on elements above that of any message; NumPy counts bytes in 63 bits."""
 _MOST_EMPTY = 1 << 20
-"""Along the other axes of a shape with a zero: nothing has to come for them, and a task may walk along them."""
+"""Limit on the product of the other axes of a shape with a zero, since a task may iterate over them."""
 _SHARED_MEMORY = "shared_memory"
 _PASSED_OVER = ("content_type", "binary_data_size", "binary_data", "headers")
-"""Parameters of tensors that other servers' clients send along, or that were looked at where they came in."""
+"""Tensor parameters that are ignored, since clients of other servers send them or the transport has processed them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class Input:
     datatype: str
     shape: tuple[int, ...]
     contents: Contents | None
-    """None: nothing came for it."""
+    """Contents; None if none were sent."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Output tensor that a request names."""
+    """Output tensor named by a request."""
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -51,25 +51,25 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A request of the protocol."""
+    """Inference request of the protocol."""
 
     id: str
     parameters: Mapping[str, Any]
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...] = ()
-    """None: those that are answered by default."""
+    """Requested outputs; if empty, the default outputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request, understood."""
+    """Parsed inference request."""
 
     id: str
     request: Any
-    """What the pipeline takes."""
+    """Request for the pipeline."""
     wishes: Wishes
     wanted: frozenset[str]
-    """Names of outputs."""
+    """Names of the requested outputs."""
 
 
 class Reader:
@@ -83,10 +83,11 @@ class Reader:
         self._default = frozenset(spec.name for spec in binding.outputs if spec.default)
 
     def read(self, question: Question) -> Asked:
-        """
+        """Parse a request.
+
         Raises:
-            InvalidInput: a tensor, an output or a parameter is unknown, doubled, missing or not what it has to be.
-            Unsupported: shared memory, classification or sequences are asked for.
+            InvalidInput: a tensor, an output or a parameter is unknown, duplicate, missing or invalid.
+            Unsupported: the request needs shared memory, classification or sequences.
         """
         if len(question.id) > _MOST_ID:
             raise InvalidInput(
@@ -171,7 +172,7 @@ class Reader:
 
 
 def _array(given: Input, spec: TensorSpec) -> NDArray[Any]:
-    """Return the tensor in its shape. No more memory is taken than what came takes already."""
+    """Return the tensor in its shape, without more memory than its contents already take."""
     if given.contents is None:
         raise InvalidInput(
             f"the input {given.name} has no contents; send its elements", code="missing", field=given.name
@@ -188,7 +189,7 @@ def _array(given: Input, spec: TensorSpec) -> NDArray[Any]:
 
 
 def _unit(given: Input) -> str | None:
-    """Return the unit that a caller says a tensor has; other parameters of tensors are refused."""
+    """Return the caller's unit of a tensor; unknown parameters of tensors are refused."""
     found: str | None = None
     for name, value in given.parameters.items():
         if name == "unit" and isinstance(value, str):

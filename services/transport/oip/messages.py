@@ -16,16 +16,17 @@ from services.transport.oip.protocol import oip_pb2
 from services.transport.oip.tensor_codec import Contents, RawContents, TypedContents
 
 TEXT_SUFFIX = "_text"
-"""Of the parameter that repeats a number with a fraction as text: ``InferParameter`` of KServe has no doubles, so its
-clients see such a parameter as one without a value."""
+"""Suffix of the parameter that repeats a float as text: ``InferParameter`` of KServe has no doubles, so its clients see
+such a parameter without a value.
+"""
 _CHOICE = "parameter_choice"
 
 
 def question(message: Any) -> Question:
-    """Return a ``ModelInferRequest`` in the types of this package. Contents are not read yet.
+    """Return a ``ModelInferRequest`` in the types of this package. Contents are not decoded yet.
 
     Raises:
-        InvalidInput: raw contents that are not one for each input, or both forms at once.
+        InvalidInput: raw contents that do not match the inputs in number, or both forms at once.
     """
     raw = message.raw_input_contents
     if raw and len(raw) != len(message.inputs):
@@ -68,7 +69,7 @@ def response(model: OipModel, answer: Answer, **more: Parameter) -> Any:
 
 
 def refusal(model: OipModel, asked_id: str, text: str) -> Any:
-    """Return the response of a stream to a request that failed."""
+    """Return the stream response to a request that failed."""
     return oip_pb2.ModelStreamInferResponse(
         error_message=text,
         infer_response=oip_pb2.ModelInferResponse(model_name=model.name, model_version=model.version, id=asked_id),
@@ -88,12 +89,12 @@ def metadata(model: OipModel) -> Any:
 
 
 def message(kind: Any, values: Mapping[str, Any]) -> Any:
-    """Return a message of plain values."""
+    """Return a message from a mapping of plain values."""
     return ParseDict(dict(values), kind())
 
 
 def parameter(value: Parameter) -> Any:
-    """Return a value as its message."""
+    """Return a parameter's value as its message."""
     if isinstance(value, bool):
         return oip_pb2.InferParameter(bool_param=value)
     if isinstance(value, int):
@@ -109,7 +110,7 @@ def _tensor(told: Mapping[str, Any]) -> Any:
 
 
 def _parameters(given: Mapping[str, Any]) -> dict[str, Parameter]:
-    """Return values by name; one of a kind that is not known here is an empty text."""
+    """Return values by name; a value of an unknown kind is an empty text."""
     return {
         name: "" if (kind := value.WhichOneof(_CHOICE)) is None else getattr(value, kind)
         for name, value in given.items()

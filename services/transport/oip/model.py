@@ -36,16 +36,16 @@ class Answer:
     asked: Asked
     told: TensorOutputs
     order: tuple[str, ...]
-    """Names of outputs as metadata list them."""
+    """Names of all outputs, in the order of the metadata."""
 
     def tensors(self) -> dict[str, Any]:
-        """Return arrays by name, of outputs that are wanted and exist."""
+        """Return arrays by name of the outputs that are requested and exist."""
         found = self.told.tensors
         return {name: found[name] for name in self.order if name in self.asked.wanted and name in found}
 
 
 class OipModel:
-    """A tenant over the protocol."""
+    """Served model over the protocol."""
 
     def __init__(self, tenant: ServedModel, metrics: Metrics, ready: Callable[[], bool]) -> None:
         self.binding: OipBinding = tenant.oip
@@ -58,9 +58,10 @@ class OipModel:
         self._reader = Reader(tenant.oip, tuple(head.name for head in tenant.description.heads))
 
     def check(self, name: str, version: str) -> None:
-        """
+        """Check that a request is for this model.
+
         Raises:
-            NotFound: another model is meant.
+            NotFound: it names another model or version.
         """
         if name != self.name:
             raise NotFound(
@@ -80,7 +81,8 @@ class OipModel:
             )
 
     def read(self, question: Question) -> Asked:
-        """
+        """Parse a request, and count the time.
+
         Raises:
             DemurError: see ``Reader.read``.
         """
@@ -90,10 +92,10 @@ class OipModel:
         return asked
 
     async def answer(self, asked: Asked, seconds: float | None, nbytes: int) -> list[Any]:
-        """Return all answers to a request that was read.
+        """Return all answers to a parsed request.
 
         Args:
-            seconds: until the transport's own deadline.
+            seconds: time until the transport's own deadline; None without one.
             nbytes: size of the request as text.
 
         Raises:
@@ -107,7 +109,7 @@ class OipModel:
         """Return the tensors of all answers.
 
         Raises:
-            DemurError: all of the request failed.
+            DemurError: the whole request failed.
         """
         start = time.perf_counter()
         answer = self.answered(asked, self.binding.answer(answers, asked.wanted))
@@ -123,7 +125,7 @@ class OipModel:
         return {"name": PLATFORM, "version": __version__, "extensions": list(EXTENSIONS)}
 
     def metadata(self) -> dict[str, Any]:
-        """``ModelMetadataResponse``, but for its parameters, which HTTP has as they are and gRPC in messages."""
+        """Return the message ``ModelMetadataResponse``; its parameters are plain in HTTP, and messages in gRPC."""
         inputs = [_told(spec) | {"parameters": _about(spec, optional=spec.optional)} for spec in self.binding.inputs]
         outputs = [_told(spec) | {"parameters": _about(spec, default=spec.default)} for spec in self.binding.outputs]
         return {
@@ -136,7 +138,7 @@ class OipModel:
         }
 
     def config(self) -> dict[str, Any]:
-        """Return the message ``ModelConfig``: the same for clients that know no parameters of metadata."""
+        """Return the message ``ModelConfig``, with the metadata's parameters for clients that do not read these."""
         parameters: dict[str, Any] = dict(self._about())
         for spec in (*self.binding.inputs, *self.binding.outputs):
             parameters |= {f"{spec.name}.{word}": value for word, value in _about(spec).items()}
@@ -152,7 +154,7 @@ class OipModel:
         }
 
     def index(self, ready: bool) -> dict[str, Any]:
-        """Return the message ``RepositoryIndexResponse``; ``ready``: only what is."""
+        """Return the message ``RepositoryIndexResponse``; ``ready`` lists ready models only."""
         state = "READY" if self.ready() else "UNAVAILABLE"
         if ready and state != "READY":
             return {"models": []}
@@ -168,12 +170,12 @@ class OipModel:
 
 
 def absent(method: str) -> Unsupported:
-    """Return the error of a method of Triton that is not served; ``method`` is the beginning of its name."""
+    """Return the error for a method of Triton that is not served; ``method`` is the prefix of its name."""
     return Unsupported(_ABSENT[method], code="unsupported", field=method)
 
 
 def items(answers: list[Any]) -> int:
-    """Return the number of items that have an answer."""
+    """Return the number of items with an answer."""
     return sum(one.count for one in answers if isinstance(one, Portion))
 
 

@@ -20,10 +20,10 @@ DESCRIBED = {
     "priority": "1: before bulk work; 2 and above: bulk work; 0: by purpose",
     "stream_items": "on streams: answer items as they are done, then all; the last answer has triton_final_response",
 }
-"""Parameters that every task accepts, described."""
+"""Descriptions of the parameters that every task accepts."""
 
 _PASSED_OVER = ("binary_data_output", "content_type", "headers", "triton_enable_empty_final_response")
-"""What clients of other servers send along, or what was looked at where it came in."""
+"""Parameters that are ignored, since clients of other servers send them or the transport has processed them."""
 _SEQUENCES = ("sequence_id", "sequence_start", "sequence_end")
 _LONGEST_US = 3_600_000_000
 _DEFER_ABOVE = "defer_above"
@@ -38,23 +38,24 @@ class Wishes:
 
     options: Options
     seconds: float | None
-    """Until the answer has to be there; None: the transport's own deadline only."""
+    """Time until the request's deadline, in seconds; None: the transport's own deadline only."""
     priority: Priority | None
-    """None: by purpose."""
+    """Priority; None: by purpose."""
     items: bool
-    """Whether a stream tells items as they are done."""
+    """True if a stream sends items as they finish."""
     own: Mapping[str, Parameter]
-    """Parameters that are the task's business."""
+    """Values of the task's own parameters."""
 
 
 def wishes(given: Mapping[str, Any], heads: tuple[str, ...], own: Mapping[str, str]) -> Wishes:
-    """
+    """Parse the parameters of a request.
+
     Args:
         own: names of the task's own parameters.
 
     Raises:
-        InvalidInput: unknown, of another kind, or out of range.
-        Unsupported: sequences.
+        InvalidInput: a parameter is unknown, of another type, or out of range.
+        Unsupported: the parameters are of sequences.
     """
     taken: dict[str, Any] = {}
     thresholds: dict[str, float] = {}
@@ -100,9 +101,10 @@ def wishes(given: Mapping[str, Any], heads: tuple[str, ...], own: Mapping[str, s
 
 
 def flag(name: str, value: Any) -> bool:
-    """
+    """Return a boolean parameter.
+
     Raises:
-        InvalidInput: neither true nor false.
+        InvalidInput: the value is neither true nor false.
     """
     if not isinstance(value, bool):
         raise _bad(name, value, "true or false")
@@ -110,9 +112,10 @@ def flag(name: str, value: Any) -> bool:
 
 
 def text(name: str, value: Any) -> str:
-    """
+    """Return a text parameter.
+
     Raises:
-        InvalidInput: no text.
+        InvalidInput: the value is not a text.
     """
     if not isinstance(value, str):
         raise _bad(name, value, "a text")
@@ -124,7 +127,7 @@ def _purpose(value: Any) -> Any:
 
 
 def _seconds(value: Any) -> float | None:
-    """Deadlines are whole microseconds, as clients of Triton send them; 0 is none."""
+    """Return a deadline in seconds from whole microseconds, as clients of Triton send them; 0 means none."""
     value = _whole(value)
     if value is None or (value == 0 and not isinstance(value, bool)):
         return None
@@ -148,12 +151,12 @@ def _priority(value: Any) -> Priority | None:
 
 
 def _whole(value: Any) -> Any:
-    """Return the number of a text of digits; whatever else it is, as it is."""
+    """Return a text of digits as a number; any other value unchanged."""
     return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
 
 
 def _number(name: str, value: Any) -> float:
-    """Return a number, also as text: clients of KServe have no parameters with fractions."""
+    """Return a number, which may be a text: clients of KServe have no parameters with fractions."""
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         return float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):

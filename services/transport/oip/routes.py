@@ -1,4 +1,4 @@
-"""The protocol's routes over HTTP."""
+"""HTTP routes of the protocol."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from services.transport.oip import bodies
 from services.transport.oip.model import OipModel, absent, items
 
 TRANSPORT = "oip_http"
-"""What calls are counted under."""
+"""Name of the transport in metrics."""
 PREFIX = "/v2"
 _ABSENT = {
     "/repository/models/{model}/load": "RepositoryModel",
@@ -31,12 +31,12 @@ _ABSENT = {
     "/trace/setting": "TraceSetting",
     "/logging": "LogSettings",
 }
-"""Paths that Triton has and this service has not."""
+"""Paths of Triton that this service does not implement."""
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class OipRoutes:
-    """Endpoints; each is a thin adapter over the model."""
+    """Endpoints of the protocol; each is a thin adapter over the model."""
 
     def __init__(self, model: OipModel, settings: Settings) -> None:
         self._model = model
@@ -96,7 +96,7 @@ class OipRoutes:
         return json_response(self._model.stats())
 
     async def index(self, request: Request) -> Response:
-        """A body is optional; of it only ``ready`` means anything here. Clients read a bare list."""
+        """Return the repository index; the body is optional, only ``ready`` is read. Clients expect a bare list."""
         body = await read_body(request, self._settings.max_message_bytes)
         wanted = decoding.json(body, dict[str, Any]) if body.strip() else {}
         return json_response(self._model.index(wanted.get("ready") is True)["models"])

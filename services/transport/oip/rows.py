@@ -1,4 +1,4 @@
-"""Rows over the protocol: one packed matrix, or a tensor a column; a tensor of each figure of each head."""
+"""Rows over the protocol: inputs as one packed matrix or a tensor per column; outputs as tensors per head."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MEMBERS = ("member_means", "member_variances", "member_probabilities")
 def row_binding(
     description: Description, intervals: Mapping[str, IntervalTable | None], *, ensemble: bool
 ) -> OipBinding:
-    """Return the tensors of a task whose items are rows. With several heads the names of outputs begin with the head's.
+    """Return the binding of a task whose items are rows. With several heads, output names start with that of the head.
 
     Args:
         ensemble: whether there are several members, so that knowledge uncertainty exists.
@@ -77,7 +77,8 @@ def row_binding(
 
 
 def read(given: TensorInputs, schema: Schema) -> RowsRequest:
-    """
+    """Return the request of the tensors.
+
     Raises:
         InvalidInput: no rows, or rows in both forms.
     """
@@ -105,7 +106,7 @@ def read(given: TensorInputs, schema: Schema) -> RowsRequest:
 
 
 def _float32(values: NDArray[Any]) -> NDArray[np.float32]:
-    """Numbers beyond the range of float32 are infinite, and refused as such."""
+    """Convert to float32; numbers beyond its range become infinite, and are refused as such."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32, copy=False)
 
@@ -143,7 +144,7 @@ def _names(head: Head, prefix: str) -> Names:
 
 
 def _figures(portion: Portion, head: str, names: Names) -> dict[str, NDArray[Any]]:
-    """Return the tensors of a head, rows along the first axis; ``names`` has each field and its tensor."""
+    """Return the tensors of a head, rows along the first axis; ``names`` pairs each field with its tensor."""
     record = head_answer.record(portion, head)
     if "probabilities" in record:
         known = np.isfinite(record["probabilities"]).all(axis=1)
@@ -167,7 +168,7 @@ def _shifted(portion: Portion, description: Description) -> NDArray[Any]:
 def _intervals(
     prefixes: Mapping[str, str], intervals: Mapping[str, IntervalTable | None]
 ) -> Iterator[tuple[str, Parameter]]:
-    """Multipliers of the predictive's standard deviation, from in-domain data."""
+    """Yield levels of intervals, and multipliers of the predictive's standard deviation, from in-domain data."""
     for head, prefix in prefixes.items():
         if (table := intervals.get(head)) is not None:
             yield f"{prefix}interval_levels", ",".join(f"{one:g}" for one in table.levels)

@@ -21,7 +21,7 @@ from services.transport.served_model import ServedModel
 
 SERVICE = "inference.GRPCInferenceService"
 UNARY, STREAM = "oip_grpc", "oip_grpc_stream"
-"""What calls are counted under."""
+"""Names of the transports in metrics."""
 _ABSENT = {
     "RepositoryModel": ("Load", "Unload"),
     "SystemSharedMemory": ("Status", "Register", "Unregister"),
@@ -29,9 +29,9 @@ _ABSENT = {
     "TraceSetting": ("",),
     "LogSettings": ("",),
 }
-"""Beginnings of methods that Triton has and this service has not, with their ends."""
+"""Prefixes of Triton methods that this service does not implement, with their endings."""
 Small = Callable[[Any], Awaitable[Any]]
-"""A method whose messages are small."""
+"""Handler of a method with small messages."""
 
 
 def probes(model: OipModel) -> dict[str, Method]:

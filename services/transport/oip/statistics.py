@@ -1,4 +1,4 @@
-"""What is counted of requests over the protocol, and told beside what the whole process measures of its device."""
+"""Request statistics of the protocol, combined with the process's own measurements of its device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from services.request.metrics import Metrics
 
 @dataclass
 class Durations:
-    """How often something was, and how long all of it took."""
+    """Number of events, and their total duration."""
 
     count: int = 0
     seconds: float = 0.0
@@ -26,29 +26,30 @@ class Durations:
 
 
 class Statistics:
-    """Of one model. Requests and items are those over this protocol; waiting and passes over the device are those of
-    all protocols, whose requests share them."""
+    """Statistics of a model. Requests and items are counted over this protocol; waiting and passes over the device are
+    those of all protocols, whose requests share them.
+    """
 
     def __init__(self, metrics: Metrics, now: Callable[[], float] = time.time) -> None:
         self.success = Durations()
         self.fail = Durations()
         self.input = Durations()
-        """Tensors to what the pipeline takes."""
+        """Durations of parsing tensors."""
         self.output = Durations()
-        """Answers to tensors."""
+        """Durations of writing tensors."""
         self._metrics = metrics
         self._now = now
         self._items = 0
         self._last = 0.0
 
     def answered(self, items: int, seconds: float) -> None:
-        """A request was; ``items`` of it have an answer."""
+        """Count an answered request; ``items`` of its items have an answer."""
         self._items += items
         self._last = self._now()
         self.success.note(seconds)
 
     def failed(self, seconds: float) -> None:
-        """A request was refused or failed as a whole."""
+        """Count a request that was refused or failed as a whole."""
         self._last = self._now()
         self.fail.note(seconds)
 

@@ -1,4 +1,4 @@
-"""Contents of one tensor in the three forms that the protocol has, each to an array of its datatype."""
+"""Contents of a tensor in the three forms of the protocol, each decoded to an array of its datatype."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from services.transport.http.integers import integer
 from services.transport.oip.datatypes import Datatype, from_raw, of_bytes
 
 _SHOWN = 40
-"""Characters of a value that a refusal quotes."""
+"""Maximum length, in characters, of a value that an error quotes."""
 
 
 class Contents(Protocol):
-    """Elements of a tensor, not read yet."""
+    """Elements of a tensor that are not decoded yet."""
 
     def values(self, name: str, datatype: Datatype, shape: tuple[int, ...]) -> NDArray[Any]:
         """Return the elements [n] of a shape that has been checked.
 
         Raises:
-            InvalidInput: of another number or kind.
+            InvalidInput: another number of elements, or another type.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RawContents:
-    """Little-endian bytes."""
+    """Contents as little-endian bytes."""
 
     content: bytes | memoryview
 
@@ -43,7 +43,7 @@ class RawContents:
 
 @dataclass(frozen=True, slots=True)
 class TypedContents:
-    """Lists of a protobuf message, by field, of those that are not empty."""
+    """Contents as the non-empty lists of a protobuf message, by field."""
 
     fields: dict[str, Sequence[Any]]
 
@@ -68,7 +68,7 @@ class TypedContents:
 
 @dataclass(frozen=True, slots=True)
 class JsonContents:
-    """A list, flat or nested as the shape is; BYTES are texts."""
+    """Contents as a JSON list, flat or nested like the shape; BYTES are texts."""
 
     text: bytes
 
@@ -82,7 +82,7 @@ class JsonContents:
         kind: Any = {"BYTES": str, "BOOL": bool}.get(datatype.name, int | float if datatype.whole else float | None)
         try:
             found: list[Any] = msgspec.json.decode(self.text, type=list[kind])
-        except UnicodeDecodeError as error:  # texts are looked at now that it is known that they are some
+        except UnicodeDecodeError as error:  # texts are decoded only after their type is known
             raise InvalidInput(f"data of {name} are not UTF-8", code="not_unicode", field=name) from error
         except msgspec.ValidationError as error:
             nested = self._nested(shape, kind)
@@ -99,7 +99,7 @@ class JsonContents:
         return found
 
     def _nested(self, shape: tuple[int, ...], kind: Any) -> list[Any] | None:
-        """Return the elements of lists in lists of exactly this shape; None: of another one, or other elements."""
+        """Return the elements of nested lists of exactly this shape; None for another shape, or other elements."""
         for _ in shape:
             kind = list[kind]
         try:
@@ -118,7 +118,7 @@ _WORDS = {"BYTES": "texts", "BOOL": "true and false"}
 
 
 def _converted(name: str, datatype: Datatype, values: list[Any]) -> NDArray[Any]:
-    """Null is NaN; numbers beyond the range of a floating type are infinite."""
+    """Convert values; null is NaN, and numbers beyond the range of a floating type become infinite."""
     dtype = np.dtype(np.float32) if datatype.name == "BF16" else datatype.dtype
     if datatype.whole and float in set(map(type, values)):
         values = [integer(name, value) for value in values]
