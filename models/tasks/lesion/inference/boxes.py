@@ -1,4 +1,4 @@
-"""The part of a volume that holds what is marked: a small part of a head's, where all further work is done."""
+"""Bounding boxes of masks: further work is limited to this small part of a volume."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Box = tuple[slice, slice, slice]
 
 
 def box_of(marked: Mask) -> Box:
-    """Return the smallest box that holds all marked voxels; one voxel where there are none."""
+    """Return the smallest box that holds all marked voxels; one voxel if none is marked."""
     if marked.flags.f_contiguous and not marked.flags.c_contiguous:  # the slowest axis first is some ten times quicker
         z, y, x = box_of(marked.T)
         return x, y, z
