@@ -15,17 +15,17 @@ from models.tasks.lesion.pictures.slices import PLANES, Array, Box, Mask, Plane,
 
 PAPER, INK, SOFT, FAINT = "#0d1014", "#f2f2ee", "#b4b8c0", "#5a616c"
 PREDICTION, TRUTH, LOOK = "#ffa62b", "#5ec8f2", "#ffe45c"
-"""Orange, blue, yellow: distinct with any colour blindness, and also distinguished by dashes and signs."""
+"""Colours orange, blue and yellow: distinct with any colour blindness, and also distinguished by dashes and signs."""
 COLOURS = "inferno"
-"""Colour map of uncertainty: brighter is more, in greyscale too."""
+"""Colour map of uncertainty: more is brighter, in greyscale too."""
 _PURPOSE = "a figure"
 _DPI = 150
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 10.5, 0.2, 1.05, 1.16, 0.6
 _BESIDE, _BELOW = 0.06, 0.12
-"""Inches, as the line above: size of the picture, its margins, and the space between panels."""
+"""Spaces between panels, inches; the line above has the width and the margins, inches."""
 _MOST_MARKS = 6
 CLOSE_MM = 60.0
-"""Edge of the close-up."""
+"""Edge of the close-up, mm."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Mark:
 
     label: int
     centroid_mm: tuple[float, float, float]
-    """x, y, z in the space of the affine."""
+    """Centroid x, y, z in the space of the affine, mm."""
     look_at: bool
 
 
@@ -46,7 +46,7 @@ class Picture:
     affine: NDArray[np.float64]
     prediction: Mask
     uncertainty: Array
-    """Nats, 0 outside the brain."""
+    """Uncertainty, nats, 0 outside the brain."""
     measure: str
     """Name of the uncertainty measure."""
     title: str
@@ -66,7 +66,7 @@ class Scene:
     labels: Labels
     """Components of the prediction."""
     numbers: dict[int, Mark]
-    """Component to its mark."""
+    """Mark by component."""
     whole: Box
     close: Box
     grey: tuple[float, float]
