@@ -1,4 +1,4 @@
-"""The official n-best file: JSON lines {id, uncertainty, hypos: [{text, confidence}]} (Shifts 1.0, section 4)."""
+"""Official n-best file: JSON lines {id, uncertainty, hypos: [{text, confidence}]} (Shifts 1.0, section 4)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from models.tasks.translation.data.lines import field, identifier, number, recor
 
 MOST_HYPOTHESES = 10
 SUM_TOLERANCE = 1e-5
-"""Of the confidences of a list, as the released evaluation asks."""
+"""Tolerance of the sum of a list's confidences, as in the released evaluation."""
 
 
 @dataclass(frozen=True)
 class NBest:
-    """N lists of H hypotheses, by ascending id as the released evaluation sorts them."""
+    """N lists of H hypotheses, by ascending id as in the released evaluation."""
 
     ids: NDArray[np.int64]
     uncertainty: NDArray[np.float64]
     texts: tuple[tuple[str, ...], ...]
     confidences: NDArray[np.float64]
-    """[N, H]."""
+    """Confidences [N, H]."""
 
 
 def read(path: Path) -> NBest:

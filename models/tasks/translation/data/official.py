@@ -1,7 +1,7 @@
-"""Pairs of sentences in the files that the benchmark gives out: SGML, columns, and text of a sentence a line.
+"""Pairs of sentences in the official files: SGML, columns, and text with a sentence per line.
 
-Files may be packed (``.gz``), and are read a line at a time: the training corpus has 62 million pairs. Empty sides are
-part of some files (news commentary separates its documents so); they are left out here, as the recipe does it later.
+Files may be gzipped (``.gz``), and are read a line at a time: the training corpus has 62 million pairs. Some files have
+empty sides (news commentary separates documents by them); they are left out here, while the recipe drops them later.
 """
 
 from __future__ import annotations
@@ -23,31 +23,32 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "wikititles": (RUSSIAN, ENGLISH),
     "WikiMatrix": ("score", ENGLISH, RUSSIAN),
 }
-"""Beginning of the name of a training file of columns to what they are; further ones, such as the languages that were
-recognised, are not read."""
+"""Columns of a training file, by the beginning of its name; further columns, such as detected languages, are
+ignored.
+"""
 LONGEST_LINE = 1 << 20
-"""Bytes."""
+"""Limit of the bytes of a line."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A sentence of an SGML file."""
+    """Sentence of an SGML file."""
 
     document: str
     number: str
-    """Within the document."""
+    """Number within the document."""
     text: str
     place: str
     """File and line, for messages."""
 
 
 def has_columns(path: Path) -> bool:
-    """Return whether a file is one of columns, by its name."""
+    """Return whether the name of a file is that of a file of columns."""
     return _columns_key(path) is not None
 
 
 def columns(path: Path, domain: str) -> Iterator[Pair]:
-    """Pairs of a training file of columns, which are known by its name.
+    """Yield the pairs of a training file, whose name determines its columns.
 
     Raises:
         BadFile: a name that is none of ``COLUMNS``, a file that cannot be read or is not UTF-8, a line of too few
@@ -68,11 +69,12 @@ def columns(path: Path, domain: str) -> Iterator[Pair]:
 
 
 def parallel(english: Path, russian: Path, domain: str, key: str) -> Iterator[Pair]:
-    """Pairs of two files of text, line by line (``reddit_dev.en`` and ``.ru``, ``eval.en`` and ``.ru``, most training
-    files).
+    """Yield the pairs of two text files, line by line.
+
+    Such files are ``reddit_dev.en`` and ``.ru``, ``eval.en`` and ``.ru``, and most training files.
 
     Args:
-        key: of the source, by which its licence is known.
+        key: key of the source, which identifies its licence.
 
     Raises:
         BadFile: as ``columns``, or files of different length.
@@ -86,8 +88,9 @@ def parallel(english: Path, russian: Path, domain: str, key: str) -> Iterator[Pa
 
 
 def sgml(source: Path, reference: Path, domain: str, key: str, *, decode: bool = True) -> list[Pair]:
-    """Pairs of two SGML files (``newstest2019-enru-src.en.sgm`` and ``-ref.ru.sgm``), whose documents are kept as
-    ``<key>:<document>``; an empty side stays, since the lines of predictions count.
+    """Return the pairs of two SGML files, such as ``newstest2019-enru-src.en.sgm`` and ``-ref.ru.sgm``.
+
+    Sources are ``<key>:<document>``. Empty sides are kept, since predictions are matched by line number.
 
     Args:
         decode: whether entities become characters. The recipe leaves them, so that ``&amp;`` counts as five there.
@@ -117,7 +120,7 @@ _ANY = re.compile(r"<(?:doc|/doc|seg)\b", re.IGNORECASE)
 
 
 def segments(path: Path, *, decode: bool = True) -> list[Segment]:
-    """Return the segments of an SGML file, each in a line of its own as the recipe asks for it.
+    """Return the segments of an SGML file, each on a separate line as the recipe requires.
 
     Raises:
         BadFile: a file that cannot be read or is not UTF-8, without a segment, a segment outside a document, without a
@@ -176,5 +179,5 @@ def _pair(domain: str, source: str, english: str, russian: str) -> Iterator[Pair
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines counted from 1."""
+    """Return the numbered lines of a file, from 1."""
     return enumerate(text_lines(path, longest=LONGEST_LINE), 1)
