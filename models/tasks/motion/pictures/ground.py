@@ -20,9 +20,9 @@ LIGHTS = {OPEN: "#57a773", CLOSED: "#c9483f"}
 _LIGHT_NAMES = {OPEN: "lane open by its lights", CLOSED: "lane closed by its lights"}
 _PURPOSE = "a figure"
 _ARROW_METRES = 18.0
-"""Distance between the arrows of a lane."""
+"""Distance between the arrows of a lane, m."""
 Window = tuple[float, float, float, float]
-"""Left, right, lower and upper edge, m on the paper."""
+"""Left, right, lower and upper edge of the picture, m."""
 
 
 def draw_ground(axes: Any, around: Surroundings | Cells, agent: str, window: Window) -> None:
@@ -34,7 +34,7 @@ def draw_ground(axes: Any, around: Surroundings | Cells, agent: str, window: Win
 
 
 def ground_key(around: Surroundings | Cells, agent: str, window: Window) -> list[tuple[str, dict[str, Any]]]:
-    """Return names of the kinds of objects in the window, each with the line style that stands for it in the legend."""
+    """Return names of the kinds of objects in the window, each with its line style in the legend."""
     box: dict[str, Any] = {"color": VEHICLE, "marker": "s", "markersize": 7, "markeredgecolor": VEHICLE_EDGE}
     if isinstance(around, Cells):
         kinds: list[tuple[str, dict[str, Any]]] = [
@@ -58,7 +58,7 @@ def ground_key(around: Surroundings | Cells, agent: str, window: Window) -> list
 
 
 def _inside(points: Points, window: Window) -> bool:
-    """Return True if any point lies in the window."""
+    """Return whether any point is in the window."""
     left, right, low, high = window
     across, up = -points[:, 1], points[:, 0]
     return bool(((across > left) & (across < right) & (up > low) & (up < high)).any())
@@ -129,7 +129,7 @@ def _vehicle(axes: Any, body: Body, face: str, edge: str, *, zorder: float, trai
 
 
 def _front(body: Body) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return a line near the moving end; None for a standing vehicle, whose yaw is known up to half a turn."""
+    """Return a line near the moving end; None for a stationary vehicle, whose yaw is known up to half a turn."""
     known = body.past[np.isfinite(body.past).all(axis=1)]
     if len(known) < 2:
         return None

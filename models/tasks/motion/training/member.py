@@ -1,6 +1,6 @@
 """Training of a motion member as in Shifts 1.0, E.4: AdamW on the likelihood of true trajectories, cosine with warm-up.
 
-Best weights have the least negative log-likelihood (NLL) of development requests. Needs torch.
+The selected weights have the least negative log-likelihood (NLL) of development requests. Needs torch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from models.training.checkpoints import TrainedMember, claim_members
 from models.training.loop import Report, Stage, Weights
 
 REPORT_EVERY = 20
-"""Steps between two reports."""
+"""Steps between two progress reports."""
 _DEV_BATCH = 128  # development requests of one pass
 
 
@@ -35,14 +35,14 @@ def train(
     fingerprint: str = "",
     progress: Report | None = None,
 ) -> TrainedMember:
-    """Train the member of a seed; its score is the NLL of development requests as it was trained, nats.
+    """Train the member of a seed; its score is the NLL of development requests, computed as in training, nats.
 
     Args:
-        folder: where its state and weights are kept; an interrupted training resumes.
-        fingerprint: of both sets of examples; empty: computed here, which reads all.
+        folder: folder of its state and weights; an interrupted training resumes from it.
+        fingerprint: fingerprint of both sets of examples; empty: computed here, which reads all examples.
 
     Raises:
-        ValueError: no examples, maps of another grid, or a folder of another training.
+        ValueError: there are no examples, maps have another grid, or the folder belongs to another training.
         FloatingPointError: the loss is not finite.
     """
     for name, requests in (("training", examples), ("development", dev)):
