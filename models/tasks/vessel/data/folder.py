@@ -1,4 +1,4 @@
-"""Folder of official files of the vessel task, one CSV file a split."""
+"""Folder of official files of the vessel task, one CSV file per split."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from models.tasks.vessel.data.table import Table, read_csv
 
 LOW_SPEED = "low_speed"
-"""Split that is trained on beside ``train`` if the folder has it: a ship at rest or manoeuvring."""
+"""Additional training split, if the folder has it: a ship at rest or manoeuvring."""
 SPLITS = ("train", LOW_SPEED, "dev_in", "dev_out", "eval_in", "eval_out")
 
 
