@@ -32,7 +32,7 @@ TEMPERATURE = Head(
     ensemble_measure="tvar",
     single_measure="variance",
     knowledge_measure="varm",
-    lower=-95.0,  # the records of stations are -89.2 and 56.7 °C (WMO); with some room
+    lower=-95.0,  # the records of stations are -89.2 and 56.7 °C (WMO); with a margin
     upper=65.0,
 )
 PRECIPITATION = Head(

@@ -186,7 +186,7 @@ def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
         said = [segment.segment(scan, members, recipe).predictive() for scan in crops[part]]
         return replay.joined([replay.scored(HEADS, artefact.manifest, {LESIONS.name: one}) for one in said])
 
-    return Passes(len(crops), 1, score)  # a window is a pass, and a crop has one
+    return Passes(len(crops), 1, score)  # a crop has one window, which is one pass
 
 
 def _check(crops: Sequence[Scan], recipe: Recipe) -> None:

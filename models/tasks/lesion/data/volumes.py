@@ -18,7 +18,7 @@ from models.tasks.lesion.data import metaimage
 
 THRESHOLD = 0.35
 """Least probability of a lesion voxel, as released."""
-_PROBABILITY_SLACK = 1e-3  # means of members may pass 1 by rounding
+_PROBABILITY_SLACK = 1e-3  # means of members may exceed 1 by rounding
 _SIZE_TOLERANCE = 0.01  # mm
 _AFFINE_TOLERANCE = 0.01  # mm
 

@@ -37,8 +37,8 @@ sharpness: mean change over one voxel to that over two, about 0.5 for a blurred 
 """
 
 _PLANES = 32
-_POINTS = 30_000  # of the polynomial
-_BEYOND = 0.5  # ranges of typical values by which a number may pass them
+_POINTS = 30_000  # points for the fit of the polynomial
+_BEYOND = 0.5  # tolerance beyond the typical range, in widths of the range
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ _RULES = (
 def appearance(scan: Scan) -> dict[str, float]:
     """Return the features of a scan by the names of ``FEATURES``; NaN if too little of a brain is visible."""
     brain = scan.brain
-    nonzero = float(np.count_nonzero(scan.flair != 0)) / scan.flair.size  # booleans are counted far quicker
+    nonzero = float(np.count_nonzero(scan.flair != 0)) / scan.flair.size  # counting booleans is much faster
     found = {
         "voxel_mm": max(scan.spacing),
         "brain_ml": float(np.count_nonzero(brain)) * scan.voxel_mm3 / 1000,
@@ -115,7 +115,7 @@ def appearance(scan: Scan) -> dict[str, float]:
     planes, inside = _planes(scan, brain)
     tissue = planes[inside]
     median = float(np.median(tissue)) if tissue.size else np.nan
-    if not median > 0:  # intensities are not those of an image of tissue
+    if not median > 0:  # the image is not one of tissue
         return found | dict.fromkeys(("noise", "bias", "contrast", "sharpness"), np.nan)
     return found | {
         "noise": _noise(planes, inside, median) / median,

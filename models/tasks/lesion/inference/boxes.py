@@ -11,7 +11,9 @@ Box = tuple[slice, slice, slice]
 
 def box_of(marked: Mask) -> Box:
     """Return the smallest box that holds all marked voxels; one voxel if none is marked."""
-    if marked.flags.f_contiguous and not marked.flags.c_contiguous:  # the slowest axis first is some ten times quicker
+    if (
+        marked.flags.f_contiguous and not marked.flags.c_contiguous
+    ):  # about ten times as fast with the slowest axis first
         z, y, x = box_of(marked.T)
         return x, y, z
     side = np.bitwise_or.reduce(marked, axis=0)  # [y, z]

@@ -23,7 +23,7 @@ Shape = tuple[int, int, int]
 
 SAME = 0.01
 """Largest relative difference in voxel size, and largest cosine between axes, that need no interpolation."""
-_FINER = 1.5  # times the networks' resolution from which an image is smoothed first
+_FINER = 1.5  # ratio to the networks' resolution above which an image is smoothed first
 _FWHM = math.sqrt(8 * math.log(2))  # full width at half maximum of a Gaussian, in standard deviations
 
 
@@ -91,7 +91,7 @@ class Grid:
         if self.step is None:
             return np.ascontiguousarray(turned, np.float32)
         values = np.ascontiguousarray(turned, np.float32)
-        ratio = np.sqrt((self.step.matrix**2).sum(axis=1))  # voxels of the scan in one of ours
+        ratio = np.sqrt((self.step.matrix**2).sum(axis=1))  # voxels of the scan per voxel of this grid
         for axis in range(3) if smooth else ():
             if ratio[axis] > _FINER:
                 sigma = math.sqrt(ratio[axis] ** 2 - 1) / _FWHM
@@ -142,7 +142,9 @@ class Grid:
         crop = tuple(slice(max(part.start - 1, 0), part.stop + 1) for part in box)
         corner = np.array([part.start for part in crop])
         labels, number = ndimage.label(mask[crop])
-        around = ndimage.grey_dilation(labels, size=3)  # a half-marked voxel's nearest may lie beside its component
+        around = ndimage.grey_dilation(
+            labels, size=3
+        )  # the nearest voxel of a half-marked one may be next to its component
         places = np.argwhere(marked) @ self.step.inverse.matrix.T + self.step.inverse.offset - corner
         nearest = np.clip(np.rint(places).astype(np.intp), 0, np.array(labels.shape) - 1)
         lost = np.setdiff1d(np.arange(1, number + 1), around[tuple(nearest.T)])
@@ -172,7 +174,7 @@ def model_grid(shape: Shape, affine: Affine, orientation: str, spacing: float, l
     wanted = orientation or ("" if fits else "RAS")
     start = orientations.io_orientation(affine)
     end = orientations.axcodes2ornt(tuple(wanted)) if wanted else start
-    change = orientations.ornt_transform(start, end)  # of each axis of the scan: where it goes, which way
+    change = orientations.ornt_transform(start, end)  # new axis and direction of each axis of the scan
     axes = np.argsort(change[:, 0])
     turned = affine @ orientations.inv_ornt_aff(change, shape)
     turned_shape = (int(shape[axes[0]]), int(shape[axes[1]]), int(shape[axes[2]]))

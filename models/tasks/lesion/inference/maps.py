@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 SLAB = 1 << 15
 """Voxels that are computed at once."""
-_SATURATED = np.float32(80)  # nats: the less likely class has a probability of 2e-35, and float32 can still say it
+_SATURATED = np.float32(80)  # nats: the less likely class has a probability of 2e-35, which float32 can represent
 _TINY = np.float32(np.finfo(np.float32).tiny)
 
 

@@ -34,8 +34,8 @@ Mask = NDArray[np.bool_]
 
 PIECE = 1 << 19
 """Voxels of a call that runs no network: about ten milliseconds."""
-_BATCH = 4  # calls a lane in a batch of windows, so that the last ones leave few lanes idle
-_WINDOWS_END = 0.9  # of the time, if the networks are as slow as they usually are
+_BATCH = 4  # calls per lane in a batch of windows, so that few lanes are idle at its end
+_WINDOWS_END = 0.9  # typical share of the time that is spent up to the end of the windows
 
 
 class Members(Protocol):
@@ -94,7 +94,7 @@ def work(
     share = partial(found.share_above, recipe.voxel_trust)
     means, look_at_voxels = yield batch_of("measuring uncertainty", 0.94, (0.02, found.means), (0.01, share))
     mask, table, burden = yield from _lesions(prepared, differences, found, recipe)
-    del differences  # most of the memory
+    del differences  # frees most of the memory
     scan_mask, volumes = yield from _back(prepared, found, mask, recipe, wanted)
     return Segmentation(
         affine=prepared.scan.affine,
@@ -122,7 +122,7 @@ def memory(grid: Grid, members: int) -> int:
 
 def _blank(image: Float32, windows: Windows) -> tuple[bool, ...]:
     """Return which windows are 0 throughout: a member has the same output for all of them."""
-    marked = image != 0  # booleans are walked through far quicker
+    marked = image != 0  # searching booleans is much faster
     return tuple(not windows.cut(marked, number).any() for number in range(len(windows)))
 
 
@@ -199,7 +199,7 @@ def _maps(prepared: Prepared, differences: Float32, recipe: Recipe) -> Generator
         of_brain = np.empty((len(flat), last - first), np.float32)
         places = np.flatnonzero(inside[piece])
         for own, difference in zip(of_brain, flat, strict=True):
-            np.take(difference[piece], places, out=own, mode="clip")  # the quickest that NumPy has
+            np.take(difference[piece], places, out=own, mode="clip")  # the fastest way in NumPy
         maps.fill_uncertainty(of_brain, brain.part(first, last))
 
     fills = [partial(fill, *one) for one in zip(pieces, offsets[:-1], offsets[1:], strict=True)]

@@ -19,7 +19,7 @@ Shape = tuple[int, int, int]
 Slices = tuple[slice, slice, slice]
 Value = TypeVar("Value", bound=np.generic)
 
-_SIGMA = 0.125  # of the Gaussian weights, in edges of the window
+_SIGMA = 0.125  # standard deviation of the Gaussian weights, in edges of the window
 _LEAST_WEIGHT = 1e-3
 _SLAB = 8  # planes of a window that are added at a time
 

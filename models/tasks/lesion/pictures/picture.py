@@ -88,7 +88,7 @@ def draw(picture: Picture) -> bytes:
     figures, agg = need("matplotlib.figure", _PURPOSE), need("matplotlib.backends.backend_agg", _PURPOSE)
     scene = arranged(picture)
     sizes = [(right - left, top - bottom) for left, right, bottom, top in (_ends(scene, plane) for plane in PLANES)]
-    inches = (_WIDTH - _LEFT - _RIGHT - 2 * _BESIDE) / sum(width for width, _ in sizes)  # of a millimetre
+    inches = (_WIDTH - _LEFT - _RIGHT - 2 * _BESIDE) / sum(width for width, _ in sizes)  # inches per millimetre
     tall = max(height for _, height in sizes) * inches
     edge = (_WIDTH - _LEFT - _RIGHT - 2 * _BESIDE) / 3
     height = _TOP + 2 * tall + edge + 2 * _BELOW + _BOTTOM
@@ -284,7 +284,7 @@ def _numbers(axes: Any, scene: Scene, plane: Plane) -> None:
         if (mark := scene.numbers.get(component)) is None:
             continue
         across, up = np.nonzero(section == component)
-        highest = np.lexsort((across, -up))[0]  # and of those the one furthest to the right in the picture
+        highest = np.lexsort((across, -up))[0]  # the rightmost one in the picture if several are equally high
         corner = [0, 0, 0]
         corner[plane.across], corner[plane.up] = int(across[highest]), int(up[highest])
         place = view.place(plane, (corner[0], corner[1], corner[2]))

@@ -26,7 +26,7 @@ from models.training.training_folder import parts_folder
 from models.workbench import Progress
 
 TRAIN, DEV = "train", "dev_in"
-_TRAINING = 0.85  # share of the time
+_TRAINING = 0.85  # share of the time for training
 
 
 def train_artefact(

@@ -52,7 +52,7 @@ def futures(file: Path, scene: Scene) -> Iterator[Future]:
         if steps and not all(track in step for step in steps):
             yield Future(key, None, NOT_OBSERVED, maneuvers)
         elif track not in now:
-            # the released code interpolates between the past and the future here, and so looks at the answer
+            # the released code interpolates between the past and the future here, which uses the answer
             yield Future(key, None, NOT_NOW, maneuvers)
         elif not steps:
             yield Future(key, None, NO_FUTURE, maneuvers)
@@ -73,7 +73,7 @@ def _in_agent_frame(file: Path, key: Key, now: VehicleTrack, steps: list[Vehicle
             f"{file}: {named(key)} has a position, linear_velocity or yaw that is not finite, or is {FARTHEST:g} m away"
         )
     velocity = now.linear_velocity
-    # in float64, unlike the released code: coordinates of a whole country lose their decimetres in float32
+    # in float64, unlike the released code: float32 cannot resolve decimetres in coordinates of a whole country
     x, y = points[0]
     return from_scene(points[1:], x, y, driving_yaw(now.yaw, velocity.x, velocity.y)).astype(np.float32)
 

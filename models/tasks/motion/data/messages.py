@@ -21,7 +21,7 @@ from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, Tra
 
 _PREDICTIONS = 1  # field of Submission
 _LENGTH_DELIMITED = 2  # wire type of all top-level fields of both files
-_VARINT_BYTES = 10  # the longest, for 64 bits
+_VARINT_BYTES = 10  # largest length, for 64 bits
 POINT = np.dtype([("head", "<u2"), ("x_tag", "u1"), ("x", "<f8"), ("y_tag", "u1"), ("y", "<f8")])
 """Layout of a point of a serialised trajectory with both x and y."""
 FRAME = np.array((0x120A, 0x09, 0x11), POINT[["head", "x_tag", "y_tag"]])

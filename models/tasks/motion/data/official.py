@@ -116,7 +116,7 @@ def requests(file: SceneFile, wanted: Wanted = ALL) -> Iterator[Request]:
             continue
         rendered = file.split.map(file.path, *future.key)
         if rendered is not None and not rendered.exists():
-            if future.left_out == NOT_NOW:  # nothing may have been there to draw
+            if future.left_out == NOT_NOW:  # there may have been nothing to draw
                 rendered = None
             else:
                 raise BadFile(f"{rendered} is missing, of {named(future.key)}; demur data motion render draws it")

@@ -93,7 +93,7 @@ def _place(files: Iterator[SceneFile], split: Split, out: Path, copied: bool) ->
         lines.unlink()
         return 0, []
     if split.rendered is not None and not copied:
-        rendered.symlink_to(split.rendered.resolve())  # whole: maps are looked up by scene and track
+        rendered.symlink_to(split.rendered.resolve())  # the whole folder: maps are found by scene and track
     return count, [lines]
 
 

@@ -24,7 +24,7 @@ from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction
 
 MOST_MODES = 25
 """Largest number of modes that the scorer keeps, by weight; the weights are not normalised again."""
-_BLOCK = 2048  # requests judged at a time
+_BLOCK = 2048  # requests scored at a time
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def score(path: Path, truth: Truth) -> Scores:
     n = len(truth.rows)
     errors = {name: np.empty(n) for name in UNITS}
     uncertainty, flagged = np.empty(n), np.zeros(n, bool)
-    waiting: dict[int, list[_Modes]] = defaultdict(list)  # by number of modes: what is judged together needs no padding
+    waiting: dict[int, list[_Modes]] = defaultdict(list)  # by number of modes, so that a group needs no padding
     seen: set[Key] = set()
     ignored: Counter[str] = Counter()
     for prediction in messages.predictions(path):

@@ -121,7 +121,7 @@ def _of_submission(path: Path) -> Truth:
             yield Found(key, position_array(path, key, modes)[0], {}, (), prediction.is_ood)
 
     rows, kept = _collected(path, found())
-    # false is not told from unset: without any true one the file does not say
+    # false is not distinguished from unset, so without a true value shift is unknown
     said = any(one.shifted for one in kept)
     return Truth(str(path), rows, _stacked(kept), {}, _flags(kept) if said else None, {})
 

@@ -13,7 +13,7 @@ from models.tasks.motion.data.folders import RENDERED, SCENES, SPLITS, SUFFIX, T
 from models.tasks.motion.protocol.motion_pb2 import Scene
 
 PER_FOLDER = 1000
-_FOLDERS = 1000  # 000 to 999: names of another length would not sort as numbers
+_FOLDERS = 1000  # 000 to 999: names of different lengths would not sort as numbers
 _NAME = re.compile(r"[\w.-]{1,200}", re.ASCII)
 
 
@@ -37,7 +37,7 @@ class Writer:
                 raise ValueError(f"{path} is there already; take it away, or choose another folder")
         self._per_folder = per_folder
         self._folders = 0
-        self._lines: dict[str, str] = {}  # of the folder that is being filled
+        self._lines: dict[str, str] = {}  # tags of the current folder
         self._ids: set[str] = set()
 
     def __enter__(self) -> Self:

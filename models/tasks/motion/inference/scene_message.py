@@ -21,7 +21,7 @@ MOST_JSON_BYTES = 1 << 23
 """Limit of the size of a scene in JSON."""
 MOST_PARTS = 200_000
 """Limit of objects, points, lanes, sections of lights and other parts of a scene."""
-_SMALL = 1 << 20  # bytes, below which no content becomes large in memory
+_SMALL = 1 << 20  # bytes below which no content becomes large in memory
 _VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5  # wire types
 
 _Containers = Mapping[int, "_Containers"]

@@ -67,7 +67,7 @@ class SmallEncoder(nn.Module):  # type: ignore[misc]
         self.register_buffer("scales", torch.tensor(SCALES)[:, None, None], persistent=False)
 
     def pooled(self, maps: Tensor) -> tuple[Tensor, Tensor | None]:
-        maps = maps.contiguous(memory_format=torch.channels_last)  # a third of the time of a training step
+        maps = maps.contiguous(memory_format=torch.channels_last)  # saves a third of the time of a training step
         lanes, direction = maps[:, LANES : LANES + 1], maps[:, DIRECTION : DIRECTION + 1]
         directions = torch.cat([torch.cos(direction) * lanes, torch.sin(direction)], dim=1)
         patches = nn.functional.conv2d(maps, self.patches.weight * self.scales, stride=PATCH)

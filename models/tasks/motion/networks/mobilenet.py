@@ -24,7 +24,9 @@ class MobileNetV2(nn.Module):  # type: ignore[misc]  # torch is not followed
                 before = channels
         layers.append(_convolution(before, WIDTH, 1))
         self.features = nn.Sequential(*layers)
-        self.classifier = nn.Sequential(nn.Identity(), nn.Linear(WIDTH, embedding))  # dropout is masks, see Network
+        self.classifier = nn.Sequential(
+            nn.Identity(), nn.Linear(WIDTH, embedding)
+        )  # dropout is applied as masks, see Network
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out")

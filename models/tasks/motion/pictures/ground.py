@@ -67,7 +67,7 @@ def _inside(points: Points, window: Window) -> bool:
 def _scene(axes: Any, around: Surroundings, agent: str, window: Window) -> None:
     collections = need("matplotlib.collections", _PURPOSE)
     axes.set_facecolor(GROUND)
-    roads = _papers(around.roads)  # first all kerbs, then all roads: what is road on both sides has no kerb
+    roads = _papers(around.roads)  # first all kerbs, then all roads, so that there is no kerb between adjacent roads
     axes.add_collection(collections.PolyCollection(roads, edgecolor=KERB, linewidth=2.0, zorder=1))
     axes.add_collection(collections.PolyCollection(roads, facecolor=ROAD, edgecolor=ROAD, linewidth=0.3, zorder=1.1))
     hatched = collections.PolyCollection(

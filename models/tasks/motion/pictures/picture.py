@@ -101,7 +101,7 @@ def _window(picture: Picture) -> Window:
     left, right = float(across.min()), float(across.max())
     wide, tall = right - left + 2 * _ROOM_METRES, upper - lower + 2 * _ROOM_METRES
     shape = _MAP[2] / _MAP[3]
-    tall = max(tall, wide / shape, _LEAST_METRES)  # where more is shown than is needed, it lies ahead
+    tall = max(tall, wide / shape, _LEAST_METRES)  # additional space is ahead
     middle, low = (left + right) / 2, lower - _ROOM_METRES
     return middle - tall * shape / 2, middle + tall * shape / 2, low, low + tall
 
@@ -177,7 +177,7 @@ def _plans(axes: Any, picture: Picture) -> None:
     for second, step in reversed(marked):
         place = np.array([across[step], up[step]])
         if np.hypot(*(place - last)) < _APART * (high - low):
-            continue  # it would lie on the one before
+            continue  # it would overlap the previous label
         last = place
         text = axes.annotate(
             f"{second:g} s",

@@ -22,7 +22,7 @@ from models.training.loop import Report, Stage, Weights
 
 REPORT_EVERY = 20
 """Steps between two progress reports."""
-_DEV_BATCH = 128  # development requests of one pass
+_DEV_BATCH = 128  # development requests per pass
 
 
 def train(
@@ -74,7 +74,7 @@ class MotionTraining(loop.MemberTraining[NDArray[np.intp]]):
         rows = np.linspace(0, len(dev) - 1, min(settings.dev_examples, len(dev))).astype(int)
         self._dev = dev.take(rows)
         self._batch = min(settings.batch, len(examples))
-        self._epoch = len(examples) // self._batch  # steps; requests left over wait for the order of another epoch
+        self._epoch = len(examples) // self._batch  # steps; remaining requests are left out of this epoch
         self._steps, self._warmup = settings.schedule.lengths(self._epoch)
         self.stages = [Stage(self._steps, settings.dev_every, REPORT_EVERY)]
         self.clip_norm = settings.clip

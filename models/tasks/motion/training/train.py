@@ -29,7 +29,7 @@ from models.workbench import Progress
 RANKED = Recipe()
 """Default ranking of plans: by the mean over members (MA), the best in Shifts 1.0."""
 _COMMAND_PRESETS = {"fast": "small", "full": "paper"}
-_GATHERED, _TRAINED = 0.05, 0.9  # shares of the time that have gone by then
+_GATHERED, _TRAINED = 0.05, 0.9  # shares of the time that have passed then
 
 
 def train_artefact(

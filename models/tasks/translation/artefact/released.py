@@ -62,7 +62,7 @@ def _weights(state: Mapping[str, Any], path: Path) -> dict[str, NDArray[np.float
         if not isinstance(name, str) or not isinstance(value, torch.Tensor):
             raise ArtefactError(f"{path}: {str(name)[:80]} is no weight")
         total += value.numel() * 4
-        if total > LARGEST_BYTES:  # names may share what they name
+        if total > LARGEST_BYTES:  # names may share a tensor
             raise ArtefactError(f"{path}: weights of more than {LARGEST_BYTES} bytes")
         own = name.removeprefix("module.")
         if own.endswith("embed_positions.weight"):

@@ -99,6 +99,6 @@ def merges_file(folder: Path) -> Path:
 def _content(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(LARGEST_BYTES + 1)  # what is larger is refused by its reader
+            return file.read(LARGEST_BYTES + 1)  # larger content is refused by its reader
     except OSError as error:
         raise ArtefactError(f"{path}: cannot be read: {error}") from error

@@ -132,7 +132,7 @@ class Sentences:
 
     def __call__(self, first: int, count: int, batch: int) -> Scores:
         """See ``Replayer``."""
-        replay.passes(self.units, first, count, batch)  # refuses what cannot be
+        replay.passes(self.units, first, count, batch)  # validates the arguments
         sources = (self.translator.source(place, self.asked[place]) for place in range(first, first + count))
         found = {
             place: self.translator.translation(self.asked[place], hypotheses)

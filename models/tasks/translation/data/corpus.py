@@ -101,7 +101,7 @@ def writing(path: Path) -> Iterator[Callable[[Pair], None]]:
 
 
 def _packed(file: BinaryIO, path: Path) -> BinaryIO:
-    # without a name and a time equal pairs make equal files
+    # no name and no time, so that equal pairs give equal files
     return gzip.GzipFile("", "wb", fileobj=file, mtime=0) if path.suffix == ".gz" else file  # type: ignore[return-value]
 
 

@@ -134,7 +134,7 @@ def batches(lengths: NDArray[np.int64], most: int, seed: Sequence[int]) -> list[
         seed: seed of the order.
     """
     random = np.random.default_rng(list(seed))
-    # lengths are blurred a little, so that pairs do not meet the same company in every epoch
+    # lengths are blurred a little, so that batches differ between epochs
     blurred = lengths.max(axis=1) + random.random(len(lengths)) * 3
     order = np.argsort(blurred, kind="stable")
     found: list[NDArray[np.intp]] = []

@@ -16,8 +16,8 @@ MOST = 12
 """Largest number of literals of a sentence; a sentence with more is split."""
 MARKS = tuple(chr(0xE000 + number) for number in range(MOST))
 
-# Every alternative begins where none of its own can have begun before, or is bounded: a search takes time in proportion
-# to the length of a text, whatever is in it.
+# A match of each alternative cannot begin inside another one, or its length is bounded: the time of a search is linear
+# in the length of any text.
 _ADDRESS = r"(?:https?|ftp)://[^\s<>\"]*[^\s<>\"'.,;:!?)\]}…»”’]|www\.[^\s<>\"]*[^\s<>\"'.,;:!?)\]}…»”’]"
 _MAIL = r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+"
 _NAMED = r"(?<![\w/])(?:[@#]\w[\w-]*|/?[ru]/\w+)"  # @user, #tag, r/place

@@ -48,7 +48,7 @@ def prepared(text: str, language: str = ENGLISH) -> str:
 
     As ``normalize-punctuation.perl`` and ``remove-non-printing-char.perl``; not for newstest.
     """
-    # the script sees the end of the line, too, and one of its rules counts it as a character
+    # the input of the script includes the end of the line, which one of its rules counts as a character
     return _visible(str(_normaliser(language).normalize(f"{text}\n")))
 
 

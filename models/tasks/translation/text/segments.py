@@ -110,7 +110,7 @@ def _bare(piece: str) -> Iterator[Segment]:
     end = len(piece)
     while end > begin and _EDGE.match(piece, end - 1):
         end -= 1
-    while end < len(piece) and piece[end] in _JOINING:  # belongs to the character before it, such as a digit in a box
+    while end < len(piece) and piece[end] in _JOINING:  # belongs to the character before it, such as a keycap
         end += 1
     yield Segment(piece[:begin], False)
     yield Segment(piece[begin:end], True)

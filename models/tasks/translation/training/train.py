@@ -42,7 +42,7 @@ FAMILIES = ("transformer",)
 JUDGED = 1000
 """Largest number of pairs per domain for figures."""
 _COMMAND_PRESETS = {"fast": "small", "full": "paper"}
-_TRAINED = 0.95  # share of the time that has gone by then
+_TRAINED = 0.95  # share of the time that has passed then
 _LONGEST_FACTOR = 2.0
 """Factor of the length limit of a hypothesis: 99.9 % of translations in training are shorter."""
 

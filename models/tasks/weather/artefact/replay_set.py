@@ -85,5 +85,5 @@ def _golden(artefact: Artefact) -> NDArray[np.float32]:
     try:
         with np.load(path, allow_pickle=False) as recorded:
             return np.asarray(recorded[_ROWS], np.float32)
-    except Exception as error:  # garbled archives and headers fail in a dozen ways
+    except Exception as error:  # damaged archives and headers raise many kinds of errors
         raise ArtefactError(f"{path}: no readable rows: {error}") from error

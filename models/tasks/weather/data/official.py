@@ -90,7 +90,7 @@ def pieces(
     for columns in read_pieces(path, numeric, [CLIMATE] if CLIMATE in beside else [], piece_bytes=_PIECE_BYTES):
         count = len(columns[numeric[0]])
         features = np.full((count, len(NAMES)), np.nan, np.float32)
-        with np.errstate(over="ignore"):  # what is too large for float32 is infinite, and refused as that
+        with np.errstate(over="ignore"):  # values too large for float32 become infinite, and are refused
             for name in present:
                 features[:, _SCHEMA.position[name]] = columns[name]
         table = _with_metadata(path, columns, features, start, needed)

@@ -18,8 +18,8 @@ from models.training.progress import span
 from models.training.training_folder import parts_folder
 from models.workbench import Progress
 
-_TRAINED = 0.9  # share of the time that has gone by then
-_TREES = 0.4  # share of trees in the training of a combined ensemble
+_TRAINED = 0.9  # share of the time that has passed then
+_TREES = 0.4  # share of the time for trees in the training of a combined ensemble
 NETWORK_ROWS = 40_000
 """Number of training rows of networks in the fast preset."""
 

@@ -88,7 +88,7 @@ def _moments(column: NDArray[np.float32], sentinels: NDArray[np.float32]) -> tup
     if not len(values):
         return 0.0, 0.0
     typical = np.clip(values, *np.quantile(values, (TAIL, 1 - TAIL)))
-    spread = typical.std() or values.std()  # rare events lie outside the quantiles
+    spread = typical.std() or values.std()  # rare events are outside the quantiles
     mean = typical.mean()
     if not spread > 1e-6 * max(abs(mean), 1e-24):
         return float(mean), 0.0

@@ -102,7 +102,7 @@ def train(
         def report(
             state: loop.Progress, number: int = number, before: int = before, steps: int = training.epoch
         ) -> None:
-            if progress is not None:  # members that were finished before take no time
+            if progress is not None:  # reused members take no time
                 left = (time.monotonic() - started) / (before + state.share) * (members - number + 1 - state.share)
                 progress(Progress(number, members, state.step / steps, settings.epochs, state.loss, state.score, left))
 

@@ -21,7 +21,7 @@ from models.tasks.translation.text.vocabulary import PAD
 Weights = Mapping[str, NDArray[np.float32]]
 """Weights of one member, by fairseq's names."""
 
-EPSILON = 1e-5  # of layer normalisation, torch's
+EPSILON = 1e-5  # of layer normalisation, as in torch
 _LEVELS = 127
 _WEIGHT_LEVELS = 64
 """Levels of weights, seven bits: processors without VNNI add pairs of products in 16 bits, which eight bits would
@@ -31,7 +31,7 @@ _ZERO = np.uint8(128)
 """Zero point of activations; levels of weights are signed. Current processors have instructions for this pair of types,
 four times as fast as float32, but none for two unsigned types.
 """
-_LEAST = 1e-9  # of a row's largest value
+_LEAST = 1e-9  # least divisor of a row, its largest value
 
 
 @dataclass(frozen=True)

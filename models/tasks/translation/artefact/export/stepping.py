@@ -126,7 +126,7 @@ class _Attention:
 
     def looked(self, q: Value, k: Value, v: Value, past: Value) -> Value:
         """Attend to a row's own past, through the output layer [R, d]."""
-        turned = self.blocks.graph.op("Transpose", k, perm=[0, 1, 3, 2])  # becomes part of the product
+        turned = self.blocks.graph.op("Transpose", k, perm=[0, 1, 3, 2])  # is fused into the product
         return self._out(self._seen(q, turned, v, past), "self_attn")
 
     def across(self, y: Value, k: Value, v: Value, mask: Value) -> Value:

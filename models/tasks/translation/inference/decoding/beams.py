@@ -167,7 +167,7 @@ class Beams:
         totals = np.where(self._barred(tokens), -np.inf, self.running.log_prob[:, None] + pe)
         width = totals.shape[1]
         first = (self.lengths == 0) & (np.arange(len(totals)) % beam > 0)
-        totals[first] = -np.inf  # hypotheses of a new sentence are all alike: one of them speaks
+        totals[first] = -np.inf  # hypotheses of a new sentence are equal: only the first one is extended
         flat = totals.reshape(count, beam * width)
         best = np.argsort(-flat, axis=1, kind="stable")[:, : 2 * beam]
         possible = np.isfinite(np.take_along_axis(flat, best, axis=1))
@@ -183,11 +183,11 @@ class Beams:
         parents = np.take_along_axis(rows, order, axis=1).ravel()
         where = np.take_along_axis(places, order, axis=1).ravel()
         after = self._grown(parents, where, tokens, logs, pe, said.uncertainty)
-        if not exists.all():  # fewer than ``beam`` go on: the other rows repeat the best and must not count
+        if not exists.all():  # fewer than ``beam`` continue: the other rows repeat the best and must not count
             log_prob = np.where(exists.ravel(), after.running.log_prob, -np.inf)
             after = replace(after, running=replace(after.running, log_prob=log_prob))
         stopped = ~exists.any(axis=1)
-        if stopped.any():  # nothing can follow: what has ended is all there will be
+        if stopped.any():  # nothing can follow: only the finished hypotheses remain
             after = replace(after, most=np.where(stopped, 0, after.most))
         return replace(after, ended=ended), parents
 

@@ -14,7 +14,7 @@ Booleans = NDArray[np.bool_]
 _HIDDEN = np.float32(-1e9)
 _WASTE = 2
 """Ratio of columns to used columns above which caches are rebuilt."""
-_LEAST = 64  # columns that are never too many
+_LEAST = 64  # number of columns up to which caches are never rebuilt
 
 
 @dataclass(frozen=True)

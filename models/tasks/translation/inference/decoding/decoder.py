@@ -116,7 +116,7 @@ class Decoder:
         beams = beam_search.joined([batch.beams for batch in batches])
         inside, past = composed([(batch.inside, batch.sentences, batch.past) for batch in batches])
         count, beam = len(beams), self.rules.beam
-        past = np.concatenate([past, np.tile(np.eye(beam, dtype=bool), (count, 1))], axis=1)  # what is said last, too
+        past = np.concatenate([past, np.tile(np.eye(beam, dtype=bool), (count, 1))], axis=1)  # including the last token
         fed: dict[str, NDArray[Any]] = {
             graph_names.LAST: beams.last,
             graph_names.PAST: np.where(past, np.float32(0), _HIDDEN).reshape(count, 1, beam, past.shape[1]),
