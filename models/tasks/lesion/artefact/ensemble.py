@@ -28,7 +28,7 @@ class Ensemble:
 
     @property
     def several(self) -> bool:
-        """Whether knowledge uncertainty exists."""
+        """True if knowledge uncertainty exists."""
         return len(self.graphs) * self.samples > 1
 
     @property

@@ -34,10 +34,10 @@ class ScanFigures:
     voxel_r_aac: float
     measures: dict[str, float]
     thresholded: bool
-    """Whether the segmentation was thresholded here from probabilities."""
+    """True if the segmentation was thresholded here from probabilities."""
     isotropic: bool
     aligned: bool
-    """Whether prediction and ground truth have the same affine."""
+    """True if prediction and ground truth have the same affine."""
     digest: bytes
     """Hash of the ground truth."""
 

@@ -50,7 +50,7 @@ class Scan:
     members: tuple[Path, ...]
     """Probability maps of the members; may be empty."""
     shifted: bool | None
-    """Whether the folder names mark the scan as shifted; None if they do not tell."""
+    """True if the folder names mark the scan as shifted; None if they do not tell."""
 
 
 @dataclass(frozen=True)

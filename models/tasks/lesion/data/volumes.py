@@ -36,7 +36,7 @@ class Volume:
 
     @property
     def is_isotropic(self) -> bool:
-        """Whether voxels are cubes of 1 mm, to 1 %: the metrics count voxels."""
+        """True if voxels are cubes of 1 mm, to 1 %: the metrics count voxels."""
         return all(abs(size - 1) <= _SIZE_TOLERANCE for size in self.voxel)
 
     def lies_as(self, other: Volume) -> bool:

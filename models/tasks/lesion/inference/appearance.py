@@ -53,9 +53,9 @@ class _Rule:
     lower: float = -np.inf
     upper: float = np.inf
     absolute: bool = False
-    """Whether typical values leave the limits unchanged."""
+    """True if typical values leave the limits unchanged."""
     needed: bool = False
-    """Whether a missing number is flagged."""
+    """True if a missing number is flagged."""
 
 
 _SKULL = "strip the skull (HD-BET, SynthStrip) and set voxels outside the brain to 0"

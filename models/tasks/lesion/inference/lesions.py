@@ -30,7 +30,7 @@ class Lesion:
     structural_uncertainty: float | None
     """One minus the mean IoU of the members with the lesion, 0 to 1; None for a single model."""
     look_at: bool | None
-    """Whether the uncertainty exceeds the recipe's limit; None if the recipe gives no advice."""
+    """True if the uncertainty exceeds the recipe's limit; None if the recipe gives no advice."""
 
 
 @dataclass(frozen=True)

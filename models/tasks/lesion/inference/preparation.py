@@ -35,7 +35,7 @@ class Prepared:
 
     @property
     def resampled(self) -> bool:
-        """Whether the scan was interpolated."""
+        """True if the scan was interpolated."""
         return self.grid.step is not None
 
     def back(self, volume: Float32) -> Float32:

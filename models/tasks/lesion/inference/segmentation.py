@@ -49,13 +49,13 @@ class Segmentation:
     """Share of the brain's voxels that are marked for review; None without advice."""
     brain_ml: float
     resampled: bool
-    """Whether the image was interpolated for the networks."""
+    """True if the image was interpolated for the networks."""
     appearance: Mapping[str, float]
     remarks: tuple[Remark, ...]
 
     @property
     def impossible(self) -> bool:
-        """Whether the lesion volume exceeds the brain's; intervals of ln(1 + volume) are centred at the volume."""
+        """True if the lesion volume exceeds the brain's; intervals of ln(1 + volume) are centred at the volume."""
         return self.burden.volume_ml.value > self.brain_ml
 
     def predictive(self) -> Volumes:

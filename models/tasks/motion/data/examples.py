@@ -33,7 +33,7 @@ class Example:
     future: Float32
     """Positions [T, 2] in the agent's frame, m."""
     shifted: bool
-    """Whether the scene is outside the training domain."""
+    """True if the scene is outside the training domain."""
     tags: Mapping[str, str]
     """Tags of the scene, by name."""
 

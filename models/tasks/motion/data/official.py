@@ -29,7 +29,7 @@ class Wanted:
     maneuvers: frozenset[TrajectoryTag] | None = None
     """Tags of which requests need at least one; None: all requests."""
     partial: bool = False
-    """Whether to read requests that are not observed in all future steps, too."""
+    """True to read requests that are not observed in all future steps, too."""
 
 
 ALL = Wanted()
@@ -45,7 +45,7 @@ class SceneFile:
     split: Split
     tags: Tags
     shifted: bool | None
-    """Whether the scene is shifted in the partition of the data set; None if it is in neither part."""
+    """True if the scene is shifted in the partition of the data set; None if it is in neither part."""
 
 
 @dataclass(frozen=True, slots=True)

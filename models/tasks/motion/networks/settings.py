@@ -47,7 +47,7 @@ class Sizes:
     unit: float = 1.0
     """Divisor of positions in the decoder's input, m."""
     sees_steps: bool = False
-    """Whether the previous step is an input of the decoder besides the position."""
+    """True if the previous step is an input of the decoder besides the position."""
     grid: int = OFFICIAL.size
     """Cells per side of the feature maps."""
 

@@ -51,7 +51,7 @@ class Asked:
 
     @property
     def english(self) -> bool:
-        """Whether the sentence is English; others are not translated."""
+        """True if the sentence is English; others are not translated."""
         return all(remark.code != appearance.NOT_ENGLISH for remark in self.remarks)
 
 
@@ -97,7 +97,7 @@ class Translator:
 
     @property
     def single(self) -> bool:
-        """Whether there is only one member: no knowledge uncertainty, and none of the released scores."""
+        """True if there is only one member: no knowledge uncertainty, and none of the released scores."""
         return self.decoder.members == 1
 
     def fits(self, text: str) -> bool:

@@ -35,7 +35,7 @@ class Sizes:
     norm_first: bool = True
     """Layer normalisation before each block, with one at the end, else after each block as released."""
     shared: bool = True
-    """Whether both languages share a table of embeddings; if not, the target's is also the output table."""
+    """True if both languages share a table of embeddings; if not, the target's is also the output table."""
 
     def __post_init__(self) -> None:
         if min(self.source, self.target, self.width, self.heads, self.inner, self.encoder, self.decoder) < 1:

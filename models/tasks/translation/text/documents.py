@@ -33,7 +33,7 @@ class Document:
 
     @property
     def whole(self) -> bool:
-        """Whether the text is one sentence and nothing else."""
+        """True if the text is one sentence and nothing else."""
         return len(self.parts) == 1 and self.parts[0].translated
 
     def joined(self, said: Sequence[str]) -> tuple[str, tuple[Span, ...]]:

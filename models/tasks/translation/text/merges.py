@@ -35,7 +35,7 @@ class Merges:
 
     pairs: tuple[tuple[str, str], ...]
     joined_end: bool
-    """Whether the last letter of a word is joined with its end (version 0.2)."""
+    """True if the last letter of a word is joined with its end (version 0.2)."""
 
     def pieces(self, words: Iterable[str]) -> list[str]:
         """Split words into pieces, with the suffix ``CONTINUED`` if the word goes on."""

@@ -31,7 +31,7 @@ class Segment:
 
     text: str
     translated: bool
-    """Whether the part is a sentence; other parts are copied."""
+    """True if the part is a sentence; other parts are copied."""
 
 
 def segments(text: str, fits: Callable[[str], bool]) -> list[Segment]:

@@ -32,7 +32,7 @@ class Ensemble:
 
     @property
     def several(self) -> bool:
-        """Whether knowledge uncertainty exists."""
+        """True if knowledge uncertainty exists."""
         return self.members * self.samples > 1
 
 

@@ -51,7 +51,7 @@ class TrainingRows:
 
     @property
     def heads(self) -> tuple[bool, bool]:
-        """Whether there are temperatures, and classes."""
+        """True if there are temperatures, and classes."""
         return self.temperature is not None, self.classes is not None
 
     def fingerprint(self) -> str:

@@ -62,7 +62,7 @@ class Settings:
     warmup: float = 0.0
     """Share of the steps in which the rate rises linearly."""
     cosine: bool = False
-    """Whether the rate falls along a cosine to one hundredth after the warm-up."""
+    """True if the rate falls along a cosine to one hundredth after the warm-up."""
     clip: float | None = None
     """Largest Euclidean norm of the gradient."""
 
