@@ -90,7 +90,7 @@ def build(
 
     Raises:
         ArtefactError: a graph is damaged, or does not fit the plan.
-        BadFile: a scan that cannot be read.
+        BadFile: a scan cannot be read.
     """
     judge = judge or {}
     scans = len(calibration) + sum(map(len, judge.values())) + sum(len(fold.scans) for fold in folds)
@@ -188,7 +188,7 @@ def _opened(ensemble: Ensemble, plan: Recipe, device: Device) -> Iterator[member
 def _tuned(
     plan: Recipe, tune: Sequence[Files], members: Members, threads: int, steps: Counter
 ) -> tuple[Recipe, dict[str, float]]:
-    """Return the plan with the best threshold on the scans ``tune``, and figures of the tuning for the record."""
+    """Return the plan with the best threshold on the scans ``tune``, and figures for the manifest."""
     if not tune:
         return plan, {}
     found = tuning.tune(_probabilities(tune, members, plan, threads, steps), small_voxels=plan.small_voxels)

@@ -161,7 +161,7 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
     """Attach crops of a folder's scans as the replay set: ``dev_in``, and all others but ``train``.
 
     Raises:
-        BadFile, OSError, ValueError: files that are missing or cannot be read.
+        BadFile, OSError, ValueError: a file is missing or cannot be read.
     """
     from models.tasks.lesion.data.official import read_files
 

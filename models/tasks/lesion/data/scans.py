@@ -50,7 +50,7 @@ class Scan:
     members: tuple[Path, ...]
     """Probability maps of the members; may be empty."""
     shifted: bool | None
-    """True if the folder names mark the scan as shifted; None if they do not tell."""
+    """True if the folder names mark the scan as shifted, False if as in-domain; None if neither or both."""
 
 
 @dataclass(frozen=True)

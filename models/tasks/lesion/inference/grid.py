@@ -54,7 +54,7 @@ class Grid:
     axes: Shape
     """Axis of the scan that becomes each axis of this grid."""
     flipped: tuple[bool, bool, bool]
-    """True if each axis grows in the opposite direction."""
+    """True for axes that grow in the opposite direction."""
     scan_shape: Shape
     scan_affine: Affine
     step: Step | None

@@ -70,7 +70,7 @@ def work(
     window_seconds: float = 0.5,
     wanted: Collection[str] | None = None,
 ) -> Work:
-    """Yield batches of calls, and return the segmentation.
+    """Yield batches of calls, and return the segmentation; ``memory`` returns the memory that this needs.
 
     Args:
         lanes: number of calls that are expected to run in parallel.

@@ -83,7 +83,7 @@ def draw(picture: Picture) -> bytes:
 
     Raises:
         BadFile: matplotlib or nibabel is not installed.
-        ValueError: volumes of different shapes, or an affine without directions.
+        ValueError: volumes differ in shape, or the affine has no directions.
     """
     figures, agg = need("matplotlib.figure", _PURPOSE), need("matplotlib.backends.backend_agg", _PURPOSE)
     scene = arranged(picture)
@@ -130,7 +130,7 @@ def arranged(picture: Picture) -> Scene:
 
     Raises:
         BadFile: nibabel is not installed.
-        ValueError: volumes of different shapes, or an affine without directions.
+        ValueError: volumes differ in shape, or the affine has no directions.
     """
     volumes = {"flair": picture.flair, "prediction": picture.prediction, "uncertainty": picture.uncertainty}
     if picture.truth is not None:

@@ -93,7 +93,7 @@ def upright(volumes: Mapping[str, Array], affine: Array) -> View:
     """Turn the axes of volumes, without interpolation.
 
     Raises:
-        ValueError: volumes of different shapes, or an affine that gives no directions.
+        ValueError: volumes differ in shape, or the affine has no directions.
         BadFile: nibabel is not installed.
     """
     orientations = need("nibabel.orientations", "a figure")

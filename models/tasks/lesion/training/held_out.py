@@ -14,7 +14,7 @@ FOLDS = 3
 SHARE = 40
 """Number of scans held out from all members if there are many: a 95 % quantile has a standard deviation of 3 %."""
 PLENTY = 4 * SHARE
-"""Number of training scans from which ``SHARE`` of them are held out."""
+"""Least number of training scans for holding out ``SHARE`` of them."""
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
     """Attach in-domain and shifted requests of a folder's split ``dev`` as the replay set.
 
     Raises:
-        BadFile, OSError, ValueError: files that are missing or cannot be read.
+        BadFile, OSError, ValueError: a file is missing or cannot be read.
     """
     from models.tasks.motion.data import folders, gathering
     from models.tasks.motion.training import shares

@@ -63,8 +63,8 @@ def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float
 
     Args:
         found: features of ``measured``.
-        typical: range of training requests (the middle 99 %) by feature; values beyond it by half its width are
-            remarked on. Features without a range are not checked, except that the map must contain an agent.
+        typical: range of training requests (the middle 99 %) by feature; values beyond it by more than half its width
+            are remarked on. Features without a range are not checked, except that the map must contain an agent.
     """
     return unusual(found, {_NEEDED: (1.0, 1.0)} | dict(typical), FEATURES, "training requests")
 

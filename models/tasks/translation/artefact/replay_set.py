@@ -83,7 +83,7 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
     """Attach valid and shifted sentences of a folder of pairs (``pairs_folder``) as the replay set.
 
     Raises:
-        BadFile, OSError, ValueError: files that are missing or cannot be read.
+        BadFile, OSError, ValueError: a file is missing or cannot be read.
     """
     from models.tasks.translation.data import pairs_folder
 

@@ -49,7 +49,7 @@ class Anomalies:
     def groups(self, ids: NDArray[np.int64], shifted: Mask | None, source: Path) -> dict[str, NDArray[np.str_]]:
         """Return each flag of N sentences, and the number of flags, as text [N].
 
-        Lines without ids are either about all sentences or, where it is known which are shifted, about those alone.
+        Lines without ids refer either to all sentences or, if ``shifted`` is known, to the shifted ones only.
 
         Args:
             ids: ascending, [N].

@@ -19,7 +19,7 @@ Lines = tuple[str, str]
 LONGEST = 1024
 """Largest number of tokens of a line."""
 ALIKE = 0.05
-"""Least share of common words by which two sides count as no translation of each other."""
+"""Least share of common words for which two sides are not accepted as translations of each other."""
 EVERY = 100
 """Interval of lines that are used for validation."""
 LONGEST_PIECES, RATIO = 250, 1.5

@@ -57,7 +57,7 @@ def convert(
         tell: called from time to time with the number of pairs read.
 
     Raises:
-        BadFile: a file that cannot be read, English without Russian, or SGML with text (see ``official``).
+        BadFile: a file cannot be read, English comes without Russian, or SGML with text (see ``official``).
         ArtefactError: the tokeniser for ``clean`` is not installed.
         OSError: ``out`` or ``held`` cannot be written.
     """

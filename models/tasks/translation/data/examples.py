@@ -64,7 +64,7 @@ class Examples:
         """Load pairs from a file of ``save``.
 
         Raises:
-            ValueError: the file is not of ``save``.
+            ValueError: the file was not written by ``save``.
         """
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as found:

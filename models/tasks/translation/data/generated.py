@@ -47,7 +47,7 @@ def lines(sentences: Iterable[Generated]) -> Iterator[str]:
     """Yield lines without line ends; log-probabilities of tokens have four decimals, as fairseq prints them.
 
     Raises:
-        ValueError: a text of several lines or with tabs, no hypothesis, or some of the 19 scores without the others.
+        ValueError: a text has several lines or tabs, a sentence has no hypothesis, or only some of the 19 scores exist.
     """
     for one in sentences:
         if one.source is not None:
@@ -97,8 +97,9 @@ def read(path: Path) -> list[Generated]:
     fairseq from 0.9 on, recognised by ``D`` lines, prints logarithms of base 2; they are converted to natural ones.
 
     Raises:
-        BadFile: a file that cannot be read, without a hypothesis, a score that is no finite number, lines of scores
-            that are not one a hypothesis, a source or reference given twice, or a hypothesis whose sentence has ended.
+        BadFile: the file cannot be read, a sentence has no hypothesis, a score is not finite, the lines of scores do
+            not match the hypotheses, a source or reference occurs twice, or a hypothesis follows the end of its
+            sentence.
     """
     found: dict[int, _Sentence] = {}
     detokenised = False

@@ -84,7 +84,7 @@ def identifier(place: str, record: dict[str, Any]) -> int:
     """Return the field ``id``.
 
     Raises:
-        BadFile: it is missing, or no whole number from 0.
+        BadFile: it is missing, or not a whole number from 0.
     """
     value = field(place, record, "id")
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:

@@ -32,8 +32,8 @@ def read(path: Path) -> NBest:
     """Return the lists of a file.
 
     Raises:
-        BadFile: a line that is no such record, an id given twice, lists of different length or of more than 10
-            hypotheses, confidences that are negative or do not sum to 1 within 1e-5.
+        BadFile: a line is not such a record, an id occurs twice, lists differ in length or have more than 10
+            hypotheses, or confidences are negative or do not sum to 1 within 1e-5.
     """
     places: dict[int, str] = {}
     rows: list[tuple[int, float, tuple[str, ...], list[float]]] = []

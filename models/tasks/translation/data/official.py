@@ -51,8 +51,8 @@ def columns(path: Path, domain: str) -> Iterator[Pair]:
     """Yield the pairs of a training file, whose name determines its columns.
 
     Raises:
-        BadFile: a name that is none of ``COLUMNS``, a file that cannot be read or is not UTF-8, a line of too few
-            columns; the message names file and line.
+        BadFile: the name is not in ``COLUMNS``, the file cannot be read or is not UTF-8, or a line has too few columns;
+            the message names file and line.
     """
     key = _columns_key(path)
     if key is None:
@@ -77,7 +77,7 @@ def parallel(english: Path, russian: Path, domain: str, key: str) -> Iterator[Pa
         key: key of the source, which identifies its licence.
 
     Raises:
-        BadFile: as ``columns``, or files of different length.
+        BadFile: see ``columns``; or the files differ in length.
     """
     missing = (0, "")
     for (number, ours), (other, theirs) in itertools.zip_longest(_lines(english), _lines(russian), fillvalue=missing):
@@ -96,7 +96,7 @@ def sgml(source: Path, reference: Path, domain: str, key: str, *, decode: bool =
         decode: whether entities become characters. The recipe leaves them, so that ``&amp;`` counts as five there.
 
     Raises:
-        BadFile: as ``segments``, or segments that are not in both files, in one order.
+        BadFile: see ``segments``; or the files differ in segments or their order.
     """
     pairs = []
     for ours, theirs in itertools.zip_longest(segments(source, decode=decode), segments(reference, decode=decode)):
@@ -123,8 +123,8 @@ def segments(path: Path, *, decode: bool = True) -> list[Segment]:
     """Return the segments of an SGML file, each on a separate line as the recipe requires.
 
     Raises:
-        BadFile: a file that cannot be read or is not UTF-8, without a segment, a segment outside a document, without a
-            number, twice in a document, or not closed in its line; the message names the line.
+        BadFile: the file cannot be read, is not UTF-8 or has no segment, or a segment is outside a document, has no
+            number, occurs twice in a document, or is not closed in its line; the message names the line.
     """
     found: list[Segment] = []
     document: str | None = None

@@ -48,7 +48,8 @@ def read(directory: Path) -> Folder:
     """Return the pairs of a folder.
 
     Raises:
-        BadFile: no folder, no file for training or validation, or one that cannot be read (see ``corpus.read``).
+        BadFile: the folder or a file for training or validation does not exist, or a file cannot be read (see
+            ``corpus.read``).
     """
     if not directory.is_dir():
         raise BadFile(f"{directory} is no folder; one with {TRAIN}.tsv.gz and {VALID}.tsv.gz is needed")

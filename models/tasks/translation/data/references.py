@@ -53,7 +53,7 @@ def domains(path: Path, ids: NDArray[np.int64], source: Path) -> tuple[NDArray[n
     """Return the label of each id [N], other than 0 if it is shifted, and the number of labels in the file.
 
     Raises:
-        BadFile: a line that is no whole number, or an id beyond the file.
+        BadFile: a line is not a whole number, or an id is beyond the file.
     """
     labels: list[np.int64] = []
     for number, line in enumerate(text_lines(path), 1):

@@ -46,8 +46,8 @@ def remarks(text: str, sentence: Sentence, typical: Mapping[str, tuple[float, fl
     """Return the remarks on a sentence.
 
     Args:
-        typical: range of training sentences (the middle 99 %) by feature; values beyond it by half its width are
-            remarked on. Features without a range are not checked; the share of Latin letters always is.
+        typical: range of training sentences (the middle 99 %) by feature; values beyond it by more than half its width
+            are remarked on. Features without a range are not checked; the share of Latin letters always is.
     """
     said = []
     if (share := latin_share(text)) < LEAST_LATIN:

@@ -16,7 +16,7 @@ class Sizes:
     """Sizes of a Transformer.
 
     Raises:
-        ValueError: twice the heads does not divide the width, a size is below one, or the vocabularies of a shared
+        ValueError: twice the heads does not divide the width, a size is too small, or the vocabularies of a shared
             table differ.
     """
 
@@ -35,7 +35,9 @@ class Sizes:
     norm_first: bool = True
     """Layer normalisation before each block, with one at the end, else after each block as released."""
     shared: bool = True
-    """True if both languages share a table of embeddings; if not, the target's is also the output table."""
+    """True if both languages share a table of embeddings, else each has its own; the target's is also the output
+    table.
+    """
 
     def __post_init__(self) -> None:
         if min(self.source, self.target, self.width, self.heads, self.inner, self.encoder, self.decoder) < 1:

@@ -1,7 +1,7 @@
 """Tokenisation of the released models: Moses' tokens, byte-pair encoding and two dictionaries of fairseq.
 
-It has the interface of ``tokens.Tokens``. There are no literals: these models copy numbers and the like themselves.
-``official`` is the form that the benchmark evaluates.
+It has the interface of ``tokens.Tokens``. There are no literals: these models must copy numbers and names themselves,
+and may fail to. ``official`` is the form that the benchmark evaluates.
 """
 
 from __future__ import annotations

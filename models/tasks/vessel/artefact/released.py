@@ -82,7 +82,7 @@ def scaling(stats: Path) -> Scaling:
     """Return the released scaler from means.json and stds.json.
 
     Raises:
-        ArtefactError: a file is missing, or a column in it.
+        ArtefactError: a file or a column is missing.
     """
     means, stds = _numbers(stats / "means.json"), _numbers(stats / "stds.json")
     mean = np.array([0.0 if name == DRY_DOCK else means[name] for name in NAMES])

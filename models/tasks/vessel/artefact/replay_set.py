@@ -36,7 +36,7 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
     """Add rows of ``dev_in.csv`` and ``dev_out.csv`` of a folder as the replay set of an artefact.
 
     Raises:
-        BadFile, OSError, ValueError: files that are missing or cannot be read.
+        BadFile, OSError, ValueError: a file is missing or cannot be read.
     """
     from models.tasks.vessel.data.folder import read_files
 

@@ -16,8 +16,8 @@ def read_files(directory: Path, splits: Sequence[str] = SPLITS) -> dict[str, Tab
     """Read the official CSV files of a directory.
 
     Raises:
-        FileNotFoundError: train.csv or dev_in.csv is missing, and of these splits.
-        ValueError: a file is not of the official form.
+        FileNotFoundError: train.csv or dev_in.csv is missing and in ``splits``.
+        ValueError: a file does not have the official form.
     """
     needed = [f"{name}.csv" for name in ("train", "dev_in") if name in splits]
     if missing := [name for name in needed if not (directory / name).exists()]:

@@ -47,7 +47,7 @@ class Settings:
     clip: float | None = None
     """Largest absolute value of a gradient element; None: no clipping, as in the paper."""
     max_rows: int | None = None
-    """Number of training rows, evenly spaced; None: all."""
+    """Approximate number of training rows, evenly spaced; None: all."""
 
 
 FULL = Settings(epochs=200, batch=32, rate=1e-4, patience=4)

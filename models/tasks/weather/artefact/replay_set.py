@@ -49,7 +49,7 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
     """Add rows of ``dev_in`` and ``dev_out`` of a folder of official files as the replay set of an artefact.
 
     Raises:
-        BadFile, OSError, ValueError: files that are missing or cannot be read.
+        BadFile, OSError, ValueError: a file is missing or cannot be read.
     """
     from models.tasks.weather.data.folder import read_files
 
@@ -80,7 +80,7 @@ def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
 
 
 def _golden(artefact: Artefact) -> NDArray[np.float32]:
-    """Return the golden rows, by which members choose among ways to compute, as at start."""
+    """Return the golden rows, which members use to choose among ways to compute, as at start."""
     path = artefact.path(artefact.manifest.golden)
     try:
         with np.load(path, allow_pickle=False) as recorded:

@@ -24,7 +24,7 @@ def read_tables(directory: Path, splits: Sequence[str] = partition.SPLITS) -> di
     """Read the official files of some splits of a directory, CSV or Parquet; ``train`` with its average rows.
 
     Raises:
-        FileNotFoundError: train or dev_in is missing, and of these splits.
+        FileNotFoundError: train or dev_in is missing and in ``splits``.
         BadFile: see ``official.read``; or a split exists in both formats.
     """
     found: dict[str, Path] = {}

@@ -15,7 +15,8 @@ class TrainingRows:
     """Training rows with labels of one head or both.
 
     Raises:
-        ValueError: there are no labels, labels do not fit the rows, or a temperature is not finite.
+        ValueError: there are no labels, labels do not fit the rows, a temperature is not finite, or a class is not a
+            whole number from 0.
     """
 
     features: NDArray[np.float32]
@@ -51,7 +52,7 @@ class TrainingRows:
 
     @property
     def heads(self) -> tuple[bool, bool]:
-        """True if there are temperatures, and classes."""
+        """Presence of temperatures, and of classes."""
         return self.temperature is not None, self.classes is not None
 
     def fingerprint(self) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Kind = Literal["requested", "vehicle", "pedestrian"]
 """Kinds of actors: vehicles with a prediction request, other vehicles, and pedestrians (as drawn on the maps)."""
 EGO = "EGO_VEHICLE"
-"""Track id of the recording car in some logs; its track is taken from the poses instead."""
+"""Category of the recording car among the actors of some logs; the poses give its track instead."""
 
 _REQUESTED = (
     "REGULAR_VEHICLE",
