@@ -34,7 +34,7 @@ PROBABILITY_STEPS = np.float32(1 << 14)
 
 
 def names(segmentation: Segmentation) -> tuple[str, ...]:
-    """Return the maps that a segmentation has, the mask first."""
+    """Return the names of a segmentation's maps, the mask first."""
     return tuple(name for name in OFFICIAL if name == "mask" or name in segmentation.maps)
 
 

@@ -64,7 +64,7 @@ class Members:
 
 
 def enlarged(cubes: Array) -> Array:
-    """Return a window [C, x, y, z] of cubes of equal values, from one value a cube."""
+    """Return a window [C, x, y, z] of cubes of equal values, from one value per cube."""
     for axis in (1, 2, 3):
         cubes = np.repeat(cubes, GOLDEN_STEP, axis=axis)
     return cubes

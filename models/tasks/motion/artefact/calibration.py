@@ -65,7 +65,7 @@ def judge(
 
 
 def joined(parts: Sequence[Trajectories]) -> Trajectories:
-    """Return the units of several predictives as one."""
+    """Join the units of several predictives."""
 
     def column(name: str) -> NDArray[np.floating[Any]] | None:
         values = [getattr(part, name) for part in parts]

@@ -88,7 +88,7 @@ def _scene(axes: Any, around: Surroundings, agent: str, window: Window) -> None:
 
 
 def _papers(lines: Iterable[Points]) -> list[NDArray[np.float64]]:
-    """Return lines of at least two points as positions on the paper: across, up."""
+    """Return lines of at least two points as positions in the picture: across, up."""
     return [np.stack([-line[:, 1], line[:, 0]], axis=1) for line in lines if len(line) > 1]
 
 
@@ -152,7 +152,7 @@ def _pedestrian(axes: Any, body: Body) -> None:
 
 
 def _cells(axes: Any, around: Cells, agent: str) -> None:
-    """Draw channels on top of each other; rows of a map are y and columns x, so the paper shows it turned."""
+    """Draw channels on top of each other; rows of a map are y and columns x, so the picture shows it turned."""
     colors = need("matplotlib.colors", _PURPOSE)
     patches = need("matplotlib.patches", _PURPOSE)
     reach = around.reach

@@ -148,8 +148,8 @@ def ellipse(points: Points, variance: float) -> tuple[tuple[float, float], Point
     """Return standard deviations along and across the main axis of points, m, and the axis, [2].
 
     Args:
-        points: [D, 2], m.
-        variance: of both axes together, m²; the squares of both deviations sum to it.
+        points: positions [D, 2], m.
+        variance: variance of both axes together, m²; the squares of both deviations sum to it.
     """
     values, vectors = np.linalg.eigh(np.cov(points.T, ddof=0)) if len(points) > 1 else (np.ones(2), np.eye(2))
     values = np.maximum(values, 0.02 * values.max())  # never thinner than a seventh of its length

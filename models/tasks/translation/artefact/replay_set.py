@@ -25,7 +25,7 @@ _TEXT, _ENDS = "text", "ends"
 
 
 def encode(known: Sequence[str], shifted: Sequence[str], units: int = UNITS) -> bytes:
-    """Return a file of inputs: in-domain and shifted sentences, drawn and shuffled from a fixed seed."""
+    """Return a file of inputs: in-domain and shifted sentences, drawn and shuffled with a fixed seed."""
     inside, outside = replay.chosen(len(known), len(shifted), units)
     picked = [known[at] for at in inside.tolist()] + [shifted[at] for at in outside.tolist()]
     encoded = [picked[at].encode() for at in replay.shuffled(len(picked)).tolist()]

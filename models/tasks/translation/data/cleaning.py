@@ -14,7 +14,7 @@ from typing import TypeVar
 
 Pair = TypeVar("Pair")
 Lines = tuple[str, str]
-"""A sentence and its translation: tokens, one space between."""
+"""A sentence and its translation: tokens separated by single spaces."""
 
 LONGEST = 1024
 """Largest number of tokens of a line."""

@@ -54,7 +54,7 @@ class Corpus:
         return self.only(lambda pair: pair.domain in domains)
 
     def without(self, keys: Collection[str]) -> Corpus:
-        """Return the pairs that do not come from some sources."""
+        """Return the pairs that are not from the sources ``keys``."""
         return self.only(lambda pair: pair.key not in keys)
 
     @property

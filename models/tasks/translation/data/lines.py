@@ -96,7 +96,7 @@ def number(place: str, record: dict[str, Any], name: str) -> float:
     """Return a number, which may be infinite.
 
     Raises:
-        BadFile: it is missing, no number, or NaN.
+        BadFile: it is missing, not a number, or NaN.
     """
     value = field(place, record, name)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -114,7 +114,7 @@ def text(place: str, record: dict[str, Any], name: str) -> str:
     """Return a text.
 
     Raises:
-        BadFile: it is missing or no text.
+        BadFile: it is missing or not a text.
     """
     value = field(place, record, name)
     if not isinstance(value, str):

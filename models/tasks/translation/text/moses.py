@@ -28,8 +28,9 @@ _SUPERFLUOUS = re.compile(
     r""" (?="(?:[,!?;:)]|\.(?!\.)|$))|(?<=\d:) (?=\d{1,2}\b)"""
     r"""|(?<=[A-Za-z]) (?='[A-Za-z])|(?<=[A-Za-z]') (?=[a-z]{1,2}\b)|(?<=\b[ОД]) (?='[А-Я])"""
 )
-"""Spaces that Moses' detokeniser leaves in Russian: before a closing quote whose opening one stands in another
-sentence, in times of day and scores (15:00, 4:1), in foreign names (L'Oreal, Burt's)."""
+"""Spaces that Moses' detokeniser leaves in Russian: before a closing quote whose opening quote is in another sentence,
+in times of day and scores (15:00, 4:1), in foreign names (L'Oreal, Burt's).
+"""
 _LETTER = r"\p{Alphabetic}"
 _NUMERIC = " #NUMERIC_ONLY#"
 

@@ -39,7 +39,7 @@ class Settings:
     rate: float
     """Peak learning rate of Adam."""
     patience: int
-    """Epochs without a better dev_in MAE after which a member is frozen at its best."""
+    """Epochs without a better dev_in MAE after which a member is frozen at its best weights."""
     warmup: float = 0.0
     """Share of the steps in which the rate rises linearly."""
     schedule: Literal["constant", "cosine"] = "constant"

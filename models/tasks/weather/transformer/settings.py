@@ -42,7 +42,9 @@ class Sizes:
 
     @property
     def hidden(self) -> int:
-        """Width of the feed-forward part: 4/3 of a token's, rounded up to the 16 of a vector register."""
+        """Width of the feed-forward part: 4/3 of a token's, rounded up to a multiple of 16, the size of a vector
+        register.
+        """
         return -(-self.width * 4 // 48) * 16
 
 
