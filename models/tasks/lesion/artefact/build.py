@@ -197,9 +197,7 @@ def _tuned(
 
 
 def _calibrated_by(factors: Sequence[float], known: Calibration) -> str:
-    """Return a description of the data behind the scans' thresholds; log a warning if they do not reach the usual
-    target.
-    """
+    """Return the origin of the scans' thresholds; log a warning if they do not reach the usual target."""
     table = known.retention
     how = (
         f"cross-fitted: {table.units} training scans in {len(factors)} folds, each scored by as many members that were "

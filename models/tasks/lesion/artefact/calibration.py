@@ -149,8 +149,9 @@ def voxel_trust(found: Sequence[Found]) -> float:
 
 
 def lesion_trust(found: Sequence[Found]) -> float | None:
-    """Return the same quantile for predicted lesions; a lesion without a voxel of a true lesion is wrong. None without
-    lesions.
+    """Return the same quantile for predicted lesions, None without lesions.
+
+    A lesion without a voxel of a true lesion is wrong.
     """
     doubts = np.concatenate([one.lesion_doubts for one in found])
     wrong = np.concatenate([one.lesion_wrong for one in found])

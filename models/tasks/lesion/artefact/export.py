@@ -117,8 +117,9 @@ def _bare(model: Any) -> None:
 
 
 def _leaky(graph: Any) -> None:
-    """Replace PRelu of one slope by LeakyRelu: the result is the same, and the runtime need not match shapes voxel by
-    voxel.
+    """Replace PRelu of one slope by LeakyRelu.
+
+    The result is the same, and the runtime need not match shapes voxel by voxel.
     """
     constants = {one.name: one for one in graph.initializer}
     used = set()

@@ -19,9 +19,7 @@ __all__ = ["RECIPE", "Recipe", "encode", "read"]
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Parameters to prepare scans, divide them into windows and turn probabilities into lesions (Shifts 2.0, section
-    3).
-    """
+    """Parameters of preparation, windows and extraction of lesions (Shifts 2.0, section 3)."""
 
     channels: tuple[Channel, ...] = ("flair",)
     """Modalities that the networks take, in order."""

@@ -119,9 +119,7 @@ def load(case: Case, channels: Sequence[Channel]) -> Loaded:
 
 
 def _base(path: Path, kind: str) -> Path:
-    """Return the common folder of a scan's files: the parent of the folders by kind, or the folder that holds all
-    files.
-    """
+    """Return the common folder of a scan's files: the parent of the folders by kind, or that of all files."""
     return path.parent.parent if path.parent.name.lower() == kind else path.parent
 
 

@@ -131,8 +131,9 @@ def _scan(root: Path, truths: Path, one: str, output: Path, kinds: Kinds, known:
 
 
 def _nearest(root: Path, files: tuple[Path, ...], folder: Path) -> Path:
-    """Return the file that shares most leading folders with a scan's folder; of several, the one in the folder
-    itself.
+    """Return the file that shares most leading folders with a scan's folder.
+
+    If there are several, return the one in the folder itself.
     """
 
     def nearness(file: Path) -> tuple[int, bool]:

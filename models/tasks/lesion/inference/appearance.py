@@ -126,8 +126,9 @@ def appearance(scan: Scan) -> dict[str, float]:
 
 
 def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float]]) -> tuple[Remark, ...]:
-    """Return the remarks on a scan, given the typical range (middle 99 %) of training scans; default limits
-    without it.
+    """Return the remarks on a scan, given the typical range (middle 99 %) of training scans.
+
+    Default limits apply without a range.
     """
     said: dict[str, Remark] = {}
     for rule in _RULES:
@@ -161,8 +162,9 @@ def _planes(scan: Scan, brain: Mask) -> tuple[Float32, Mask]:
 
 
 def _noise(planes: Float32, inside: Mask, median: float) -> float:
-    """Estimate the noise in bright tissue: a difference of Laplacians, which structure hardly affects (Immerkaer
-    1996).
+    """Estimate the noise in bright tissue by a difference of Laplacians (Immerkaer 1996).
+
+    Structure hardly affects it.
     """
     rows = planes[:, :-2] - 2 * planes[:, 1:-1] + planes[:, 2:]
     both = rows[..., :-2] - 2 * rows[..., 1:-1] + rows[..., 2:]

@@ -42,8 +42,9 @@ class Quantity:
     """Standard deviation of ln(1 + value)."""
 
     def interval(self, table: IntervalTable | None, level: float = LEVEL) -> Interval | None:
-        """Return the interval of the tabulated level nearest above ``level``, else of the highest; None without a
-        table.
+        """Return the interval of the tabulated level nearest above ``level``, else of the highest.
+
+        None without a table.
         """
         if table is None or not table.levels:
             return None

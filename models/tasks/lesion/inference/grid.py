@@ -105,7 +105,7 @@ class Grid:
         return self.turned_back(self.planes_back(volume, 0, self.turned_scan_shape[0]))
 
     def planes_back(self, volume: Array, first: int, last: int) -> Float32:
-        """Return planes ``first`` up to ``last`` of the turned scan's first axis: a part of the input of
+        """Return planes ``first`` up to ``last`` of the turned scan's first axis, a part of the input of
         ``turned_back``.
         """
         assert self.step is not None

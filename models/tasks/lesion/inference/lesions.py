@@ -61,9 +61,7 @@ def marked(values: Float32, threshold: float, small_voxels: int) -> Components:
 
 
 def agreement(ensemble: Components, member: Components) -> Agreement:
-    """Return the agreement of a member with the ensemble, of which ``uncertainty.voxels`` takes the mean over
-    members.
-    """
+    """Return the agreement of a member with the ensemble; ``uncertainty.voxels`` takes the mean over members."""
     found = overlaps(ensemble, member)
     voxels = len(ensemble.places) + len(member.places)
     return Agreement(

@@ -48,8 +48,9 @@ def empty_maps(voxels: int, members: int) -> BrainMaps:
 
 
 def fill_probability(differences: Float32, out: Float32, threshold: np.float32) -> Mask:
-    """Write the members' mean probability of voxels [M, n] to ``out`` [n]; return where any difference reaches a
-    threshold.
+    """Write the members' mean probability of voxels [M, n] to ``out`` [n].
+
+    Return the mask of voxels where any difference reaches the threshold.
     """
     marked = np.empty(out.shape, bool)
     scratch = np.empty((2, min(SLAB, len(out))), np.float32)

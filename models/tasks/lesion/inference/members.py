@@ -31,9 +31,10 @@ class Members:
     """
 
     def __init__(self, graphs: Sequence[OnnxGraph], samples: int = 1, sampled: bool = False) -> None:
-        """Args:
-        samples: masks of each graph; 1 for graphs without masks.
-        sampled: whether the graphs take a sample's number.
+        """Initialise the members.
+
+        Args: samples: masks of each graph; 1 for graphs without masks. sampled: whether the graphs take a sample's
+        number.
         """
         self.outputs: tuple[str, ...] = (_OUTPUT,)
         self._graphs, self._samples, self._sampled = tuple(graphs), samples, sampled

@@ -65,8 +65,9 @@ def prepare(scan: Scan, recipe: Recipe, limits: Limits | None = None) -> Prepare
 
 
 def _standardise(values: NDArray[Any], name: str) -> None:
-    """Standardise voxels other than 0 to mean 0 and standard deviation 1, in place; zeros stay (MONAI,
-    nonzero=True).
+    """Standardise voxels other than 0 to mean 0 and standard deviation 1, in place.
+
+    Zeros stay (MONAI, nonzero=True).
     """
     flat = values.reshape(-1)
     nonzero = flat != 0

@@ -29,8 +29,9 @@ class NotFinite(ArithmeticError):
 
 
 def starts(length: int, window: int, overlap: float) -> tuple[int, ...]:
-    """Return the first voxels of windows along an axis of ``length`` >= ``window`` voxels; the last one ends with the
-    axis.
+    """Return the first voxels of windows along an axis of ``length`` >= ``window`` voxels.
+
+    The last window ends with the axis.
     """
     interval = max(int(window * (1 - overlap)), 1) if length > window else window
     count = math.ceil(max(length - window, 0) / interval) + 1
@@ -139,8 +140,9 @@ class Stitch:
         self._sums[member] /= self._weights
 
     def means(self) -> Float32:
-        """Return the finished volumes of all members, [members, x, y, z], as a view; then no more windows can be
-        added.
+        """Return the finished volumes of all members, [members, x, y, z], as a view.
+
+        No more windows can be added afterwards.
         """
         self._weights = None
         return np.asarray(self._windows.inner(self._sums))

@@ -130,8 +130,9 @@ class Settings:
 
 
 def cycle(stage: Stage, step: int, warmup: float = 0.2) -> float:
-    """Return the learning rate of a step, counted from 0: linear from a tenth to the peak, then half a cosine to a
-    hundredth.
+    """Return the learning rate of a step, counted from 0.
+
+    It is linear from a tenth to the peak, then half a cosine to a hundredth.
     """
     share = (step + 0.5) / stage.steps
     if share < warmup:

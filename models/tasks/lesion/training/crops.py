@@ -1,6 +1,4 @@
-"""Random training crops of scans in memory, augmented by MONAI's transforms as released (Shifts 2.0, C). Needs
-monai.
-"""
+"""Random training crops of scans in memory, augmented as released (Shifts 2.0, C). Needs monai."""
 
 from __future__ import annotations
 
@@ -78,8 +76,9 @@ class Crops:
         )
 
     def batch(self, step: int, size: int) -> tuple[Tensor, Tensor]:
-        """Return images [size, C, edge, edge, edge] and truths [size, 1, ...], float32, of different scans as far as
-        possible.
+        """Return images [size, C, edge, edge, edge] and truths [size, 1, ...], float32.
+
+        They are of different scans as far as possible.
         """
         generator = np.random.default_rng([self._seed, step])
         chosen = np.concatenate([generator.permutation(len(self._scans)) for _ in range(-(-size // len(self._scans)))])
@@ -90,8 +89,9 @@ class Crops:
 
 
 def _scan(example: Example, generator: np.random.Generator) -> dict[str, Any]:
-    """Return arrays for MONAI with candidates for centres, which MONAI would otherwise search in the whole scan at each
-    step.
+    """Return arrays for MONAI with candidates for centres.
+
+    MONAI would otherwise search them in the whole scan at each step.
     """
     lesion = np.flatnonzero(example.truth)
     other = np.flatnonzero((example.image[0] != 0) & ~example.truth)

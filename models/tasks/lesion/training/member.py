@@ -123,7 +123,7 @@ class LesionTraining(loop.MemberTraining[tuple[Tensor, Tensor]]):
         return (sum(work[:stage]) + work[stage] * step / stages[stage].steps) / sum(work)
 
     def _windows(self, stage: int) -> list[Tiles]:
-        """Return development windows: for a U-Net of the serving size; for a UNETR, which takes one size, of the
+        """Return development windows: for a U-Net of the serving size; for a UNETR, which takes one size, the
         stage's.
         """
         if self._tiles is None or self._tiles[0] != stage:

@@ -75,9 +75,7 @@ def joined(parts: Sequence[Trajectories]) -> Trajectories:
 
 
 def calibration(judged: Judged) -> Calibration:
-    """Return the head's calibration: retention and expected error (cNLL, nats) by all measures, in-domain
-    references.
-    """
+    """Return the head's calibration: retention and expected error (cNLL, nats) by all measures, and references."""
     several = judged.predictive.knowledge is not None
     own = TRAJECTORIES.own_measure(several)
     others = MEASURES if several else MEASURES[:-1]

@@ -1,5 +1,4 @@
-"""Export of an ensemble to one ONNX graph: feature maps and random numbers in, plans and their scores under all members
-out.
+"""Export of an ensemble to one ONNX graph: feature maps and random numbers in, plans and scores out.
 
 The file contains no details of the machine, because an artefact's version is the hash of its content. Needs torch.
 """

@@ -75,8 +75,9 @@ def _small(
 
 
 def _released(graph: Graph, maps: Value, features: nn.Sequential) -> Value:
-    """Add a MobileNetV2. Kernels are transposed instead of maps: strides and paddings are the same in both
-    directions.
+    """Add a MobileNetV2.
+
+    Kernels are transposed instead of maps: strides and paddings are the same in both directions.
     """
     x = maps
     for layer in features:

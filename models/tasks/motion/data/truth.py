@@ -67,9 +67,7 @@ class Truth:
 
     @property
     def digest(self) -> str:
-        """Hash of requests and trajectories: equal if two files have the same requests in the same order with the same
-        truth.
-        """
+        """Hash of requests and trajectories in order."""
         keys = "\n".join(f"{scene} {track}" for scene, track in self.rows)
         return hashlib.sha256(keys.encode() + self.trajectories.tobytes()).hexdigest()
 

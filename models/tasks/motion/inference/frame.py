@@ -17,8 +17,9 @@ beyond it.
 
 
 def driving_yaw(yaw: float, velocity_x: float, velocity_y: float) -> float:
-    """Return the direction of driving, rad: the yaw, known up to half a turn, is turned if the velocity points
-    backward.
+    """Return the direction of driving, rad.
+
+    The yaw is known up to half a turn: it is turned if the velocity points backward.
     """
     if velocity_x * math.cos(yaw) + velocity_y * math.sin(yaw) < 0:
         yaw += math.pi
@@ -42,8 +43,9 @@ def to_scene(points: NDArray[np.floating[Any]], x: float, y: float, yaw: float) 
 
 
 def from_scene(points: NDArray[np.floating[Any]], x: float, y: float, yaw: float) -> NDArray[np.float64]:
-    """Transform points [..., 2] of the scene to the frame at (x, y), m, along ``yaw``, rad; the inverse of
-    ``to_scene``.
+    """Transform points [..., 2] of the scene to the frame at (x, y), m, along ``yaw``, rad.
+
+    The inverse of ``to_scene``.
     """
     cos, sin = math.cos(yaw), math.sin(yaw)
     return np.asarray((np.asarray(points, np.float64) - [x, y]) @ [[cos, -sin], [sin, cos]])

@@ -44,8 +44,9 @@ class Planners(Protocol):
     """Number of plans per member, Q."""
 
     def __call__(self, maps: Float32) -> tuple[Float32, Float32]:
-        """Return plans [N, K Q, T, 2], m in the agents' frames, members in order, and log-likelihoods [N, K, K Q],
-        nats.
+        """Return plans [N, K Q, T, 2], m in the agents' frames, and log-likelihoods [N, K, K Q], nats.
+
+        Members are in order.
 
         Args:
             maps: feature maps in the released layout, [N, 17, y, x].
@@ -63,8 +64,9 @@ class Members:
     """
 
     def __init__(self, graph: OnnxGraph, recipe: Recipe, *, pass_maps: int = 0) -> None:
-        """Args:
-        pass_maps: largest number of maps in one pass; 0: the default of the provider.
+        """Initialise the members.
+
+        Args: pass_maps: largest number of maps in one pass; 0: the default of the provider.
         """
         self.outputs: tuple[str, ...] = (PLANS, SCORES)
         self.count, self.samples = _counts(graph, recipe.grid)

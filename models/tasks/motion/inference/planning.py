@@ -65,9 +65,7 @@ class Planning:
             self.quantum_rows = 1
 
     def _independent(self, rows: Float32) -> bool:
-        """Return whether passes of several requests, up to the quantum, have the same results as passes of one
-        request.
-        """
+        """Return whether passes of several requests, up to the quantum, have the results of passes of one request."""
         alone = [self(row[None]) for row in rows]
         sizes = {size for size in (3, *(1 << power for power in range(1, 8))) if size <= self.quantum_rows}
         return all(_same(self(np.resize(rows, (size, rows.shape[1]))), alone) for size in sizes)

@@ -1,6 +1,4 @@
-"""Calibration of an ensemble on pairs of sentences: the head's calibration, figures, and the check of lower
-precisions.
-"""
+"""Calibration of an ensemble on pairs of sentences, its figures, and the check of lower precisions."""
 
 from __future__ import annotations
 
@@ -82,9 +80,7 @@ def calibration(judged: Judged) -> Calibration:
 
 
 def quality(judged: Judged) -> dict[str, float]:
-    """Return BLEU and chrF of the most confident hypothesis, expected and best GLEU, and area under the retention
-    curve.
-    """
+    """Return BLEU and chrF of the best hypothesis, expected and best GLEU, and area under the retention curve."""
     need("sacrebleu", "BLEU and chrF")
     from sacrebleu.metrics import BLEU, CHRF
 

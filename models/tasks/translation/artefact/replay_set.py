@@ -63,8 +63,9 @@ def attached(
     *,
     device: Device = CPU,
 ) -> Artefact:
-    """Attach sentences of the calibration data, and others, as the replay set; without any, return the artefact
-    unchanged.
+    """Attach sentences of the calibration data, and others, as the replay set.
+
+    Without any, return the artefact unchanged.
     """
     known = usable([pair.english for pair in calibration.pairs], translator) if calibration is not None else []
     if not known:

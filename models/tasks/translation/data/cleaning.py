@@ -46,8 +46,9 @@ def fault(english: str, russian: str) -> str | None:
 
 
 def likeness(english: Sequence[str], russian: Sequence[str]) -> float:
-    """Return Jaccard's coefficient of two bags of words, without words of only digits and punctuation; 0 without
-    words.
+    """Return Jaccard's coefficient of two bags of words, 0 without words.
+
+    Words of only digits and punctuation do not count.
     """
     ours, theirs = (Counter(word for word in side if not _NO_WORDS.issuperset(word)) for side in (english, russian))
     both = (ours & theirs).total()
@@ -69,15 +70,14 @@ def cleaned(pairs: Iterable[Pair], lines: Callable[[Pair], Lines]) -> Iterator[P
 
 
 def for_validation(number: int) -> bool:
-    """Return whether the pair of this number, counted from 1 among the kept ones, is for validation: every
-    hundredth.
-    """
+    """Return whether the pair of this number is for validation: every hundredth, counted from 1 among the kept ones."""
     return number % EVERY == 0
 
 
 def short(english: Sequence[str], russian: Sequence[str]) -> bool:
-    """Return whether a pair of pieces is short and even enough for training (``clean-corpus-n.perl -ratio 1.5 1
-    250``).
+    """Return whether a pair of pieces is short and even enough for training.
+
+    As ``clean-corpus-n.perl -ratio 1.5 1 250``.
     """
     ours, theirs = len(english), len(russian)
     return min(ours, theirs) > 0 and max(ours, theirs) <= min(LONGEST_PIECES, RATIO * min(ours, theirs))

@@ -112,8 +112,9 @@ def marked_pairs(corpus: Corpus) -> list[tuple[Pair, str, str]]:
 
 
 def examples(corpus: Corpus, pieces: Pieces, longest: int) -> Examples:
-    """Return the pairs that are usable for training: same literals, known characters, at most ``longest`` tokens per
-    side.
+    """Return the pairs that are usable for training.
+
+    Both sides have the same literals, known characters only, and at most ``longest`` tokens.
     """
     kept = []
     for pair, english, russian in marked_pairs(corpus):
@@ -125,8 +126,9 @@ def examples(corpus: Corpus, pieces: Pieces, longest: int) -> Examples:
 
 
 def batches(lengths: NDArray[np.int64], most: int, seed: Sequence[int]) -> list[NDArray[np.intp]]:
-    """Return the rows of an epoch's batches in random order: pairs of similar length, at most ``most`` tokens with
-    padding.
+    """Return the rows of an epoch's batches in random order.
+
+    Batches have pairs of similar length, and at most ``most`` tokens with padding.
 
     Args:
         lengths: tokens of source and target [N, 2].

@@ -140,9 +140,7 @@ class Golden:
         self._decoder = decoder
 
     def run(self, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[NDArray[np.float32]]:
-        """Return the best score [G] and the mean SCR-PE over hypotheses [G] of sentences [G, s], padded at the
-        right.
-        """
+        """Return the best score [G] and the mean SCR-PE over hypotheses [G] of padded sentences [G, s]."""
         rows = inputs[TOKENS]
         sources = [Source(number, row[row != PAD].tolist()) for number, row in enumerate(rows)]
         said = dict(search(self._decoder, sources, width=len(sources)))

@@ -1,6 +1,4 @@
-"""Merges of subword-nmt (byte-pair encoding): the file ``code`` of the released recipe, and segmentation of words with
-it.
-"""
+"""Merges of subword-nmt (byte-pair encoding): the file ``code`` of the released recipe, and segmentation."""
 
 from __future__ import annotations
 
@@ -49,9 +47,7 @@ class Merges:
         return found
 
     def makes(self, symbol: str) -> bool:
-        """Return whether these merges can produce a piece, judged by single pairs; single letters are always
-        possible.
-        """
+        """Return whether these merges can produce a piece, as far as single pairs show; single letters always can."""
         text = symbol.removesuffix(CONTINUED)
         if len(text) < 2:
             return True

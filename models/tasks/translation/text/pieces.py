@@ -47,8 +47,9 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 
 
 def plain(text: str) -> str:
-    """Normalise a text: NFKC, straight quotes (« and » stay), one kind of dash, single spaces, nothing invisible; marks
-    stay.
+    """Normalise a text: NFKC, straight quotes, one kind of dash, single spaces, nothing invisible.
+
+    The quotes « and », and marks, stay.
     """
     seen = (
         one if one in MARKS or unicodedata.category(one) not in _INVISIBLE else " " if one.isspace() else ""
@@ -59,8 +60,9 @@ def plain(text: str) -> str:
 
 
 def simple(text: str, knows: Callable[[str], bool]) -> str:
-    """Strip accents and strokes of unknown letters in plain text, if the bare letters are known; lone accents are
-    removed.
+    """Strip accents and strokes of unknown letters in plain text, if the bare letters are known.
+
+    Lone accents are removed.
     """
     return "".join(one if knows(one) else _simple(one, knows) for one in text)
 
@@ -125,8 +127,9 @@ class Pieces:
         return str(self._processor.id_to_piece(token))
 
     def surface(self, tokens: Sequence[int]) -> list[str]:
-        """Return the text of each token; joined and stripped, they are the sentence. Special tokens have an empty
-        text.
+        """Return the text of each token; joined and stripped, they are the sentence.
+
+        Special tokens have an empty text.
         """
         return [
             "" if token in (START, PAD, END, UNKNOWN) else self._processor.id_to_piece(token).replace(SPACE, " ")

@@ -46,8 +46,9 @@ class ReleasedTokens:
         return Sentence((*map(self.source.number, pieces), END), ())
 
     def official(self, tokens: Sequence[int] | NDArray[np.integer[Any]]) -> str:
-        """Return a hypothesis as fairseq prints it with ``--remove-bpe``: Moses' tokens, escaped. The benchmark
-        evaluates it.
+        """Return a hypothesis as fairseq prints it with ``--remove-bpe``: Moses' tokens, escaped.
+
+        The benchmark evaluates this form.
         """
         return self._joined(tokens)[0]
 

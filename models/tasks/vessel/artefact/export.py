@@ -28,8 +28,9 @@ Layers = dict[str, NDArray[np.float64]]
 
 
 def export(ensemble: TrainedEnsemble, kind: type[Graph] = Graph) -> bytes:
-    """Return the ensemble as an ONNX graph; the same weights give the same bytes. ``kind`` may build operations
-    differently.
+    """Return the ensemble as an ONNX graph; the same weights give the same bytes.
+
+    ``kind`` may build operations differently.
     """
     graph = kind(f"vessel_{ensemble.family}")
     rows = graph.input("rows", ("N", len(NAMES)))

@@ -1,6 +1,4 @@
-"""Reader of prediction files of the vessel task: shaft powers as normal distributions, scored tables, and the
-submission.
-"""
+"""Reader of prediction files of the vessel task: normal distributions, scored tables, and the submission."""
 
 from __future__ import annotations
 

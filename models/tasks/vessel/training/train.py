@@ -159,9 +159,9 @@ class VesselTraining(loop.MemberTraining[Tensor]):
         rows: tuple[Tensor, Tensor],
         dev: tuple[Tensor, Tensor],
     ) -> None:
-        """Args:
-        rows: scaled features [N, F] and power [N] for training.
-        dev: the same for the choice of weights.
+        """Initialise the training.
+
+        Args: rows: scaled features [N, F] and power [N] for training. dev: the same for the choice of weights.
         """
         self.seed, self._seeds, self._family, self._settings, self._scaling = seed, seeds, family, settings, scaling
         (self._rows, self._target), self._dev = rows, dev

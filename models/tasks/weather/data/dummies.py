@@ -85,8 +85,9 @@ def dummies(of: Sums) -> Table:
 
 
 def found_in(table: Table) -> NDArray[np.bool_]:
-    """Return the mask [N] of average rows: a flag is a fraction, or the soil temperature is impossible beside its
-    flag.
+    """Return the mask [N] of average rows.
+
+    In these a flag is a fraction, or the soil temperature is impossible beside its flag.
     """
     flags = table.features[:, _FLAGS]
     fractions = ((flags > 0.0) & (flags < 1.0)).any(axis=1)

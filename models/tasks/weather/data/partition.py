@@ -87,8 +87,9 @@ class Rules:
 
 
 def counts(scale: float, *, extended: bool = False) -> dict[str, NDArray[np.int64]]:
-    """Return the number of rows of each climate [5] in each split of the simulated partition, without the two dummy
-    rows.
+    """Return the number of rows of each climate [5] in each split of the simulated partition.
+
+    The two dummy rows do not count.
 
     At scale 1 they are those of Shifts 1.0, Table 8. The paper gives no sizes of the extended splits: they have the
     same shares (``Rules.in_split``) of the rows that a year of equally frequent reports has in their climates and

@@ -195,8 +195,9 @@ class _Member:
         return self.graph.op("Slice", rows, np.array([0]), np.array([self.sizes.width]), np.array([1]))
 
     def _projection(self, name: str) -> tuple[Array, Array]:
-        """Return the projection to queries, keys and values; queries are divided by the square root of a head's
-        width.
+        """Return the projection to queries, keys and values.
+
+        Queries are divided by the square root of a head's width.
         """
         norm = f"{name}.attention_norm"
         kernel, bias = self._linear(f"{name}.project", norm if f"{norm}.weight" in self.weights else None)

@@ -121,8 +121,9 @@ def rate(settings: Settings, done: float) -> float:
 
 
 def _groups(member: nn.Module, decay: float) -> list[dict[str, object]]:
-    """Return parameter groups: matrices of blocks and heads decay; tokens, norms and biases do not (Gorishniy et al.
-    2021, appendix E).
+    """Return parameter groups with and without weight decay.
+
+    Matrices of blocks and heads decay; tokens, norms and biases do not (Gorishniy et al. 2021, appendix E).
     """
     named = list(member.named_parameters())
     decaying = {name for name, value in named if value.ndim == 2 and not name.startswith("tokens.")}

@@ -26,8 +26,9 @@ def velocity(position: Floats, time: Floats) -> Floats:
 
 
 def acceleration(position: Floats, time: Floats) -> Floats:
-    """Return the acceleration of each step [F, D], m/s²: of the same parabola; zero if one of its three steps is not
-    seen.
+    """Return the acceleration of each step [F, D], m/s².
+
+    It is that of the same parabola; zero if one of its three steps is not seen.
     """
     found = np.where(np.isfinite(position), 0.0, np.nan)
     slope = np.diff(position, axis=0) / np.diff(time)[:, None]

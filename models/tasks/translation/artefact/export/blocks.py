@@ -141,8 +141,9 @@ def _product_of_levels(graph: Graph, x: Value, levels: Value, scales: NDArray[np
 
 
 def places(graph: Graph, numbers: Value, width: int) -> Value:
-    """Return sinusoidal embeddings of positions [...], float32 from 0, as [..., width]; see
-    ``transformer.positions``.
+    """Return sinusoidal embeddings of positions [...], float32 from 0, as [..., width].
+
+    See ``transformer.positions``.
     """
     half = width // 2
     rates = np.exp(np.arange(half) * -(math.log(10_000) / (half - 1)))

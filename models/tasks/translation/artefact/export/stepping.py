@@ -64,8 +64,9 @@ def stepping_graph(
 def members_say(
     graph: Graph, members: Sequence[Weights], sizes: Sizes, precision: Precision = "fp32"
 ) -> tuple[Value, ...]:
-    """Return the members' logits of the next token, [R, V] each, with all inputs but ``prefix``, and the caches as
-    outputs.
+    """Return the members' logits of the next token, [R, V] each.
+
+    All inputs but ``prefix`` are added, and the caches as outputs.
     """
     count = len(members)
     one = sizes.width // sizes.heads

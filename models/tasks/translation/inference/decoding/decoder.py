@@ -86,8 +86,9 @@ class Decoder:
         )
 
     def sentence_bytes(self, tokens: float) -> int:
-        """Return the size of the caches of a sentence with ``tokens`` tokens per hypothesis; a step holds both old and
-        new ones.
+        """Return the size of the caches of a sentence with ``tokens`` tokens per hypothesis, bytes.
+
+        A step needs both old and new caches.
         """
         return int(2 * self.rules.beam * len(self._caches) * self._heads * self._one * 4 * tokens)
 

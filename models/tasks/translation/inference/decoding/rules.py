@@ -31,8 +31,9 @@ class Rules:
             raise ValueError(f"{self}: beam is at least 1, longest at least 2, longest_factor not negative")
 
     def most(self, source: int) -> int:
-        """Return the largest number of tokens of a hypothesis for a sentence of ``source`` tokens, both with the end of
-        sentence.
+        """Return the largest number of tokens of a hypothesis for a sentence of ``source`` tokens.
+
+        Both include the end of sentence.
         """
         if not self.longest_factor:
             return self.longest
