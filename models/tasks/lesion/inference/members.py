@@ -33,8 +33,10 @@ class Members:
     def __init__(self, graphs: Sequence[OnnxGraph], samples: int = 1, sampled: bool = False) -> None:
         """Initialise the members.
 
-        Args: samples: masks of each graph; 1 for graphs without masks. sampled: whether the graphs take a sample's
-        number.
+        Args:
+            graphs: graph of each network.
+            samples: masks of each graph; 1 for graphs without masks.
+            sampled: True if the graphs take a sample's number.
         """
         self.outputs: tuple[str, ...] = (_OUTPUT,)
         self._graphs, self._samples, self._sampled = tuple(graphs), samples, sampled

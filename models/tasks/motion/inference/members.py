@@ -66,7 +66,10 @@ class Members:
     def __init__(self, graph: OnnxGraph, recipe: Recipe, *, pass_maps: int = 0) -> None:
         """Initialise the members.
 
-        Args: pass_maps: largest number of maps in one pass; 0: the default of the provider.
+        Args:
+            graph: graph of all members.
+            recipe: recipe with the grid and the noise seed.
+            pass_maps: largest number of maps in one pass; 0: the default of the provider.
         """
         self.outputs: tuple[str, ...] = (PLANS, SCORES)
         self.count, self.samples = _counts(graph, recipe.grid)

@@ -161,7 +161,9 @@ class VesselTraining(loop.MemberTraining[Tensor]):
     ) -> None:
         """Initialise the training.
 
-        Args: rows: scaled features [N, F] and power [N] for training. dev: the same for the choice of weights.
+        Args:
+            rows: scaled features [N, F] and power [N] for training.
+            dev: the same for the choice of weights.
         """
         self.seed, self._seeds, self._family, self._settings, self._scaling = seed, seeds, family, settings, scaling
         (self._rows, self._target), self._dev = rows, dev
