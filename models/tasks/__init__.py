@@ -1,1 +1,1 @@
-"""One package a task: its spec, networks, data formats, simulator, training and export."""
+"""Packages of the tasks: spec, networks, data formats, training, inference and artefacts of each."""

@@ -1,4 +1,4 @@
-"""How the released code of a task takes areas and ties."""
+"""Assessment rules of a task: areas and ties as in its released code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from models.assessment.figures import Rules
 
 
 def rules(task: str, convention: Convention = OFFICIAL) -> Rules:
-    """What ``rules`` of the task's ``spec`` says; the common way for tasks that say nothing, or are not known here."""
+    """Return the value of ``rules`` in the task's ``spec``; the default for tasks without it, or that are unknown."""
     name = f"models.tasks.{task}.spec"
     try:
         known = task.isidentifier() and importlib.util.find_spec(name) is not None

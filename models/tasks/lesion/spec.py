@@ -1,4 +1,4 @@
-"""What the lesion task is: its head and its official conventions (Shifts 2.0, section 3 and appendix C)."""
+"""Head and official conventions of the lesion task (Shifts 2.0, section 3 and appendix C)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nine errors of a request, with the limits that the papers and the released code put on them."""
+"""Nine errors of a request, with the limits of the papers and the released code."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ Floats = NDArray[np.floating[Any]]
 AGGREGATORS: tuple[Aggregator, ...] = ("min", "avg", "top1", "weighted")
 DISPLACEMENTS = tuple(f"{aggregator}{kind}" for kind in ("ade", "fde") for aggregator in AGGREGATORS)
 UNITS = {"cnll": "nats", **dict.fromkeys(DISPLACEMENTS, "m")}
-"""Name of each error to its unit, the task's own first."""
+"""Unit of each error, the task's own first."""
 ACCEPTABLE = {"cnll": 25.0, **dict.fromkeys(DISPLACEMENTS, 1.0)}
-"""Shifts 1.0 retains by cNLL, with the limit of its table 21; the released code by displacements only."""
+"""Limits of acceptable errors. Shifts 1.0 retains by cNLL, with the limit of its table 21; the released code by
+displacements only.
+"""
 
 
 def request_errors(truth: Floats, predicted: Floats, weights: Floats) -> dict[str, Floats]:
-    """All errors by the names of ``UNITS``, float64 [N] each.
+    """Return all errors by the names of ``UNITS``, float64 [N] each.
 
     Args:
         truth: true positions [N, T, 2], m.
         predicted: positions of each mode [N, D, T, 2], m; all of them NaN for padding.
-        weights: of each mode [N, D]; each row is not negative and sums to one, and padding has the weight zero.
+        weights: weights of modes [N, D]; each row is not negative and sums to one, and padding has the weight zero.
 
     Raises:
-        ValueError: other shapes, weights that are no distribution, or a position that is not finite and not of padding.
+        ValueError: a shape is wrong, weights are not a distribution, or a position outside padding is not finite.
     """
     ade, fde = mode_ade(truth, predicted), mode_fde(truth, predicted)
     lost = np.argwhere(np.isnan(ade))

@@ -1,4 +1,4 @@
-"""What the motion task is: its head and its official conventions (Shifts 1.0, section 5 and appendix E)."""
+"""Head and official conventions of the motion task (Shifts 1.0, section 5 and appendix E)."""
 
 from __future__ import annotations
 

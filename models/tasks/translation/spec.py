@@ -1,4 +1,4 @@
-"""What the translation task is: its head and its official conventions (Shifts 1.0, section 4 and appendix D)."""
+"""Head and official conventions of the translation task (Shifts 1.0, section 4 and appendix D)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the vessel task is: its head, its graph outputs, its official conventions (Shifts 2.0, section 4)."""
+"""Head and official conventions of the vessel task (Shifts 2.0, section 4)."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ CARD = Words(
 
 
 def rules(convention: Convention = OFFICIAL) -> Rules:
-    """R-AUC as the released vessel notebook takes it: trapezoid over [0, 1], tied units in the order of input."""
+    """Return the rules of the released vessel notebook: trapezoid over [0, 1], tied units in the order of input."""
     return Rules(convention, released_area="trapezoid", released_groups_ties=False)

@@ -1,8 +1,8 @@
 """Tables 3, 19, 20 of Shifts 2.0 (synthetic part) for our artefacts.
 
-One pass of an ensemble's graph gives both kinds of row of the paper: the ensemble, and its members taken one
-by one ("mean ± σ across the individual metric scores of all members"). For sampled families a member is one
-network with its ten frozen samples, which the paper calls "Ensemble" and the whole "Deep ensemble".
+One pass of an ensemble's graph gives both kinds of rows of the paper: the ensemble, and its single members ("mean ± σ
+across the individual metric scores of all members"). For sampled families a member is one network with its ten frozen
+samples, which the paper calls "Ensemble" and the whole ensemble a "Deep ensemble".
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 LABELS = {"mc_dropout": "MC dropout", "variational": "VI", "dnn": "DNN", "symbolic": "Symbolic"}
 SETS = ("dev_in", "dev_out", "dev_full", "eval_in", "eval_out", "eval_full", "gen")
-"""In, out, and both together; the generalisation set is one."""
+"""Data sets: in, out, and both together; the generalisation set is a single set."""
 _ROWS = 50_000
 Predicted = tuple[Gaussian, list[Gaussian]]
-"""The whole ensemble, and its members one by one."""
+"""Predictions of the whole ensemble, and of each member."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Result:
 
     family: str
     whole: dict[str, Figures]
-    """Data set to figures of the ensemble."""
+    """Figures of the ensemble, by data set."""
     members: dict[str, tuple[Figures, ...]]
-    """Data set to figures of each member alone."""
+    """Figures of each single member, by data set."""
 
     def value(self, data: str, figure: str, *, single: bool) -> tuple[float, float]:
         """Return a figure and its standard deviation over members (ddof 0; zero for the ensemble)."""
@@ -50,7 +50,7 @@ class Result:
 
 
 def predict_both(artefact: Artefact, rows: NDArray[Any]) -> Predicted:
-    """Predictions of the ensemble and of each member for rows [N, F], without keeping all samples at once."""
+    """Return predictions of the ensemble and of each member for rows [N, F], without keeping all samples in memory."""
     manifest = artefact.manifest
     graph = OnnxGraph(artefact.path(manifest.executor.file))
     chunk = rows_per_pass(manifest.members * manifest.samples)
@@ -64,7 +64,7 @@ def predict_both(artefact: Artefact, rows: NDArray[Any]) -> Predicted:
 
 
 def _statistics(mean: NDArray[Any], variance: NDArray[Any], samples: int) -> tuple[NDArray[Any], ...]:
-    """Ensemble mean, mvar, varm [N] and each member's mean and total variance [M, N] from [K, N]."""
+    """Return ensemble mean, mvar, varm [N] and each member's mean and total variance [M, N] from [K, N]."""
     grouped = mean.reshape(-1, samples, mean.shape[1])
     spread = variance.reshape(grouped.shape).mean(axis=1)
     if samples > 1:
@@ -78,10 +78,10 @@ def judge(
     progress: Callable[[str], None] | None = None,
     keep: Callable[[str, Predicted, NDArray[Any]], None] | None = None,
 ) -> Result:
-    """Figures on ``data`` with names dev_in, dev_out, eval_in, eval_out and gen; *_full are added here.
+    """Compute figures on ``data`` with names dev_in, dev_out, eval_in, eval_out and gen; *_full are added here.
 
     Args:
-        progress: called with the name of each set before it is judged.
+        progress: called with the name of each set before its evaluation.
         keep: called with set name, predictions and target, e.g. to draw curves.
     """
     whole: dict[str, Figures] = {}
@@ -107,7 +107,7 @@ def _sets(data: Mapping[str, Table]) -> Iterator[tuple[str, list[Table]]]:
 
 
 def table(results: Sequence[Result], figures_: Sequence[tuple[str, str, float, str]], split: str) -> str:
-    """One half (``dev`` or ``eval``) of table 19 or 20 as Markdown.
+    """Return one half (``dev`` or ``eval``) of table 19 or 20 as Markdown.
 
     Args:
         figures_: attribute of ``Figures``, heading, divisor, number format.
@@ -128,7 +128,7 @@ def table(results: Sequence[Result], figures_: Sequence[tuple[str, str, float, s
 
 
 def table_3(results: Sequence[Result]) -> str:
-    """Table 3 (synthetic part): eval RMSE in kW and R-AUC in 10^5 kW²."""
+    """Return table 3 (synthetic part): eval RMSE in kW and R-AUC in 10^5 kW²."""
     columns = [("rmse_kw", "eval_in"), ("rmse_kw", "eval_out"), ("rmse_kw", "gen")]
     columns += [("r_auc_kw2", "eval_full"), ("r_auc_kw2", "gen")]
     lines = ["| method | model | RMSE in | RMSE out | RMSE gen | R-AUC full | R-AUC gen |", "|---" * 7 + "|"]

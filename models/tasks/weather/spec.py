@@ -1,4 +1,4 @@
-"""What the weather task is: its two heads and its official conventions (Shifts 1.0, section 3 and appendix C)."""
+"""Two heads and official conventions of the weather task (Shifts 1.0, section 3 and appendix C)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLASS_NAMES = (
 """Precipitation classes 0 to 8 (Shifts 1.0, C.1); official files write them as codes 0, 10, 20 ... 80."""
 CLASSES = len(CLASS_NAMES)
 CODE_STEP = 10
-"""Code of a class in official files, over the class."""
+"""Factor from a class to its code in official files."""
 
 TEMPERATURE = Head(
     name="temperature",
@@ -32,7 +32,7 @@ TEMPERATURE = Head(
     ensemble_measure="tvar",
     single_measure="variance",
     knowledge_measure="varm",
-    lower=-95.0,  # the records of stations are -89.2 and 56.7 °C (WMO); with some room
+    lower=-95.0,  # the records of stations are -89.2 and 56.7 °C (WMO); with a margin
     upper=65.0,
 )
 PRECIPITATION = Head(

@@ -1,7 +1,7 @@
-"""Tables 9, 10, 11 and 13 of Shifts 1.0 (appendix C) for any members: what is computed; pages are written elsewhere.
+"""Tables 9, 10, 11 and 13 of Shifts 1.0 (appendix C) for any members; pages are written elsewhere.
 
-A row of the paper is an ensemble, or its members taken one by one ("mean is quoted for the single models"); here with
-their standard deviation (ddof 0).
+A row of the paper is an ensemble, or its single members ("mean is quoted for the single models"); here the latter also
+have a standard deviation (ddof 0).
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ MEASURES = {
     TEMPERATURE.name: ("tvar", "varm", "epkl"),
     PRECIPITATION.name: ("confidence", "entropy", "mi", "epkl", "rmi"),
 }
-"""Of Table 11, in its order."""
+"""Measures of Table 11, in its order."""
 _BY_NAME = {TEMPERATURE.name: TEMPERATURE, PRECIPITATION.name: PRECIPITATION}
 
 Figures = Mapping[str, float]
-"""Name such as ``temperature.rmse_celsius`` to value."""
+"""Value by name, such as ``temperature.rmse_celsius``."""
 
 
 @dataclass(frozen=True)
 class Truth:
-    """Labels of a set [N] and which of its units are shifted."""
+    """Labels of a set [N], and mask of its shifted units."""
 
     labels: Mapping[str, NDArray[Any]]
     shifted: NDArray[np.bool_]
 
     def part(self, name: str) -> NDArray[np.bool_]:
-        """Units [N] of a name of ``SETS``."""
+        """Return the mask [N] of the units of a set named in ``SETS``."""
         return {"in": ~self.shifted, "shifted": self.shifted, "full": np.ones_like(self.shifted)}[name]
 
 
@@ -53,16 +53,16 @@ class Row:
     label: str
     mean: Mapping[str, Figures]
     deviation: Mapping[str, Figures]
-    """Over single members; empty for an ensemble."""
+    """Standard deviation over single members; empty for an ensemble."""
 
 
 def ensemble_row(label: str, said: Members, truth: Truth, sets: Sequence[str] = SETS) -> Row:
-    """All members as one."""
+    """Return the row of all members as one ensemble."""
     return Row(label, {name: _figures(said, truth, name) for name in sets}, {})
 
 
 def single_row(label: str, said: Members, truth: Truth, sets: Sequence[str] = SETS) -> Row:
-    """Each member alone: mean and standard deviation (ddof 0) of its figures."""
+    """Return the row of single members: mean and standard deviation (ddof 0) of their figures."""
     members = len(next(iter(said.values())))
     mean: dict[str, Figures] = {}
     deviation: dict[str, Figures] = {}
@@ -74,7 +74,7 @@ def single_row(label: str, said: Members, truth: Truth, sets: Sequence[str] = SE
 
 
 def measures(said: Members, truth: Truth) -> dict[tuple[str, str], tuple[float, float]]:
-    """F1-AUC on the full set and ROC-AUC of telling shifted units, by head and measure (Table 11)."""
+    """Return F1-AUC on the full set and ROC-AUC of detecting shifted units, by head and measure (Table 11)."""
     found = {}
     for head, predictive in _predictives(said, np.ones_like(truth.shifted)).items():
         for measure in MEASURES[head]:
@@ -85,7 +85,7 @@ def measures(said: Members, truth: Truth) -> dict[tuple[str, str], tuple[float, 
 
 
 def curves(said: Members, truth: Truth) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Errors and uncertainties under the head's own measure [N], for figures, by head."""
+    """Return errors and uncertainties under the head's own measure [N], for figures, by head."""
     several = len(next(iter(said.values()))) > 1
     return {
         head: (
@@ -121,7 +121,7 @@ def _predictives(said: Members, mask: NDArray[np.bool_]) -> dict[str, Gaussian |
 
 
 def _distributions(members: NDArray[Any]) -> NDArray[np.float64]:
-    """Sums of float32 probabilities are off by some 1e-7."""
+    """Normalise in float64: sums of float32 probabilities are off by about 1e-7."""
     wide = members.astype(np.float64)
     return np.asarray(wide / wide.sum(axis=2, keepdims=True))
 

@@ -1,6 +1,6 @@
-"""Building of a lesion artefact: threshold, calibration, recipe, golden window, model card.
+"""Build of a lesion artefact: threshold, calibration, recipe, golden window, model card.
 
-All that is calibrated is computed by what will serve: the graphs in ONNX Runtime, through ``segment``.
+Calibration uses the code that serves: the graphs in ONNX Runtime, through ``segment``.
 """
 
 from __future__ import annotations
@@ -38,9 +38,11 @@ from models.training.progress import Counter, ignore
 from models.workbench import Progress
 
 GOLDEN_TOLERANCE = 2e-3
-"""Of a logit difference's scale: instance norms raise the rounding of other processors in flat parts of a window."""
+"""Relative tolerance of the logit difference: in flat parts of a window, instance norms amplify the rounding of other
+processors.
+"""
 USUAL_RETENTION = 0.95
-"""The target of a service that is told none (Shifts 2.0 keeps 95 %)."""
+"""Default retention target (Shifts 2.0 keeps 95 %)."""
 TUNING = "tuning of the threshold"
 _TRAIN, _CALIBRATION = "train", "calibration"
 
@@ -49,7 +51,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Fold:
-    """Training scans, and an ensemble made as the served one is, of the others."""
+    """Training scans with an ensemble that was trained in the same way on the other scans."""
 
     ensemble: Ensemble
     scans: Sequence[Files]
@@ -72,23 +74,23 @@ def build(
 ) -> Artefact:
     """Write the artefact into ``directory`` (replacing an older one there) and verify it.
 
-    Without calibration scans nothing is calibrated: everything is deferred until a threshold is set. The replay set
-    takes crops of these, and of scans that are judged.
+    Without calibration scans nothing is calibrated: every scan is deferred until a threshold is set. The replay set
+    consists of crops of the calibration scans and of those in ``judge``.
 
     Args:
-        plan: how scans are prepared; its threshold holds where none is tuned.
-        train: scans that the members were trained on; for the record.
+        plan: preparation of scans; its threshold holds if none is tuned.
+        train: scans that the members were trained on; recorded in the manifest.
         tune: in-domain scans that the threshold is tuned on.
-        calibration: in-domain scans that neither members nor threshold have seen, if possible some forty.
-        folds: instead of them, training scans with ensembles that have not seen them; the threshold of each ensemble is
-            tuned on ``tune``, too, so that the scores of a fold are those of the whole procedure.
+        calibration: in-domain scans that neither members nor threshold have seen, preferably about 40.
+        folds: instead of calibration scans, training scans with ensembles that have not seen them; the threshold of
+            each ensemble is tuned on ``tune``, too, so that the scores of a fold are those of the whole procedure.
         judge: further labelled scans by name, for figures in the manifest.
-        threads: that segment a scan side by side.
-        device: computes what is calibrated, under its numeric profile.
+        threads: number of threads that segment a scan.
+        device: runs the calibration, under its numeric profile.
 
     Raises:
         ArtefactError: a graph is damaged, or does not fit the plan.
-        BadFile: a scan that cannot be read.
+        BadFile: a scan cannot be read.
     """
     judge = judge or {}
     scans = len(calibration) + sum(map(len, judge.values())) + sum(len(fold.scans) for fold in folds)
@@ -169,7 +171,7 @@ def build(
 
 @contextmanager
 def _opened(ensemble: Ensemble, plan: Recipe, device: Device) -> Iterator[members_of.Members]:
-    """The members of an ensemble, from files that are there for as long."""
+    """Open the members of an ensemble from temporary files that exist while the context is active."""
     with tempfile.TemporaryDirectory() as scratch:
         for name, content in ensemble.files.items():
             (Path(scratch) / name).write_bytes(content)
@@ -186,7 +188,7 @@ def _opened(ensemble: Ensemble, plan: Recipe, device: Device) -> Iterator[member
 def _tuned(
     plan: Recipe, tune: Sequence[Files], members: Members, threads: int, steps: Counter
 ) -> tuple[Recipe, dict[str, float]]:
-    """Return the plan with the best threshold on the scans to tune by, and what is recorded of it."""
+    """Return the plan with the best threshold on the scans ``tune``, and figures for the manifest."""
     if not tune:
         return plan, {}
     found = tuning.tune(_probabilities(tune, members, plan, threads, steps), small_voxels=plan.small_voxels)
@@ -195,7 +197,7 @@ def _tuned(
 
 
 def _calibrated_by(factors: Sequence[float], known: Calibration) -> str:
-    """What the thresholds of scans rest on, for the record; logged where they do not reach the usual target."""
+    """Return the origin of the scans' thresholds; log a warning if they do not reach the usual target."""
     table = known.retention
     how = (
         f"cross-fitted: {table.units} training scans in {len(factors)} folds, each scored by as many members that were "
@@ -218,7 +220,7 @@ def judged(
     threads: int = 1,
     progress: Callable[[str], None] = lambda what: None,
 ) -> list[Found]:
-    """Labelled scans, segmented as they are served and compared; one is in memory at a time.
+    """Segment labelled scans as in serving and compare them with their truth; one scan is in memory at a time.
 
     Raises:
         BadFile: see ``examples.read``.
@@ -242,7 +244,7 @@ def _probabilities(
 
 @dataclass(frozen=True)
 class _Scans:
-    """Scans as a data set of the manifest."""
+    """Labelled scans as a data set of the manifest."""
 
     cases: Sequence[Files]
 
@@ -255,5 +257,5 @@ class _Scans:
 
 
 def _inputs_hash(plan: Recipe) -> str:
-    """Of what is fed: modalities in their order, and the unit of their voxels."""
+    """Return the hash of the modalities in their order and of the voxel size."""
     return hashlib.sha256(f"{' '.join(plan.channels)} {plan.spacing:g} mm".encode()).hexdigest()

@@ -1,6 +1,6 @@
-"""What calibration scans say of an ensemble: the head's calibration, and the recipe's limits and intervals.
+"""Calibration of an ensemble on labelled scans: the head's calibration, and the recipe's limits and intervals.
 
-Each scan is segmented as it is served and compared with its lesions; what is kept of it are a few numbers and samples.
+Each scan is segmented as in serving and compared with its lesions; only a few numbers and samples of it are kept.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ Mask = NDArray[np.bool_]
 Float32 = NDArray[np.float32]
 
 STRIDE = 4
-"""Every so many voxels of a brain stand for all of them in quantiles."""
+"""Step between the brain voxels that are sampled for quantiles."""
 MEASURES = {True: ("entropy", "data_entropy", "mi", "epkl", "rmi"), False: ("entropy",)}
-"""Whether an ensemble to means over the brain that a policy may defer by, beside the structural uncertainty."""
+"""Means over the brain that a policy may defer by, beside the structural uncertainty; the key is True for ensembles."""
 
 _OWN = {True: "structural", False: "entropy"}
-"""Whether an ensemble to what the head's own measure is made of."""
+"""Source of the head's own measure; the key is True for ensembles."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """One calibration scan, segmented and compared."""
+    """A calibration scan that was segmented and compared with its truth."""
 
     scores: dict[str, float]
-    """``ndsc``, ``dice``, ``lesion_f1``, ``voxel_r_aac``."""
+    """Scores by name: ``ndsc``, ``dice``, ``lesion_f1``, ``voxel_r_aac``."""
     predictive: Volumes
-    """One unit, without its volumes."""
+    """Predictive of one unit, without its volumes."""
     burden: burden.Burden
     true_count: int
     true_ml: float
     appearance: dict[str, float]
     brain_voxels: int
     wrong_voxels: int
-    """Of the brain: lesions that were missed, and others that were marked."""
+    """Number of brain voxels that were misclassified: missed lesion and false lesion."""
     voxel_doubts: Float32
-    """Uncertainty of every ``STRIDE``-th voxel of the brain: rmi, of single models entropy, nats."""
+    """Uncertainty of every ``STRIDE``-th voxel of the brain, nats: rmi; for single models, entropy."""
     lesion_doubts: NDArray[np.float64]
-    """Structural uncertainty of each predicted lesion, of single models one minus mean probability, 0 to 1."""
+    """Structural uncertainty of each predicted lesion, 0 to 1; for single models, one minus mean probability."""
     lesion_wrong: Mask
-    """Which of them hold no voxel of a true lesion."""
+    """Mask of the predicted lesions that contain no voxel of a true lesion."""
 
 
 def compare(scan: Scan, truth: Mask, said: Segmentation) -> Found:
-    """Return a segmentation beside its truth, both on the scan's grid [x, y, z]."""
+    """Compare a segmentation with its truth, both on the scan's grid [x, y, z]."""
     brain = scan.brain
     doubts = said.maps.get("rmi", said.maps["total"])
     curve = segmentation_retention.voxel_curve(truth, said.mask, doubts, brain)
@@ -85,9 +85,9 @@ def compare(scan: Scan, truth: Mask, said: Segmentation) -> Found:
 
 
 def factor(served: Sequence[Found], other: Sequence[Found], *, ensemble: bool) -> float:
-    """How much lower the served ensemble's uncertainty is than another's on the same scans: the median ratio.
+    """Return the median ratio of the served ensemble's uncertainty to another ensemble's on the same scans.
 
-    Scans are some that neither was trained on; 1 without any, or where a median is 0.
+    Neither ensemble was trained on these scans. Return 1 without scans, or if the median is 0.
     """
     ratios = [
         _own(one, ensemble=ensemble) / own
@@ -98,7 +98,7 @@ def factor(served: Sequence[Found], other: Sequence[Found], *, ensemble: bool) -
 
 
 def levelled(found: Sequence[Found], by: float, *, ensemble: bool) -> list[Found]:
-    """Scans with the head's own uncertainty multiplied; everything else stays as it was found."""
+    """Return the scans with the head's own uncertainty multiplied by ``by``; all else is unchanged."""
     name = _OWN[ensemble]
     return [
         replace(one, predictive=replace(one.predictive, **{name: np.float32(by) * getattr(one.predictive, name)}))
@@ -111,7 +111,7 @@ def _own(one: Found, *, ensemble: bool) -> float:
 
 
 def calibration(found: Sequence[Found], *, ensemble: bool) -> Calibration:
-    """Of the head: retention and expected error (1 - nDSC) by its measure and the others, in-domain references."""
+    """Return the head's calibration: retention and expected error (1 - nDSC) by all measures, in-domain references."""
     measures = MEASURES[ensemble]
     own = LESIONS.own_measure(ensemble)
     errors = 1 - np.array([one.scores["ndsc"] for one in found])
@@ -126,7 +126,7 @@ def calibration(found: Sequence[Found], *, ensemble: bool) -> Calibration:
 
 
 def filled(recipe: Recipe, found: Sequence[Found]) -> Recipe:
-    """Return the recipe with all that it says of in-domain scans."""
+    """Return the recipe with its fields that depend on in-domain scans filled in."""
     return msgspec.structs.replace(
         recipe,
         typical=building.typical([one.appearance for one in found]),
@@ -138,9 +138,10 @@ def filled(recipe: Recipe, found: Sequence[Found]) -> Recipe:
 
 
 def voxel_trust(found: Sequence[Found]) -> float:
-    """The uncertainty that a share of voxels exceeds as large as the share that is wrong, over all brains together.
+    """Return the uncertainty that is exceeded by as many voxels as are wrong, over all brains together.
 
-    A reviewer who knew which voxels are wrong would look at this many: q(1 - wrong / voxels) of the uncertainty.
+    It is the quantile q(1 - wrong / voxels) of the uncertainty: a reviewer who knew the wrong voxels would look at as
+    many.
     """
     wrong, voxels = sum(one.wrong_voxels for one in found), sum(one.brain_voxels for one in found)
     doubts = np.concatenate([one.voxel_doubts for one in found])
@@ -148,14 +149,17 @@ def voxel_trust(found: Sequence[Found]) -> float:
 
 
 def lesion_trust(found: Sequence[Found]) -> float | None:
-    """Return the same for predicted lesions; wrong are those that hold no voxel of a true one. None without any."""
+    """Return the same quantile for predicted lesions, None without lesions.
+
+    A lesion without a voxel of a true lesion is wrong.
+    """
     doubts = np.concatenate([one.lesion_doubts for one in found])
     wrong = np.concatenate([one.lesion_wrong for one in found])
     return building.significant(np.quantile(doubts, 1 - wrong.mean())) if len(doubts) else None
 
 
 def quality(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Number of scans, mean scores, and the standard error of the mean nDSC; four significant digits.
+    """Return the number of scans, mean scores, and the standard error of the mean nDSC; four significant digits.
 
     Scores that a scan does not have are left out of their mean; a standard error needs two scans.
     """
@@ -178,7 +182,7 @@ def _lesion_doubts(said: Segmentation) -> NDArray[np.float64]:
 
 
 def _lesion_wrong(truth: Mask, said: Segmentation) -> Mask:
-    """In the order of the table; a lesion is known by its centroid."""
+    """Return whether each lesion misses all true ones, in the order of the table; lesions are matched by centroid."""
     from scipy import ndimage
 
     if not said.lesions:
@@ -193,7 +197,7 @@ def _lesion_wrong(truth: Mask, said: Segmentation) -> Mask:
 
 
 def _joined(units: Sequence[Volumes]) -> Volumes:
-    """Many units of one as one of many, without volumes."""
+    """Join predictives of one unit each to one predictive, without volumes."""
 
     def column(name: str) -> NDArray[np.float32] | None:
         values = [getattr(one, name) for one in units]

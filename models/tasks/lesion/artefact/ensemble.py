@@ -12,31 +12,31 @@ from models.tasks.lesion.spec import LESIONS
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Members of one family."""
+    """Members of one family, as graphs."""
 
     family: str
     graphs: tuple[bytes, ...]
-    """ONNX, one a member."""
+    """ONNX graph of each member."""
     channels: tuple[Channel, ...]
     window: tuple[int, int, int]
     seeds: tuple[int, ...]
     training: Mapping[str, float | int | str]
     samples: int = 1
-    """Frozen masks of each member."""
+    """Number of frozen masks of each member."""
     sample_seed: int | None = None
-    """Of the masks; None for graphs without."""
+    """Seed of the masks; None for graphs without masks."""
 
     @property
     def several(self) -> bool:
-        """Return whether knowledge uncertainty exists."""
+        """True if knowledge uncertainty exists."""
         return len(self.graphs) * self.samples > 1
 
     @property
     def files(self) -> dict[str, bytes]:
-        """File name to content."""
+        """Content of the files by name."""
         return {f"member-{number}.onnx": graph for number, graph in enumerate(self.graphs)}
 
     @property
     def executor(self) -> Executor:
-        """How the graphs are run."""
+        """Executor that runs the graphs."""
         return Executor(kind="onnx", layout="separate", models={LESIONS.name: tuple(self.files)})

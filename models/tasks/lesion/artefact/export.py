@@ -1,6 +1,6 @@
-"""A trained member as an ONNX graph: ``window`` float32 [batch, C, x, y, z] to ``difference`` [batch, 1, x, y, z].
+"""Export of a trained member to ONNX: ``window`` float32 [batch, C, x, y, z] to ``difference`` [batch, 1, x, y, z].
 
-Nothing of the machine enters the file, because an artefact's version is the hash of its content. Large weights are
+The file contains no details of the machine, because an artefact's version is the hash of its content. Large weights are
 stored in half precision and cast when a session loads them: ``networks.folded`` has rounded them before, so that torch
 and ONNX Runtime compute the same.
 """
@@ -43,10 +43,10 @@ def exported(
     sample_seed: int = 0,
     samples: int = SAMPLES,
 ) -> Ensemble:
-    """Trained networks as an ensemble; those of ``unet_mcdp`` get frozen masks.
+    """Export trained networks as an ensemble; those of ``unet_mcdp`` get frozen masks.
 
     Args:
-        samples: frozen masks of each, where the family has any.
+        samples: frozen masks of each member, if the family has masks.
     """
     sampled = family == "unet_mcdp"
     graphs = []
@@ -71,7 +71,7 @@ def exported(
 
 
 def export(member: Plain | Sampled, inputs: int, window: tuple[int, int, int]) -> bytes:
-    """Return the graph; the same weights give the same bytes.
+    """Return the member as an ONNX graph; the same weights give the same bytes.
 
     Args:
         inputs: modalities.
@@ -105,7 +105,7 @@ def export(member: Plain | Sampled, inputs: int, window: tuple[int, int, int]) -
 
 
 def _bare(model: Any) -> None:
-    """Take away what only says how the graph was made: stack traces, names of files, versions of tools."""
+    """Remove metadata of the export: stack traces, file names, versions of tools."""
     model.producer_name, model.producer_version, model.doc_string = "demur", "", ""
     graph = model.graph
     graph.name, graph.doc_string = "lesion", ""
@@ -117,7 +117,10 @@ def _bare(model: Any) -> None:
 
 
 def _leaky(graph: Any) -> None:
-    """Says PRelu of one slope as LeakyRelu: the same numbers, and the runtime need not match shapes voxel by voxel."""
+    """Replace PRelu of one slope by LeakyRelu.
+
+    The result is the same, and the runtime need not match shapes voxel by voxel.
+    """
     constants = {one.name: one for one in graph.initializer}
     used = set()
     for node in graph.node:
@@ -133,7 +136,7 @@ def _leaky(graph: Any) -> None:
 
 
 def _halved(graph: Any) -> None:
-    """Stores large float32 constants in half precision, each with a Cast before its first use."""
+    """Store large float32 constants in half precision, each with a Cast before its first use."""
     casts = []
     for constant in graph.initializer:
         if constant.data_type != onnx.TensorProto.FLOAT:
@@ -152,7 +155,7 @@ def _halved(graph: Any) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The exporter speaks of packages that are not needed."""
+    """Silence the exporter's messages about packages that are not needed."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)

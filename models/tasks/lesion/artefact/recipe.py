@@ -1,4 +1,4 @@
-"""What an artefact of the lesion task says of its own use: ``recipe.json`` beside its graphs, hashed with them."""
+"""Serving recipe of a lesion artefact: ``recipe.json`` beside its graphs, hashed with them."""
 
 from __future__ import annotations
 
@@ -19,40 +19,44 @@ __all__ = ["RECIPE", "Recipe", "encode", "read"]
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How scans are prepared, walked through in windows, and turned into lesions (Shifts 2.0, section 3)."""
+    """Parameters of preparation, windows and extraction of lesions (Shifts 2.0, section 3)."""
 
     channels: tuple[Channel, ...] = ("flair",)
-    """Modalities that the networks take, in their order."""
+    """Modalities that the networks take, in order."""
     orientation: str = "RAS"
-    """Directions in which the networks' axes grow, as nibabel's axis codes; empty: volumes of 1 mm are taken as they
-    lie, others are turned to RAS (released checkpoints, which were trained on files as they lie)."""
+    """Directions in which the networks' axes grow, as nibabel's axis codes. Empty: volumes of 1 mm keep their
+    orientation, and others are turned to RAS (for released checkpoints, which were trained on files as stored).
+    """
     spacing: Positive = 1.0
     """Edge of the networks' voxels, mm."""
     window: tuple[int, int, int] = (96, 96, 96)
-    """Voxels of one pass through a network, [x, y, z]."""
+    """Shape of the networks' window, voxels [x, y, z]."""
     overlap: Share = 0.25
-    """Share of a window's edge that neighbours have in common."""
+    """Share of a window's edge that overlaps with its neighbour."""
     threshold: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.35
-    """Probability from which a voxel is lesion; tuned on in-domain development scans."""
+    """Least probability of a lesion voxel; tuned on in-domain development scans."""
     small_voxels: Annotated[int, msgspec.Meta(ge=0)] = 9
-    """Components of at most so many voxels (sharing faces) are dropped."""
+    """Largest size, voxels, of components (connected by faces) that are dropped."""
     typical: dict[str, tuple[float, float]] = {}
-    """Appearance of a scan (``appearance.FEATURES``) to where training scans lay: the middle 99 %."""
+    """Range of the middle 99 % of training scans, by feature of a scan's appearance (``appearance.FEATURES``)."""
     volume: IntervalTable | None = None
-    """Split-conformal multipliers for ln(1 + volume / ml), see ``burden``; None: no interval is given."""
+    """Split-conformal multipliers for ln(1 + volume / ml), see ``burden``; None: no interval."""
     count: IntervalTable | None = None
-    """The same for ln(1 + number of lesions)."""
+    """Split-conformal multipliers for ln(1 + number of lesions); None: no interval."""
     voxel_trust: float | None = None
-    """Voxels above this uncertainty (``rmi``, of single models ``entropy``, nats) are to be looked at: the retained
-    share of a perfect reviewer's budget on development scans. None: no advice."""
+    """Uncertainty (``rmi``; for single models ``entropy``; nats) above which voxels are marked for review: the retained
+    share of a perfect reviewer's budget on development scans. None: no advice.
+    """
     lesion_trust: float | None = None
-    """Lesions above this structural uncertainty (of single models: one minus mean probability) are to be looked at."""
+    """Structural uncertainty (for single models: one minus mean probability) above which lesions are marked for review.
+    None: no advice.
+    """
 
 
 def read(artefact: Artefact) -> Recipe:
     """Return the recipe of a verified artefact.
 
     Raises:
-        ArtefactError: there is none, or it is not one.
+        ArtefactError: the recipe is missing or invalid.
     """
     return recipe_file.read(artefact, Recipe)

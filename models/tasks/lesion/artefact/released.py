@@ -1,7 +1,7 @@
-"""Imports released U-Net baselines: ``seed1/Best_model_finetuning.pth``, ``seed2/…``. Needs torch and monai.
+"""Import of released U-Net baselines: ``seed1/Best_model_finetuning.pth``, ``seed2/…``. Needs torch and monai.
 
-A file is a bare dictionary of weights. It is read without running code that it may hold; widths and number of
-modalities are read off the shapes.
+A file is a bare dictionary of weights. It is read without running code that it may contain; widths and the number of
+modalities follow from the shapes.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ _LARGEST_BYTES = 1 << 30
 def import_released(
     directory: Path, out: Path, data: Mapping[str, Sequence[Case]] | None = None, *, device: Device = CPU
 ) -> Artefact:
-    """Make an artefact of released members; ``data["dev_in"]``, where given, calibrates it.
+    """Make an artefact of released members; ``data["dev_in"]``, if given, calibrates it.
 
-    Volumes are taken as they lie and the threshold is 0.35, as released.
+    Volumes keep their stored orientation and the threshold is 0.35, as released.
 
     Raises:
-        ArtefactError: no member, or one that is damaged, holds code, or is no U-Net of the released layout.
+        ArtefactError: there is no member, or a member is damaged, contains code or is not a U-Net of the released
+            layout.
     """
     from models.tasks.lesion.artefact import build
 
@@ -59,7 +60,7 @@ def load_released(directory: Path) -> Ensemble:
     """Return the members in the order of their seeds.
 
     Raises:
-        ArtefactError: as ``import_released``.
+        ArtefactError: see ``import_released``.
     """
     found: dict[int, Path] = {}
     for path in sorted(directory.glob(f"*/{FILE}")):
@@ -89,7 +90,7 @@ def read(path: Path) -> tuple[UNetSizes, nn.Module]:
     """Return a released member and its sizes.
 
     Raises:
-        ArtefactError: as ``import_released``.
+        ArtefactError: see ``import_released``.
     """
     state = state_files.read(path, _LARGEST_BYTES)
     sizes = _sizes(path, state)
@@ -99,7 +100,7 @@ def read(path: Path) -> tuple[UNetSizes, nn.Module]:
 
 
 def _sizes(path: Path, state: Mapping[str, Tensor]) -> UNetSizes:
-    """Channels of each level and modalities, off the shapes."""
+    """Return the channels of each level and the number of modalities, derived from the shapes."""
     channels, inputs, prefix = [], None, "model."
     while (weight := state.get(f"{prefix}0.conv.weight")) is not None and weight.ndim == 5:
         inputs = weight.shape[1] if inputs is None else inputs

@@ -1,4 +1,4 @@
-"""Replay sets of lesions: crops of scans, each segmented as a scan of its own, window by window."""
+"""Replay sets of lesions: crops of scans, each segmented as a separate scan, window by window."""
 
 from __future__ import annotations
 
@@ -26,31 +26,32 @@ from models.tasks.lesion.inference.preparation import prepare
 from models.tasks.lesion.spec import HEADS, LESIONS
 
 UNITS = 32
-"""Crops of a set, where data have so many scans."""
+"""Number of crops in a set, if there are enough scans."""
 EDGE = 72
-"""Voxels of a crop's edge, where scan and window are as large; zeros fill the window up."""
+"""Edge of a crop, voxels; less for smaller scans or windows. Zeros fill the window up."""
 LEVELS = 255
-"""Intensities that voxels of the brain are rounded to."""
+"""Number of intensities that brain voxels are rounded to."""
 _PER_SCAN = 2
-"""Crops that a scan may give: one around a lesion, and one elsewhere."""
+"""Crops per scan: one around a lesion, and one elsewhere."""
 _RAS = np.eye(4)
 
 
 class NoCrops(ValueError):
-    """Scans of which no crop can be replayed."""
+    """No crop of the scans can be replayed."""
 
 
 def encode(crops: Sequence[Mapping[str, NDArray[np.uint8]]]) -> bytes:
-    """Return a file of inputs: crops by channel, [x, y, z] of one shape, in the order that is given."""
+    """Encode crops by channel, [x, y, z] of one shape, as a file of inputs in the same order."""
     return npz.encode({name: np.stack([one[name] for one in crops]) for name in crops[0]})
 
 
 def crops(
     cases: Iterable[Files], channels: Sequence[Channel], window: tuple[int, int, int], seed: int = 0
 ) -> Iterator[dict[str, NDArray[np.uint8]]]:
-    """Of each labelled scan a crop around a lesion and one elsewhere in the brain, intensities in ``LEVELS`` steps.
+    """Yield crops of each labelled scan, one around a lesion and one elsewhere in the brain, with ``LEVELS``
+    intensities.
 
-    Voxels are taken as they lie, whatever their size. Crops of one intensity are left out.
+    Voxels are not resampled. Crops of one intensity are left out.
 
     Raises:
         BadFile: see ``examples.read``.
@@ -86,7 +87,7 @@ def _images(scan: Scan) -> dict[str, NDArray[Any]]:
 
 
 def _rounded(values: NDArray[Any], brain: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Intensities as whole numbers from 1, linear between the brain's extremes but for a thousandth; 0 outside."""
+    """Return intensities as whole numbers from 1, linear between the brain's extremes less a thousandth; 0 outside."""
     inside = np.asarray(values[brain], np.float64)
     low, high = np.quantile(inside, (0.0005, 0.9995)) if len(inside) else (0.0, 1.0)
     share = (np.asarray(values, np.float64) - low) / max(high - low, np.finfo(np.float32).tiny)
@@ -101,7 +102,7 @@ def attached(
     *,
     device: Device = CPU,
 ) -> Artefact:
-    """The artefact with crops of its calibration scans, and of others, as its replay set; as it is without any."""
+    """Attach crops of calibration scans and of others as the replay set; without any, return the artefact unchanged."""
     if not calibration:
         return artefact
     recipe = recipes.read(artefact)
@@ -120,11 +121,11 @@ def chosen(
     window: tuple[int, int, int],
     units: int = UNITS,
 ) -> bytes:
-    """Return a file of inputs: crops of in-domain and of shifted scans, drawn and shuffled from a fixed seed.
+    """Return a file of inputs: crops of in-domain and shifted scans, drawn and shuffled with a fixed seed.
 
     Raises:
         BadFile: see ``examples.read``.
-        NoCrops: all scans are of one intensity.
+        NoCrops: every crop has a single intensity.
     """
     inside, outside = replay.chosen(len(known), len(shifted), units // _PER_SCAN)
     cases = [known[at] for at in inside.tolist()] + [shifted[at] for at in outside.tolist()]
@@ -157,10 +158,10 @@ def scans(arrays: Arrays, channels: Sequence[Channel]) -> list[Scan]:
 
 
 def of_files(artefact: Artefact, directory: Path) -> Artefact:
-    """Return the artefact with crops of a folder's scans as its replay set: ``dev_in``, and all others but ``train``.
+    """Attach crops of a folder's scans as the replay set: ``dev_in``, and all others but ``train``.
 
     Raises:
-        BadFile, OSError, ValueError: files that are missing or cannot be read.
+        BadFile, OSError, ValueError: a file is missing or cannot be read.
     """
     from models.tasks.lesion.data.official import read_files
 
@@ -170,10 +171,11 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
 
 
 def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
-    """
+    """Return the passes that score the crops of a replay set, one crop a pass.
+
     Raises:
-        BadArrays: see ``scans``; or a crop that cannot be prepared.
-        ArtefactError, ProviderUnavailable: members cannot be run.
+        BadArrays: see ``scans``; or a crop cannot be prepared.
+        ArtefactError, ProviderUnavailable: the members cannot be run.
     """
     recipe = recipes.read(artefact)
     crops = scans(arrays, recipe.channels)
@@ -184,7 +186,7 @@ def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
         said = [segment.segment(scan, members, recipe).predictive() for scan in crops[part]]
         return replay.joined([replay.scored(HEADS, artefact.manifest, {LESIONS.name: one}) for one in said])
 
-    return Passes(len(crops), 1, score)  # a window is a pass, and a crop has one
+    return Passes(len(crops), 1, score)  # a crop has one window, which is one pass
 
 
 def _check(crops: Sequence[Scan], recipe: Recipe) -> None:

@@ -1,4 +1,4 @@
-"""Labelled scans: read as requests are, and for training prepared as they are when served."""
+"""Labelled scans: read as requests are, and prepared for training as in serving."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ARRAYS = ("image", "truth")
 
 
 class Files(Protocol):
-    """Where the images of a labelled scan lie (``official.Case``)."""
+    """Paths of the images of a labelled scan (``official.Case``)."""
 
     @property
     def id(self) -> str: ...
@@ -38,10 +38,10 @@ class Files(Protocol):
 
 
 def read(files: Files, channels: Sequence[Channel]) -> tuple[Scan, Mask]:
-    """Return a scan, and where its lesions are on the same grid.
+    """Return a scan and its lesion mask on the same grid.
 
     Raises:
-        BadFile: a file is missing, is no such image, or lies on another grid; the message names it.
+        BadFile: a file is missing, is not a valid image, or is on another grid; the message names it.
     """
     paths = {"flair": files.flair, "t1": files.t1, BRAIN_MASK: files.brain}
     wanted = {
@@ -62,7 +62,7 @@ def read(files: Files, channels: Sequence[Channel]) -> tuple[Scan, Mask]:
 
 
 def example(files: Files, recipe: Recipe) -> Example:
-    """Return a scan as the networks of a recipe take it.
+    """Return a scan as prepared for the networks of a recipe.
 
     Raises:
         BadFile: see ``read``; or the scan cannot be prepared.
@@ -78,7 +78,7 @@ def example(files: Files, recipe: Recipe) -> Example:
 
 
 def fingerprint(cases: Sequence[Files]) -> str:
-    """sha256 over all files of scans, in the order of their ids."""
+    """Return the sha256 over all files of scans, in the order of their ids."""
     digest = hashlib.sha256()
     for case in sorted(cases, key=lambda one: one.id):
         for path in (case.flair, case.t1, case.truth, case.brain):
@@ -91,13 +91,13 @@ class Example:
     """A prepared scan with its lesions.
 
     Raises:
-        ValueError: image and truth of different grids.
+        ValueError: image and truth are on different grids.
     """
 
     image: NDArray[np.floating[Any]]
-    """Normalised, [C, x, y, z], float16 or float32."""
+    """Normalised image [C, x, y, z], float16 or float32."""
     truth: NDArray[np.bool_]
-    """[x, y, z]."""
+    """Lesion mask [x, y, z]."""
 
     def __post_init__(self) -> None:
         if self.image.ndim != 4 or self.image.shape[1:] != self.truth.shape:
@@ -107,12 +107,12 @@ class Example:
             )
 
     def save(self, folder: Path) -> None:
-        """As two plain files, so that processes that train side by side share the memory."""
+        """Save as two plain files, which processes that train side by side can map into shared memory."""
         folder.mkdir(parents=True, exist_ok=True)
         np.save(folder / "image.npy", self.image.astype(np.float16))
         np.save(folder / "truth.npy", self.truth)
 
     @classmethod
     def load(cls, folder: Path) -> Example:
-        """What ``save`` wrote; read when it is used."""
+        """Load an example from ``save``, memory-mapped."""
         return cls(*(np.load(folder / f"{name}.npy", mmap_mode="c", allow_pickle=False) for name in _ARRAYS))

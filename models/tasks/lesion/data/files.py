@@ -1,4 +1,4 @@
-"""A segmentation as files: gzipped NIfTI by the name of a map, or a folder of official names that evaluation reads."""
+"""Segmentation files: gzipped NIfTI of single maps, or a folder of official names that evaluation reads."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ OFFICIAL = {
     "knowledge": "uncs_mi",
     "advice": "advice",
 }
-"""Every map, and what its file is called: ``ID_pred_seg.nii.gz``. Advice has no official name."""
+"""File name part of each map: ``ID_pred_seg.nii.gz``. Advice has no official name."""
 
 
 Encoding = Literal["float32", "uint8"]
-"""How files hold maps of numbers."""
+"""Encodings of maps of numbers in files."""
 _STEPS = 255
 PROBABILITY_STEPS = np.float32(1 << 14)
-"""Of a file's probabilities, from 0 to 1."""
+"""Number of steps of probabilities in a file, from 0 to 1."""
 
 
 def names(segmentation: Segmentation) -> tuple[str, ...]:
-    """Return the maps that a segmentation has, the mask first."""
+    """Return the names of a segmentation's maps, the mask first."""
     return tuple(name for name in OFFICIAL if name == "mask" or name in segmentation.maps)
 
 
 def encoded(segmentation: Segmentation, name: str, encoding: Encoding = "float32") -> bytes:
-    """Return a map as a gzipped NIfTI-1 file on the scan's grid: mask and advice uint8, others as ``encoding`` says.
+    """Return a map as a gzipped NIfTI-1 file on the scan's grid: mask and advice as uint8, others in ``encoding``.
 
-    As float32, probabilities are rounded to multiples of 2^-14: with the whole background, their file would
-    be five times as large. As uint8, values are rounded to 255 steps from 0 to the largest of them, so they are off by
-    at most half a step; the size of a step is in the header, and readers multiply by it.
+    As float32, probabilities are rounded to multiples of 2^-14: unrounded, with the whole background, the file would be
+    five times as large. As uint8, values are rounded to 255 steps from 0 to the largest of them, so they are off by at
+    most half a step; the size of a step is in the header, and readers multiply by it.
 
     Raises:
         KeyError: the segmentation has no such map.
@@ -59,7 +59,7 @@ def encoded(segmentation: Segmentation, name: str, encoding: Encoding = "float32
 
 
 def official(segmentation: Segmentation, scan: str) -> Iterator[tuple[str, bytes]]:
-    """File names and contents of a scan of this id: its maps, its lesions, and what is said of it as a whole."""
+    """Yield names and contents of a scan's files: its maps, its lesions, and a summary of the scan."""
     for name in names(segmentation):
         yield f"{scan}_{OFFICIAL[name]}.nii.gz", encoded(segmentation, name)
     yield f"{scan}_lesions.csv", lesion_table(segmentation).encode()
@@ -67,7 +67,7 @@ def official(segmentation: Segmentation, scan: str) -> Iterator[tuple[str, bytes
 
 
 def lesion_table(segmentation: Segmentation) -> str:
-    """Comma-separated, a line a lesion, largest first; what does not exist is empty."""
+    """Return comma-separated values with a row per lesion, largest first; missing values are empty."""
     file = io.StringIO()
     rows = csv.writer(file, lineterminator="\n")
     rows.writerow(
@@ -81,7 +81,7 @@ def lesion_table(segmentation: Segmentation) -> str:
 
 
 def summary(segmentation: Segmentation) -> bytes:
-    """JSON of all but the volumes; limits that do not exist are null."""
+    """Return a JSON document of everything but the volumes; limits that do not exist are null."""
     found = segmentation
     document = {
         "burden": asdict(found.burden),

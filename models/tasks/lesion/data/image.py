@@ -1,4 +1,4 @@
-"""The scan of a request: its images on one grid, read from the bytes of files and refused where they do not fit."""
+"""Scan of a request: its images on one grid, read and validated from the bytes of files."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
 BRAIN_MASK = "brain_mask"
-"""Name of the input that says where the brain is."""
+"""Name of the input with the brain mask."""
 SAME_PLACE_MM = 0.1
-"""How far the corners of two images on one grid may lie apart: headers are rounded, and scanners repeat positions."""
+"""Largest distance, mm, between corners of two images on one grid: headers are rounded, and scanners repeat positions.
+"""
 
 
 @dataclass(frozen=True)
 class Scan:
-    """Images of one head on the grid of its FLAIR image, as they came: [x, y, z], any number type and byte order."""
+    """Images of one head on the grid of its FLAIR image, [x, y, z], with the number type and byte order of the file."""
 
     names: tuple[Channel, ...]
     channels: tuple[Array, ...]
-    """In the order of ``names``."""
+    """Images in the order of ``names``."""
     flair: Array
     brain_mask: Mask | None
     affine: Affine
-    """Voxel index to world, mm, float64 [4, 4]."""
+    """Affine from voxel index to world coordinates, mm, float64 [4, 4]."""
     spacing: tuple[float, float, float]
-    """mm."""
+    """Edges of a voxel, mm."""
     space: int
-    """Code of the world (``nifti.Nifti``)."""
+    """Code of the coordinate system (``nifti.Nifti``)."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -51,15 +52,16 @@ class Scan:
 
     @cached_property
     def brain(self) -> Mask:
-        """The given brain mask, else voxels of FLAIR other than 0 with the holes inside them, [x, y, z]."""
+        """Brain mask as sent, else the FLAIR voxels other than 0 with holes filled, [x, y, z]."""
         return filled(self.flair != 0) if self.brain_mask is None else self.brain_mask
 
 
 def read_scan(files: Mapping[str, bytes], channels: Sequence[Channel], limits: Limits | None = None) -> Scan:
-    """A scan from the bytes of its files by input: ``flair``, what else ``channels`` need, and maybe ``brain_mask``.
+    """Read a scan from the bytes of its files by input: ``flair``, what else ``channels`` need, and optionally
+    ``brain_mask``.
 
-    FLAIR is always needed: its grid is the answer's. Images that came and are not needed have to fit all the same: who
-    sent them shall hear of a mistake from every model.
+    FLAIR is always needed: the answer is on its grid. Images that were sent but are not needed are validated, too, so
+    that every model reports the same mistakes.
 
     Raises:
         BadImage: ``field`` names the input.
@@ -83,9 +85,10 @@ def read_scan(files: Mapping[str, bytes], channels: Sequence[Channel], limits: L
 
 
 def filled(mask: Mask) -> Mask:
-    """Return a mask with the holes inside it: voxels from which no way through faces leads to the border of the volume.
+    """Return a mask with the holes inside it filled: voxels that no path through faces connects to the border of the
+    volume.
 
-    One plane around what is marked is enough to look at: from there a straight way leads out.
+    Only the box of the mask and one plane around it are searched: from there a straight path leads to the border.
     """
     from scipy import ndimage
 
@@ -149,7 +152,7 @@ def _brain_mask(content: bytes, flair: Nifti, limits: Limits | None) -> Mask:
 
 
 def _check_grid(name: str, image: Nifti, flair: Nifti) -> None:
-    """Same voxels: the shape, and the places of all eight corners."""
+    """Check that two images have the same voxels: the same shape, and the same position of all eight corners."""
     here, there = list(image.values.shape), list(flair.values.shape)
     if here != there:
         raise BadImage(

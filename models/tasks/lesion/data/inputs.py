@@ -1,4 +1,4 @@
-"""Scans to be segmented: the images below a folder that have official names, or a single file of any name."""
+"""Input files of segmentation: the images below a folder that have official names, or a single file of any name."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from models.tasks.lesion.data import metaimage
 
 FLAIR = "FLAIR_isovox"
 _COMPANIONS = {"t1": "T1_isovox", "fg_mask": "isovox_fg_mask", "gt": "gt_isovox"}
-"""Folder beside that of the FLAIR images to what follows the id in a file's name."""
+"""Suffix after the id in a file's name, by the folder beside that of the FLAIR images."""
 _FILE = re.compile(rf"(?P<id>.+?)(?:_{FLAIR})?\.(?:nii(?:\.gz)?|mha)")
 _IMAGES = "images"
-"""Folder of Grand Challenge: in it a folder for each kind of image."""
+"""Folder of Grand Challenge that contains a folder for each kind of image."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Input:
 
     id: str
     folder: Path
-    """Relative to what was given, without the folder ``flair``."""
+    """Folder relative to the source, without the folder ``flair``."""
     flair: Path
     t1: Path | None = None
     brain_mask: Path | None = None
@@ -32,14 +32,15 @@ class Input:
 
 
 def find(source: Path) -> tuple[Input, ...]:
-    """All scans below a folder (``{id}_FLAIR_isovox.nii.gz``, else ``{id}.mha``), in the order of folders and ids; or
-    the one of a file.
+    """Return all scans below a folder, in the order of folders and ids, or the scan of a single file.
+
+    The scans of a folder are ``{id}_FLAIR_isovox.nii.gz``, else ``{id}.mha``.
 
     T1 images, brain masks and ground truths are found by their official names, in the same folder or in ``t1``,
     ``fg_mask`` and ``gt`` beside ``flair``.
 
     Raises:
-        BadFile: nothing is there, the name is not that of a NIfTI file, or two scans have one id and folder.
+        BadFile: there is no scan, the name is not that of an image file, or two scans have the same id and folder.
     """
     if source.is_file():
         if (match := _FILE.fullmatch(source.name)) is None:
@@ -76,7 +77,7 @@ def _input(one: str, folder: Path, flair: Path) -> Input:
 
 
 def _of_grand_challenge(source: Path) -> list[Input]:
-    """Return the images of a folder ``images/KIND``, or of folders of any other name.
+    """Return the ``.mha`` images of a folder ``images/KIND``, or of folders of any other name.
 
     Raises:
         BadFile: there are images of several kinds.

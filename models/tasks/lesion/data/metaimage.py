@@ -21,7 +21,7 @@ from models.evaluation.unit_errors import BadFile
 
 SUFFIX = ".mha"
 LARGEST_BYTES = 1 << 31
-"""Limit of the voxels of a file; a header that declares more is refused before decompression."""
+"""Limit of the size of a file's voxels; a header that declares more is refused before decompression."""
 _TYPES = {
     "MET_CHAR": "i1",
     "MET_UCHAR": "u1",
@@ -39,7 +39,7 @@ _TYPES = {
 _NAMES = {np.dtype(kind): name for name, kind in _TYPES.items() if name not in ("MET_LONG", "MET_ULONG")}
 _HEADER_BYTES = 1 << 16
 _LINE = re.compile(rb"[ \t]*([^=\r\n]{1,200}?)[ \t]*=[ \t]*([^\r\n]*?)[ \t]*\r?\n")
-"""Names may have any characters: ITK writes ``dim[0]`` of a NIfTI file."""
+"""Line of a header. Names may have any characters: ITK writes ``dim[0]`` of a NIfTI file."""
 _LPS = np.array([-1.0, -1.0, 1.0])
 """Signs between LPS and RAS."""
 _ORTHOGONAL = 1e-3
@@ -47,16 +47,16 @@ _ORTHOGONAL = 1e-3
 
 @dataclass(frozen=True)
 class MetaImage:
-    """A volume with the positions of its voxels."""
+    """A volume with its coordinate system."""
 
     values: NDArray[Any]
-    """[x, y, z]."""
+    """Voxels [x, y, z]."""
     affine: NDArray[np.float64]
-    """From index to position in mm, RAS as in NIfTI [4, 4]."""
+    """Affine from index to position, mm, RAS as in NIfTI, [4, 4]."""
 
     @property
     def spacing(self) -> tuple[float, ...]:
-        """Size of the voxels, mm."""
+        """Edges of a voxel, mm."""
         return tuple(np.linalg.norm(self.affine[:3, :3], axis=0).tolist())
 
 
@@ -64,8 +64,8 @@ def read(path: Path) -> MetaImage:
     """Read a volume of three axes.
 
     Raises:
-        BadFile: the file cannot be read, is truncated or damaged, or is not a MetaImage that holds its own voxels with
-            one number each.
+        BadFile: the file cannot be read, is truncated or damaged, or is not a MetaImage that contains its own voxels
+            with one number each.
     """
     try:
         content = path.read_bytes()

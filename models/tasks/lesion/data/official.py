@@ -1,4 +1,4 @@
-"""Scans in the official layout, read by the names of their files: ``SITE/SPLIT/{flair,t1,gt,fg_mask}/ID_….nii.gz``."""
+"""Scans in the official layout, read by their file names: ``SITE/SPLIT/{flair,t1,gt,fg_mask}/ID_….nii.gz``."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ NAMES: Mapping[str, str] = {
     "gt": "{id}_gt_isovox.nii.gz",
     "fg_mask": "{id}_isovox_fg_mask.nii.gz",
 }
-"""Folder to the name of the file of a scan in it; ``t2`` and ``pd`` are published, too, and not read."""
+"""File name pattern by folder; the published ``t2`` and ``pd`` are not read."""
 
 _PATTERNS = {kind: re.compile(re.escape(name).replace(r"\{id\}", "(?P<id>.+)")) for kind, name in NAMES.items()}
 _SAME_PLACE = 0.1
-"""How far, mm, corners of images on one grid may lie apart: headers are rounded."""
+"""Largest distance, mm, between corners of images on one grid: headers are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One scan, with its files."""
+    """A scan with its files."""
 
     id: str
-    """From the names of the files; alone within a site and split."""
+    """Identifier from the file names; unique within a site and split."""
     site: str
-    """The folder above the split's; empty if there is none."""
+    """Name of the folder above the split's; empty if there is none."""
     split: str
-    """One of ``SPLITS``; empty where the folders do not say."""
+    """Split, one of ``SPLITS``; empty if the folders do not name it."""
     flair: Path
     t1: Path | None
     truth: Path | None
@@ -50,25 +50,26 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Volumes of one scan on one grid."""
+    """Volumes of a scan on one grid."""
 
     volumes: NDArray[np.float32]
-    """[channels, x, y, z], in the order that was asked for, units of the scanner."""
+    """Images [channels, x, y, z], in the requested order, in units of the scanner."""
     truth: Mask | None
-    """Lesion voxels, [x, y, z]."""
+    """Lesion mask [x, y, z]."""
     brain: Mask | None
     affine: NDArray[np.float64]
-    """[4, 4], voxel to mm."""
+    """Affine from voxel to mm, [4, 4]."""
 
 
 def cases(root: Path, split: str | None = None) -> tuple[Case, ...]:
-    """Return the scans below a folder, of one split or of all, by site, split and id.
+    """Return the scans below a folder, of one split or of all, sorted by site, split and id.
 
     The folder may hold several data sets, be one, or be one split of one. A scan's files are found by its id, never by
-    their order: numbers in the names of folders and missing files change nothing.
+    their order: numbers in folder names and missing files have no effect.
 
     Raises:
-        BadFile: no folder, no scans, a split that is none of ``SPLITS``; a file twice, or without its FLAIR image.
+        BadFile: the folder does not exist or has no scans, the split is not in ``SPLITS``, a file exists twice, or a
+            FLAIR image is missing.
     """
     if split is not None and split not in SPLITS:
         raise BadFile(f"split is {split!r}; the official ones are {', '.join(SPLITS)}")
@@ -96,8 +97,8 @@ def load(case: Case, channels: Sequence[Channel]) -> Loaded:
     """Return the volumes of a scan.
 
     Raises:
-        BadFile: a channel the scan has no file of; as ``volumes.read`` and ``volumes.mask``; values that are not
-            finite; images that do not lie on the grid of FLAIR.
+        BadFile: a channel has no file, values are not finite, or images are not on the grid of FLAIR; also see
+            ``volumes.read`` and ``volumes.mask``.
     """
     first = volumes.read(case.flair)
     stacked = np.empty((len(channels), *first.values.shape), np.float32)
@@ -118,7 +119,7 @@ def load(case: Case, channels: Sequence[Channel]) -> Loaded:
 
 
 def _base(path: Path, kind: str) -> Path:
-    """Return the folder that a scan's files have in common: above their folders by kind, or the one they all lie in."""
+    """Return the common folder of a scan's files: the parent of the folders by kind, or that of all files."""
     return path.parent.parent if path.parent.name.lower() == kind else path.parent
 
 

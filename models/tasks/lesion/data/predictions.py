@@ -1,4 +1,4 @@
-"""Folders of predicted segmentations with voxel uncertainties, for ``demur evaluate``; a unit is a scan."""
+"""Reader of predicted segmentations with voxel uncertainties for ``demur evaluate``; a unit is a scan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from models.tasks.lesion.data.scans import Scan
 from models.uncertainty.voxels import scan_structural_uncertainty
 
 OPTIONS = frozenset({"ground_truth"})
-"""What of ``ErrorOptions`` is of use here besides error, limit, groups and convention."""
+"""Options of ``ErrorOptions`` that apply besides error, limit, groups and convention."""
 
 SCORES = ("ndsc", "dice", "lesion_f1")
 STRUCTURAL = "scan_structural_uncertainty"
@@ -28,26 +28,26 @@ STRUCTURAL = "scan_structural_uncertainty"
 
 @dataclass(frozen=True)
 class ScanFigures:
-    """One scan, judged; its volumes are gone."""
+    """Scores and measures of one scan, without its volumes."""
 
     scores: dict[str, float]
     voxel_r_aac: float
     measures: dict[str, float]
     thresholded: bool
-    """Whether the segmentation was made of probabilities here."""
+    """True if the segmentation was thresholded here from probabilities."""
     isotropic: bool
     aligned: bool
-    """Whether prediction and ground truth say that their voxels lie in the same places."""
+    """True if prediction and ground truth have the same affine."""
     digest: bytes
-    """Of the ground truth."""
+    """Hash of the ground truth."""
 
 
 def read(path: Path, asked: ErrorOptions) -> UnitErrors:
-    """A folder of official file names (``scans``); the companion ``ground_truth`` may hold truths and brain masks.
+    """Read a folder of official file names (``scans``); the companion ``ground_truth`` may hold truths and brain masks.
 
-    Errors are 1 - score over the whole volume. Measures are means of a voxel uncertainty in the brain mask, without
-    one in the volume; before them, where members' probabilities are there, the scan's structural uncertainty.
-    ``voxel_r_aac`` is by the first voxel uncertainty (RMI if there), inside the same voxels.
+    Errors are 1 - score over the whole volume. Measures are means of a voxel uncertainty over the brain mask, or over
+    the volume if there is no mask; if there are members' probabilities, the scan's structural uncertainty comes first.
+    ``voxel_r_aac`` ranks the same voxels by the first voxel uncertainty (RMI if present).
 
     Raises:
         BadFile: the message names the file.
@@ -83,7 +83,7 @@ def read(path: Path, asked: ErrorOptions) -> UnitErrors:
 
 
 def _with_ndsc(found: scans.Scans, judged: list[ScanFigures]) -> tuple[scans.Scans, list[ScanFigures], tuple[str, ...]]:
-    """Return the scans whose nDSC exists, and a note about others: a truth of lesion only has none."""
+    """Return the scans whose nDSC exists, and a note about the others: a truth of only lesion voxels has no nDSC."""
     kept = [place for place, one in enumerate(judged) if math.isfinite(one.scores["ndsc"])]
     if len(kept) == len(judged):
         return found, judged, ()
@@ -95,7 +95,7 @@ def _with_ndsc(found: scans.Scans, judged: list[ScanFigures]) -> tuple[scans.Sca
 
 
 def _judge(scan: Scan, convention: Convention) -> ScanFigures:
-    """Read and judges one scan; memory is a few volumes of it, whatever the number of members and measures."""
+    """Read and score one scan; memory is a few volumes, independent of the number of members and measures."""
     truth, lesions = volumes.mask(scan.truth)
     if scan.segmentation is not None:
         volume, predicted = volumes.mask(scan.segmentation, truth)
@@ -138,7 +138,7 @@ def _brain(scan: Scan, truth: volumes.Volume) -> Mask:
 
 
 def _structural(scan: Scan, predicted: Mask, truth: volumes.Volume) -> float:
-    """Of the members' segmentations, made of their probabilities as the ensemble's is."""
+    """Return the structural uncertainty of the members' segmentations, thresholded as the ensemble's."""
     if len(scan.members) < 2:
         raise BadFile(f"{scan.members[0]} is the only member of its scan; structural uncertainty needs two")
     masks = [volumes.segmentation(path, truth)[1] for path in scan.members]

@@ -1,7 +1,7 @@
-"""Which files belong to which scan: official file names, wherever in the folders.
+"""Assignment of files to scans by official file names, in any folder.
 
-A scan's id is what stands before the kind in its file names; digits in folder names never matter. Where one id names
-several scans, as in two parts of a data set, a scan takes the files that share most of its leading folders.
+A scan's id is the part of its file names before the kind; digits in folder names have no effect. If several scans have
+the same id, as in two parts of a data set, a scan takes the files that share most of its leading folders.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TRUTH, MASK = "gt_isovox", "isovox_fg_mask"
 SEGMENTATION, PROBABILITY = "pred_seg", "pred_prob"
 SEGMENTATION_SLOT = "white-matter-multiple-sclerosis-lesion-segmentation"
 UNCERTAINTY_SLOT = "white-matter-multiple-sclerosis-lesion-uncertainty-map"
-"""Folders of Grand Challenge, in which files have the name of their image."""
+"""Folders of Grand Challenge, in which files are named like their image."""
 _SLOTS = {SEGMENTATION_SLOT: SEGMENTATION, UNCERTAINTY_SLOT: "uncs_rmi"}
 _NAME = re.compile(
     r"(?P<id>.+?)_(?P<kind>gt_isovox|isovox_fg_mask|pred_seg|pred_prob(?:_member\d+)?|uncs_\w+)\.(?:nii\.gz|mha)"
@@ -30,32 +30,32 @@ _SHIFTED = {"dev_out", "eval_out", "out", "ljubljana", "shifted"}
 _IN_DOMAIN = {"dev_in", "eval_in", "train", "in"}
 
 Kinds = Mapping[str, tuple[Path, ...]]
-"""Files of one id by kind."""
+"""Files of one id, by kind."""
 
 
 @dataclass(frozen=True)
 class Scan:
-    """One scan that is predicted, with its files."""
+    """A scan with a prediction, and its files."""
 
     id: str
     folder: str
-    """Of the prediction, relative to what was given."""
+    """Folder of the prediction, relative to the root."""
     truth: Path
     segmentation: Path | None
     probability: Path | None
-    """One of the two is there."""
+    """Probability map; None only if ``segmentation`` exists."""
     mask: Path | None
     maps: Mapping[str, Path]
-    """Voxel uncertainties by measure, at least one."""
+    """Voxel uncertainty maps by measure, at least one."""
     members: tuple[Path, ...]
-    """Probabilities of each member; empty where there are none."""
+    """Probability maps of the members; may be empty."""
     shifted: bool | None
-    """What the folders' names say; None if nothing."""
+    """True if the folder names mark the scan as shifted, False if as in-domain; None if neither or both."""
 
 
 @dataclass(frozen=True)
 class Scans:
-    """All scans that are predicted, by folder and id; all have the same measures and the same number of members."""
+    """All scans with predictions, by folder and id; all have the same measures and number of members."""
 
     scans: tuple[Scan, ...]
     unpredicted: tuple[str, ...]
@@ -66,8 +66,8 @@ def find(root: Path, truths: Path | None) -> Scans:
     """Return the scans predicted below ``root``; ground truths and brain masks may lie below ``truths`` instead.
 
     Raises:
-        BadFile: no folder, no predictions; a prediction without a ground truth or uncertainty map; files of one kind
-            and id that cannot be told apart; measures or members that some scans have only.
+        BadFile: the folder does not exist or has no predictions, a prediction has no ground truth or uncertainty map,
+            files of one kind and id are ambiguous, or only some scans have a measure or member.
     """
     predicted = _search(root)
     known = predicted if truths is None else _search(truths)
@@ -131,7 +131,10 @@ def _scan(root: Path, truths: Path, one: str, output: Path, kinds: Kinds, known:
 
 
 def _nearest(root: Path, files: tuple[Path, ...], folder: Path) -> Path:
-    """The file that shares most leading folders with a scan's folder; of several such, the one in the folder itself."""
+    """Return the file that shares most leading folders with a scan's folder.
+
+    If there are several, return the one in the folder itself.
+    """
 
     def nearness(file: Path) -> tuple[int, bool]:
         place = file.parent.relative_to(root)
@@ -145,7 +148,7 @@ def _nearest(root: Path, files: tuple[Path, ...], folder: Path) -> Path:
 
 
 def _check_used_once(scans: tuple[Scan, ...], predicted: Mapping[str, Kinds]) -> None:
-    """Every file of the predictions is of one scan, and no ground truth of two."""
+    """Check that every prediction file belongs to exactly one scan, and that no two scans share a ground truth."""
     users: dict[Path, str] = {}
     for scan in scans:
         files = (scan.truth, scan.mask, scan.segmentation, scan.probability, *scan.maps.values(), *scan.members)
@@ -175,12 +178,12 @@ def _check_same(scans: tuple[Scan, ...]) -> None:
 
 
 def _shifted(folders: tuple[str, ...]) -> bool | None:
-    """Return whether the names of folders say shifted (True) or in-domain (False); None if neither or both."""
+    """Return whether folder names mean shifted (True) or in-domain (False); None if neither or both."""
     names = {name.lower() for name in folders}
     shifted, inside = bool(_SHIFTED & names), bool(_IN_DOMAIN & names)
     return shifted if shifted != inside else None
 
 
 def natural(one: str) -> tuple[int, str]:
-    """Ids that are numbers come in their order."""
+    """Return a sort key that orders numeric ids by value."""
     return (int(one), one) if one.isdecimal() else (-1, one)

@@ -1,4 +1,4 @@
-"""Reading the volumes of a scan, one by one, and refusing what is no mask, probability or uncertainty of it."""
+"""Reading and validation of a scan's volumes: masks, probabilities and uncertainties."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ from models.imaging.orientation import reoriented
 from models.tasks.lesion.data import metaimage
 
 THRESHOLD = 0.35
-"""Probability from which a voxel is lesion, as released."""
-_PROBABILITY_SLACK = 1e-3  # means of members may pass 1 by rounding
+"""Least probability of a lesion voxel, as released."""
+_PROBABILITY_SLACK = 1e-3  # means of members may exceed 1 by rounding
 _SIZE_TOLERANCE = 0.01  # mm
 _AFFINE_TOLERANCE = 0.01  # mm
 
 
 @dataclass(frozen=True)
 class Volume:
-    """Values of a NIfTI or MetaImage file, with where their voxels lie."""
+    """Voxels of a NIfTI or MetaImage file, with their coordinate system."""
 
     path: Path
     values: NDArray[Any]
-    """[x, y, z]."""
+    """Voxels [x, y, z]."""
     affine: NDArray[np.float64]
     voxel: tuple[float, ...]
-    """Size, mm."""
+    """Edges of a voxel, mm."""
 
     @property
     def is_isotropic(self) -> bool:
-        """Return whether voxels are cubes of 1 mm, to 1 %: the metrics count voxels."""
+        """True if voxels are cubes of 1 mm, to 1 %: the metrics count voxels."""
         return all(abs(size - 1) <= _SIZE_TOLERANCE for size in self.voxel)
 
     def lies_as(self, other: Volume) -> bool:
-        """Return whether both files say that their voxels lie in the same places."""
+        """Return whether both affines agree."""
         return np.allclose(self.affine, other.affine, atol=_AFFINE_TOLERANCE)
 
 
 def read(path: Path, truth: Volume | None = None) -> Volume:
-    """Return a volume; with a ground truth, one of its voxels.
+    """Return a volume; with a ground truth, on its grid.
 
-    The voxels of a file that holds those of the ground truth in another order of axes are put into its order.
-    Where the affines tell of different places, voxels are compared by index, as the official code does.
+    Voxels in another order of axes than the ground truth's are reordered. If the affines still differ, voxels are
+    compared by index, as in the official code.
 
     Raises:
-        BadFile: no NIfTI or MetaImage file, cut off, not of numbers, empty, or not of three axes (beside axes of length
-            1); of another shape than the ground truth.
+        BadFile: the file is not a NIfTI or MetaImage file, is truncated, empty or not numeric, does not have three axes
+            (beside axes of length 1), or has another shape than the ground truth.
     """
     volume = _read(path)
     if truth is None:
@@ -91,10 +91,10 @@ def _read(path: Path) -> Volume:
 
 
 def mask(path: Path, truth: Volume | None = None) -> tuple[Volume, Mask]:
-    """Return a volume of 0 and 1, and where it is 1.
+    """Return a volume of 0 and 1, and the mask of its voxels with the value 1.
 
     Raises:
-        BadFile: as ``read``, or another value.
+        BadFile: see ``read``; or a voxel has another value.
     """
     volume = read(path, truth)
     marked = volume.values == 1
@@ -104,10 +104,10 @@ def mask(path: Path, truth: Volume | None = None) -> tuple[Volume, Mask]:
 
 
 def segmentation(path: Path, truth: Volume | None = None) -> tuple[Volume, Mask]:
-    """Lesion voxels of a probability map, post-processed as released: threshold, then small components dropped.
+    """Return the lesion voxels of a probability map, post-processed as released: thresholded, without small components.
 
     Raises:
-        BadFile: as ``read``, or values that are no probabilities.
+        BadFile: see ``read``; or a value is not a probability.
     """
     volume = read(path, truth)
     values = volume.values

@@ -1,1 +1,1 @@
-"""From a request of the lesion task to the statistics of an ensemble."""
+"""Inference of the lesion task: from a request to the statistics of an ensemble."""

@@ -1,7 +1,7 @@
-"""How a scan looks, in a few numbers, and what to say of one that looks unlike what the networks were made for.
+"""Appearance of a scan in a few numbers, and remarks on scans that look unlike the training data.
 
-Denoising, skull stripping and bias correction are not done here; scans that seem to lack them are flagged, with what
-to do. Numbers are of the FLAIR image on its own grid, in up to 32 of its planes.
+Denoising, skull stripping and bias correction are not done here; scans that seem to lack them are flagged, with advice.
+The numbers describe the FLAIR image on its own grid, in up to 32 of its planes.
 """
 
 from __future__ import annotations
@@ -28,22 +28,24 @@ FEATURES: Mapping[str, str] = {
     "contrast": "1",
     "sharpness": "1",
 }
-"""Unit of each number of ``appearance``.
+"""Unit of each feature of ``appearance``.
 
-voxel_mm: longest edge of a voxel. brain_ml: volume of the brain as used. nonzero_share: of the grid's voxels.
-noise: standard deviation of the noise in bright tissue over the brain's median. bias: standard deviation of the smooth
-part (a polynomial of degree 2) of the logarithm of the intensity. contrast: 98th percentile over median of the brain.
+voxel_mm: longest edge of a voxel. brain_ml: volume of the brain as used. nonzero_share: of the grid's voxels. noise:
+standard deviation of the noise in bright tissue over the brain's median. bias: standard deviation of the smooth part (a
+polynomial of degree 2) of the logarithm of the intensity. contrast: 98th percentile over median of the brain.
 sharpness: mean change over one voxel to that over two, about 0.5 for a blurred image, 1 for pure noise.
 """
 
 _PLANES = 32
-_POINTS = 30_000  # of the polynomial
-_BEYOND = 0.5  # ranges of typical values by which a number may pass them
+_POINTS = 30_000  # points for the fit of the polynomial
+_BEYOND = 0.5  # tolerance beyond the typical range, in widths of the range
 
 
 @dataclass(frozen=True)
 class _Rule:
-    """Flags a number below ``lower`` or above ``upper``: absolute limits, moved by what is typical."""
+    """Rule that flags a feature below ``lower`` or above ``upper``; typical values move these limits unless
+    ``absolute``.
+    """
 
     code: str
     feature: str
@@ -51,9 +53,9 @@ class _Rule:
     lower: float = -np.inf
     upper: float = np.inf
     absolute: bool = False
-    """Whether typical values change nothing."""
+    """True if typical values leave the limits unchanged."""
     needed: bool = False
-    """Whether it is flagged where there is no number."""
+    """True if a missing number is flagged."""
 
 
 _SKULL = "strip the skull (HD-BET, SynthStrip) and set voxels outside the brain to 0"
@@ -102,9 +104,9 @@ _RULES = (
 
 
 def appearance(scan: Scan) -> dict[str, float]:
-    """Return the numbers of a scan by the names of ``FEATURES``; NaN where too little of a brain is there to tell."""
+    """Return the features of a scan by the names of ``FEATURES``; NaN if too little of a brain is visible."""
     brain = scan.brain
-    nonzero = float(np.count_nonzero(scan.flair != 0)) / scan.flair.size  # booleans are counted far quicker
+    nonzero = float(np.count_nonzero(scan.flair != 0)) / scan.flair.size  # counting booleans is much faster
     found = {
         "voxel_mm": max(scan.spacing),
         "brain_ml": float(np.count_nonzero(brain)) * scan.voxel_mm3 / 1000,
@@ -113,7 +115,7 @@ def appearance(scan: Scan) -> dict[str, float]:
     planes, inside = _planes(scan, brain)
     tissue = planes[inside]
     median = float(np.median(tissue)) if tissue.size else np.nan
-    if not median > 0:  # intensities are not those of an image of tissue
+    if not median > 0:  # the image is not one of tissue
         return found | dict.fromkeys(("noise", "bias", "contrast", "sharpness"), np.nan)
     return found | {
         "noise": _noise(planes, inside, median) / median,
@@ -124,7 +126,10 @@ def appearance(scan: Scan) -> dict[str, float]:
 
 
 def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float]]) -> tuple[Remark, ...]:
-    """What to say of a scan, given where training scans lay (the middle 99 %); rules of thumb where that is missing."""
+    """Return the remarks on a scan, given the typical range (middle 99 %) of training scans.
+
+    Default limits apply without a range.
+    """
     said: dict[str, Remark] = {}
     for rule in _RULES:
         value = found.get(rule.feature, np.nan)
@@ -148,7 +153,7 @@ def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float
 
 
 def _planes(scan: Scan, brain: Mask) -> tuple[Float32, Mask]:
-    """Planes of the two finest axes through the brain, and where the brain is in them, [planes, a, b]."""
+    """Return planes of the two finest axes through the brain, and the brain mask in them, [planes, a, b]."""
     axis = int(np.argmax(scan.spacing))
     box = box_of(brain)
     inside, planes = np.moveaxis(brain[box], axis, 0), np.moveaxis(scan.flair[box], axis, 0)
@@ -157,7 +162,10 @@ def _planes(scan: Scan, brain: Mask) -> tuple[Float32, Mask]:
 
 
 def _noise(planes: Float32, inside: Mask, median: float) -> float:
-    """Noise in bright tissue: a difference of Laplacians, which structure hardly moves (Immerkaer 1996)."""
+    """Estimate the noise in bright tissue by a difference of Laplacians (Immerkaer 1996).
+
+    Structure hardly affects it.
+    """
     rows = planes[:, :-2] - 2 * planes[:, 1:-1] + planes[:, 2:]
     both = rows[..., :-2] - 2 * rows[..., 1:-1] + rows[..., 2:]
     whole = inside[:, :-2] & inside[:, 1:-1] & inside[:, 2:]
@@ -169,7 +177,7 @@ def _noise(planes: Float32, inside: Mask, median: float) -> float:
 
 
 def _bias(planes: Float32, inside: Mask, median: float) -> float:
-    """Spread of the smooth part of ln intensity of tissue, without fluid and what is very bright."""
+    """Return the spread of the smooth part of ln intensity of tissue, without fluid and very bright voxels."""
     tissue = inside & (planes > 0.5 * median) & (planes < 2 * median)
     places = np.flatnonzero(tissue)
     if len(places) < 100:

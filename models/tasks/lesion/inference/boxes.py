@@ -1,4 +1,4 @@
-"""The part of a volume that holds what is marked: a small part of a head's, where all further work is done."""
+"""Bounding boxes of masks: further work is limited to this small part of a volume."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ Box = tuple[slice, slice, slice]
 
 
 def box_of(marked: Mask) -> Box:
-    """Return the smallest box that holds all marked voxels; one voxel where there are none."""
-    if marked.flags.f_contiguous and not marked.flags.c_contiguous:  # the slowest axis first is some ten times quicker
+    """Return the smallest box that holds all marked voxels; one voxel if none is marked."""
+    if (
+        marked.flags.f_contiguous and not marked.flags.c_contiguous
+    ):  # about ten times as fast with the slowest axis first
         z, y, x = box_of(marked.T)
         return x, y, z
     side = np.bitwise_or.reduce(marked, axis=0)  # [y, z]

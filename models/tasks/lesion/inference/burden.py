@@ -1,7 +1,8 @@
-"""How many lesions a scan has and how much of the brain they fill, with split-conformal intervals.
+"""Lesion burden of a scan: number and total volume of lesions, with split-conformal intervals.
 
-Both are judged as ln(1 + x), with volumes in ml, where errors of small and large burdens are alike: the mean is the
-ensemble's, the variance that of the members, and ``LEAST_SD`` squared so that agreeing members still say something.
+Both are modelled as ln(1 + x), with volumes in ml, so that errors of small and large burdens are comparable. The mean
+is the ensemble's; the variance is that of the members plus ``LEAST_SD`` squared, so that it is positive if members
+agree.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ import numpy as np
 from models.calibration import IntervalTable, interval_table
 
 LEAST_SD = 0.3
-"""Of ln(1 + x): what borders and raters leave open where members agree. A smaller one leaves it to the multipliers,
-which then blow up the intervals of scans on which members differ."""
+"""Standard deviation of ln(1 + x) that borders and raters leave if members agree. With a smaller value the multipliers
+grow, and the intervals of scans on which members differ become too wide.
+"""
 LEVEL = 0.9
-"""Coverage of the intervals in answers."""
+"""Coverage of the intervals in responses."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Of central coverage ``level``, in the unit of its quantity."""
+    """Interval of central coverage ``level``, in the unit of its quantity."""
 
     level: float
     lower: float
@@ -32,15 +34,18 @@ class Interval:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A count, or a volume in ml."""
+    """Estimate of a count, or of a volume in ml."""
 
     value: float
-    """The ensemble's."""
+    """Value of the ensemble."""
     log_sd: float
     """Standard deviation of ln(1 + value)."""
 
     def interval(self, table: IntervalTable | None, level: float = LEVEL) -> Interval | None:
-        """Of the tabulated level nearest above ``level``, else of the highest; None without a table."""
+        """Return the interval of the tabulated level nearest above ``level``, else of the highest.
+
+        None without a table.
+        """
         if table is None or not table.levels:
             return None
         index = min(int(np.searchsorted(table.levels, level - 1e-12)), len(table.levels) - 1)
@@ -51,7 +56,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Burden:
-    """Lesions of a scan on the networks' grid."""
+    """Lesion burden of a scan on the networks' grid."""
 
     count: Quantity
     volume_ml: Quantity
@@ -60,16 +65,16 @@ class Burden:
 
 
 def quantity(value: float, members: Sequence[float]) -> Quantity:
-    """What the ensemble says, with the spread of what each member says."""
+    """Return the ensemble's value with the spread of its members."""
     variance = float(np.var(np.log1p(members))) if len(members) > 1 else 0.0
     return Quantity(value, math.sqrt(variance + LEAST_SD**2))
 
 
 def fit(predicted: Sequence[Quantity], truth: Sequence[float]) -> IntervalTable:
-    """Multipliers of ``log_sd`` from calibration scans whose true counts, or volumes in ml, are known.
+    """Fit the multipliers of ``log_sd`` on calibration scans with known counts, or volumes in ml.
 
     Raises:
-        ValueError: no scans, different numbers of them, or a truth that is negative or not finite.
+        ValueError: there are no scans, the lengths differ, or a true value is negative or not finite.
     """
     if len(predicted) != len(truth):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Work as batches of calls that may run side by side, which a scheduler or a pool of threads drives."""
+"""Batches of calls that may run in parallel, driven by a scheduler or a thread pool."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A bounded piece of work; its result is what the function returns."""
+    """Bounded piece of work."""
 
     seconds: float
-    """Expected duration."""
+    """Expected duration, seconds."""
     function: Callable[[], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Calls that may run side by side, in any order; their results are sent back in this order."""
+    """Calls that may run in parallel, in any order; their results are sent back in the order of ``calls``."""
 
     calls: tuple[Call, ...]
     stage: str
-    """What is being done, in words."""
+    """Description of the work."""
     done: float
-    """Share of the whole work that is finished before this batch, 0 to 1."""
+    """Share of the whole work that is done before this batch, 0 to 1."""
 
 
 def batch_of(stage: str, done: float, *calls: tuple[float, Callable[[], Any]]) -> Batch:
-    """Return a batch of pairs: expected seconds, function."""
+    """Return a batch of pairs (expected seconds, function)."""
     return Batch(tuple(Call(seconds, function) for seconds, function in calls), stage, done)
 
 
 def finished(steps: Generator[Batch, list[Any], Result], threads: int = 1) -> Result:
-    """Run all batches, in so many threads; what the generator returns."""
+    """Run all batches in ``threads`` threads and return the generator's result."""
     with ThreadPoolExecutor(threads) as pool:
         run = map if threads == 1 else pool.map
         results: list[Any] = []

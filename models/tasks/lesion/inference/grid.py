@@ -1,7 +1,7 @@
-"""Where the networks' voxels lie in a scan, and how volumes go from one grid to the other.
+"""Grid of the networks in a scan, and resampling of volumes between both grids.
 
-Scans of the networks' spacing are turned only, which loses nothing. Others are interpolated along their own axes:
-oblique slices follow the head, so that it lies in the new grid as it did in the old one; sheared axes are straightened.
+Scans of the networks' spacing are only turned, without loss. Others are interpolated along their own axes: oblique
+slices keep their orientation relative to the head; sheared axes are straightened.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Mask = NDArray[np.bool_]
 Shape = tuple[int, int, int]
 
 SAME = 0.01
-"""Share by which voxels may differ from the networks', and cosine between axes, without interpolation."""
-_FINER = 1.5  # times the networks' resolution from which an image is smoothed first
+"""Largest relative difference in voxel size, and largest cosine between axes, that need no interpolation."""
+_FINER = 1.5  # ratio to the networks' resolution above which an image is smoothed first
 _FWHM = math.sqrt(8 * math.log(2))  # full width at half maximum of a Gaussian, in standard deviations
 
 
 @dataclass(frozen=True)
 class Step:
-    """Index on the networks' grid to index on the turned scan: ``matrix`` @ index + ``offset``."""
+    """Affine map from an index on the networks' grid to one on the turned scan: ``matrix`` @ index + ``offset``."""
 
     matrix: Affine
     offset: Affine
@@ -46,23 +46,23 @@ class Step:
 
 @dataclass(frozen=True)
 class Grid:
-    """The networks' grid of one scan."""
+    """Grid of the networks for one scan."""
 
     shape: Shape
     affine: Affine
-    """Index to world, mm, float64 [4, 4]."""
+    """Affine from index to world coordinates, mm, float64 [4, 4]."""
     axes: Shape
-    """Axis of the scan that becomes each axis here."""
+    """Axis of the scan that becomes each axis of this grid."""
     flipped: tuple[bool, bool, bool]
-    """Whether it grows the other way."""
+    """True for axes that grow in the opposite direction."""
     scan_shape: Shape
     scan_affine: Affine
     step: Step | None
-    """How to interpolate; None: nothing is."""
+    """Interpolation step; None: the scan is only turned."""
 
     @property
     def turned_scan_shape(self) -> Shape:
-        """Of the scan along the networks' axes."""
+        """Shape of the scan along the networks' axes."""
         x, y, z = (self.scan_shape[axis] for axis in self.axes)
         return x, y, z
 
@@ -76,12 +76,12 @@ class Grid:
         return volume.transpose(self.axes)[flips]
 
     def turned_back(self, volume: Array) -> Array:
-        """Return the inverse of ``turned``, a view too."""
+        """Return the inverse of ``turned``, also a view."""
         flips = tuple(slice(None, None, -1) if flip else slice(None) for flip in self.flipped)
         return volume[flips].transpose(np.argsort(self.axes))
 
     def resampled(self, volume: Array, smooth: bool = True) -> Float32:
-        """A volume of the scan on this grid, float32, contiguous: linear, smoothed first where the scan is finer.
+        """Resample a volume of the scan to this grid, float32, contiguous: linear, smoothed first if the scan is finer.
 
         The width of smoothing brings a voxel's point spread to that of the new voxel (Cardoso et al. 2015).
         """
@@ -91,7 +91,7 @@ class Grid:
         if self.step is None:
             return np.ascontiguousarray(turned, np.float32)
         values = np.ascontiguousarray(turned, np.float32)
-        ratio = np.sqrt((self.step.matrix**2).sum(axis=1))  # voxels of the scan in one of ours
+        ratio = np.sqrt((self.step.matrix**2).sum(axis=1))  # voxels of the scan per voxel of this grid
         for axis in range(3) if smooth else ():
             if ratio[axis] > _FINER:
                 sigma = math.sqrt(ratio[axis] ** 2 - 1) / _FWHM
@@ -99,13 +99,15 @@ class Grid:
         return _interpolated(values, self.step, self.shape, outside="nearest" if self.step.is_diagonal else "constant")
 
     def back(self, volume: Array) -> Array:
-        """Return a map of this grid on the scan's: linear, float32; a view where nothing is interpolated."""
+        """Return a map of this grid on the scan's: linear, float32; a view if no interpolation is needed."""
         if self.step is None:
             return self.turned_back(volume)
         return self.turned_back(self.planes_back(volume, 0, self.turned_scan_shape[0]))
 
     def planes_back(self, volume: Array, first: int, last: int) -> Float32:
-        """Return the same for planes of the turned scan's first axis: pieces of what ``turned_back`` puts in place."""
+        """Return planes ``first`` up to ``last`` of the turned scan's first axis, a part of the input of
+        ``turned_back``.
+        """
         assert self.step is not None
         step = self.step.inverse
         _, *others = self.turned_scan_shape
@@ -113,16 +115,16 @@ class Grid:
         return _interpolated(volume, moved, (last - first, *others))
 
     def near_back(self, marks: Array) -> Array:
-        """Marks of this grid on the scan's: each voxel takes the mark that is nearest; 0 outside."""
+        """Return marks of this grid on the scan's: each voxel takes the nearest mark; 0 outside."""
         if self.step is None:
             return self.turned_back(marks)
         return self.turned_back(_interpolated(marks, self.step.inverse, self.turned_scan_shape, order=0))
 
     def mask_back(self, mask: Mask) -> Mask:
-        """Return a mask of this grid on the scan's: where its linear interpolation reaches one half.
+        """Return a mask of this grid on the scan's: voxels where its linear interpolation reaches one half.
 
-        A component (voxels that share faces) that falls between the scan's voxels keeps as many of those nearest to
-        it as fill its volume, at least one: a lesion that was found is never lost.
+        A component (voxels that share faces) that falls between the scan's voxels keeps as many of those nearest to it
+        as fill its volume, at least one: a detected lesion is never lost.
         """
         if self.step is None:
             return self.turned_back(mask)
@@ -140,7 +142,9 @@ class Grid:
         crop = tuple(slice(max(part.start - 1, 0), part.stop + 1) for part in box)
         corner = np.array([part.start for part in crop])
         labels, number = ndimage.label(mask[crop])
-        around = ndimage.grey_dilation(labels, size=3)  # a half-marked voxel's nearest may lie beside its component
+        around = ndimage.grey_dilation(
+            labels, size=3
+        )  # the nearest voxel of a half-marked one may be next to its component
         places = np.argwhere(marked) @ self.step.inverse.matrix.T + self.step.inverse.offset - corner
         nearest = np.clip(np.rint(places).astype(np.intp), 0, np.array(labels.shape) - 1)
         lost = np.setdiff1d(np.arange(1, number + 1), around[tuple(nearest.T)])
@@ -158,11 +162,11 @@ class Grid:
 def model_grid(shape: Shape, affine: Affine, orientation: str, spacing: float, limits: Limits | None = None) -> Grid:
     """Return the networks' grid for a scan: axes in the directions of ``orientation``, voxels of ``spacing`` mm.
 
-    An empty orientation takes scans that need no interpolation as they lie, and turns others to RAS.
+    An empty orientation keeps scans that need no interpolation as they are, and turns others to RAS.
 
     Raises:
-        BadImage: too many voxels there.
-        ValueError: no orientation.
+        BadImage: the grid has too many voxels.
+        ValueError: the orientation is invalid.
     """
     from nibabel import orientations
 
@@ -170,7 +174,7 @@ def model_grid(shape: Shape, affine: Affine, orientation: str, spacing: float, l
     wanted = orientation or ("" if fits else "RAS")
     start = orientations.io_orientation(affine)
     end = orientations.axcodes2ornt(tuple(wanted)) if wanted else start
-    change = orientations.ornt_transform(start, end)  # of each axis of the scan: where it goes, which way
+    change = orientations.ornt_transform(start, end)  # new axis and direction of each axis of the scan
     axes = np.argsort(change[:, 0])
     turned = affine @ orientations.inv_ornt_aff(change, shape)
     turned_shape = (int(shape[axes[0]]), int(shape[axes[1]]), int(shape[axes[2]]))
@@ -197,7 +201,7 @@ def model_grid(shape: Shape, affine: Affine, orientation: str, spacing: float, l
 
 
 def _fits(affine: Affine, spacing: float) -> bool:
-    """Return whether voxels are cubes of the networks' size, in whatever direction."""
+    """Return whether voxels are cubes of the networks' size, in any orientation."""
     sizes = np.sqrt((affine[:3, :3] ** 2).sum(axis=0))
     directions = affine[:3, :3] / sizes
     cosines = directions.T @ directions - np.eye(3)
@@ -205,7 +209,7 @@ def _fits(affine: Affine, spacing: float) -> bool:
 
 
 def _stepped(shape: Shape, affine: Affine, spacing: float) -> tuple[Step, Shape, Affine]:
-    """A grid of this spacing that covers a scan, along the axes that are nearest to its own and at right angles."""
+    """Return a grid of this spacing that covers a scan, along the orthogonal axes nearest to its own."""
     edges = affine[:3, :3]
     left, _, right = np.linalg.svd(edges / np.sqrt((edges**2).sum(axis=0)))
     axes = left @ right
@@ -226,7 +230,7 @@ def _stepped(shape: Shape, affine: Affine, spacing: float) -> tuple[Step, Shape,
 def _interpolated(
     values: Array, step: Step, shape: tuple[int, ...], *, order: int = 1, outside: str = "nearest"
 ) -> Array:
-    """Values at the places that ``step`` leads to, in their own type."""
+    """Return values at the positions of ``step``, in their own type."""
     from scipy import ndimage
 
     matrix = np.diag(step.matrix).copy() if step.is_diagonal else step.matrix

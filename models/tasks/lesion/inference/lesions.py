@@ -1,6 +1,6 @@
-"""The lesions of a scan: what the ensemble marks, how far each member agrees, and a table of the components.
+"""Lesions of a scan: the ensemble's components, each member's agreement with them, and a table.
 
-Everything is looked at inside the box that holds all marked voxels of any member, which is a small part of a head.
+All work is done inside the box that holds all marked voxels of any member, which is a small part of a head.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ Float64 = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Lesion:
-    """A component of the ensemble's mask: voxels that share faces."""
+    """Component of the ensemble's mask: voxels connected by faces."""
 
     volume_mm3: float
     centroid_mm: tuple[float, float, float]
-    """In the world of the scan's affine."""
+    """Centroid in the coordinates of the scan's affine, mm."""
     mean_probability: float
     structural_uncertainty: float | None
-    """One minus the members' mean IoU with it, 0 to 1; None for a single model."""
+    """One minus the mean IoU of the members with the lesion, 0 to 1; None for a single model."""
     look_at: bool | None
-    """Whether it is less certain than the recipe trusts; None where the recipe gives no advice."""
+    """True if the uncertainty exceeds the recipe's limit; None if the recipe gives no advice."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a member's own mask agrees with the ensemble's."""
+    """Agreement of a member's own mask with the ensemble's."""
 
     count: int
-    """Lesions of the member."""
+    """Number of the member's lesions."""
     voxels: int
     dice: float
     overlaps: Float64
@@ -47,21 +47,21 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Lesions:
-    """All of a scan, largest first."""
+    """All lesions of a scan, largest first."""
 
     table: tuple[Lesion, ...]
     voxels: int
     structural: float | None
-    """One minus the members' mean Dice with the ensemble's mask, 0 to 1; None for a single model."""
+    """One minus the mean Dice of the members with the ensemble's mask, 0 to 1; None for a single model."""
 
 
 def marked(values: Float32, threshold: float, small_voxels: int) -> Components:
-    """Return the components of more than ``small_voxels`` of values from a threshold on."""
+    """Return the components of more than ``small_voxels`` voxels whose values are at least ``threshold``."""
     return listed(values >= np.float32(threshold), small_voxels)
 
 
 def agreement(ensemble: Components, member: Components) -> Agreement:
-    """What ``uncertainty.voxels`` takes the mean of over members, of one member."""
+    """Return the agreement of a member with the ensemble; ``uncertainty.voxels`` takes the mean over members."""
     found = overlaps(ensemble, member)
     voxels = len(ensemble.places) + len(member.places)
     return Agreement(
@@ -81,10 +81,10 @@ def describe(
     corner: Sequence[int],
     trust: float | None,
 ) -> Lesions:
-    """The table of the ensemble's lesions in a box that begins at the voxel ``corner`` of the grid of ``affine``.
+    """Describe the ensemble's lesions in a box that begins at the voxel ``corner`` of the grid of ``affine``.
 
-    Above ``trust`` a lesion's structural uncertainty (of single models one minus its mean probability) is worth
-    looking at.
+    Lesions with a structural uncertainty (for single models: one minus mean probability) above ``trust`` are marked for
+    review.
     """
     voxels, places = ensemble.sizes, ensemble.places
     which = ensemble.numbers - 1

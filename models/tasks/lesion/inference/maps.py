@@ -1,9 +1,9 @@
-"""Probability and uncertainty of each voxel from the members' stitched logit differences, in float32 and quickly.
+"""Probability and uncertainty of each voxel from the members' stitched logit differences, in float32.
 
 The formulas are those of ``uncertainty.voxels.voxel_uncertainty``, in slabs that stay in the processor's cache, with
-functions that NumPy has in vector form: ln(1 + x) and not log1p, which costs at most 1e-7 nats here. Uncertainties
-are made for the brain's voxels only; they are 0 elsewhere. Against float64 they differ by less than 3e-7 nats;
-the reverse mutual information, a difference of terms of up to 23 nats, by less than 4e-6.
+functions that NumPy has in vector form: ln(1 + x) and not log1p, which costs at most 1e-7 nats here. Uncertainties are
+computed for the brain's voxels only; they are 0 elsewhere. Against float64 they differ by less than 3e-7 nats; the
+reverse mutual information, a difference of terms of up to 23 nats, by less than 4e-6.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Float32 = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
 SLAB = 1 << 15
-"""Voxels that are worked on at once."""
-_SATURATED = np.float32(80)  # nats: the less likely class has a probability of 2e-35, and float32 can still say it
+"""Voxels that are computed at once."""
+_SATURATED = np.float32(80)  # nats: the less likely class has a probability of 2e-35, which float32 can represent
 _TINY = np.float32(np.finfo(np.float32).tiny)
 
 
 @dataclass(frozen=True)
 class BrainMaps:
-    """Uncertainties of the brain's voxels [n], in the order in which they lie, nats; one member has no knowledge."""
+    """Uncertainties of the brain's voxels [n], in the order of the volume, nats; a single member has only ``total``."""
 
     total: Float32
     data: Float32 | None = None
@@ -34,7 +34,7 @@ class BrainMaps:
     rmi: Float32 | None = None
 
     def part(self, first: int, last: int) -> BrainMaps:
-        """Views of the voxels from ``first`` up to ``last``."""
+        """Return views of the voxels from ``first`` up to ``last``."""
         here = slice(first, last)
         if self.data is None or self.knowledge is None or self.rmi is None:
             return BrainMaps(self.total[here])
@@ -42,13 +42,16 @@ class BrainMaps:
 
 
 def empty_maps(voxels: int, members: int) -> BrainMaps:
-    """Maps to be filled for so many voxels."""
+    """Return maps for ``voxels`` voxels, to be filled."""
     made = [np.zeros(voxels, np.float32) for _ in range(1 if members == 1 else 4)]
     return BrainMaps(*made)
 
 
 def fill_probability(differences: Float32, out: Float32, threshold: np.float32) -> Mask:
-    """Members' mean probability of voxels [M, n] into ``out`` [n]; returns where any difference reaches a threshold."""
+    """Write the members' mean probability of voxels [M, n] to ``out`` [n].
+
+    Return the mask of voxels where any difference reaches the threshold.
+    """
     marked = np.empty(out.shape, bool)
     scratch = np.empty((2, min(SLAB, len(out))), np.float32)
     for first in range(0, len(out), SLAB):
@@ -71,7 +74,7 @@ def fill_probability(differences: Float32, out: Float32, threshold: np.float32) 
 
 
 def fill_uncertainty(differences: Float32, out: BrainMaps) -> None:
-    """Uncertainties of voxels [M, n] into maps of n voxels."""
+    """Write the uncertainties of voxels [M, n] to maps of n voxels."""
     for first in range(0, differences.shape[1], SLAB):
         part = slice(first, first + SLAB)
         _fill_slab(differences[:, part], out, part)
@@ -130,7 +133,7 @@ def _fill_slab(differences: Float32, out: BrainMaps, part: slice) -> None:
 
 
 def _add_by_sign(one: Float32, other: Float32, high: Float32, low: Float32, positive: Mask, scratch: Float32) -> None:
-    """Add ``high`` to ``one`` and ``low`` to ``other`` where positive, and the other way round elsewhere."""
+    """Add ``high`` to ``one`` and ``low`` to ``other`` where positive, and the opposite elsewhere."""
     np.copyto(scratch, low)
     np.copyto(scratch, high, where=positive)
     one += scratch

@@ -1,4 +1,4 @@
-"""The members of a lesion ensemble, each a graph of its own: a window in, logit differences out."""
+"""Members of a lesion ensemble, each with its own graph: a window in, logit differences out."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ from models.tasks.lesion.spec import LESIONS
 Array = NDArray[np.float32]
 
 GOLDEN_STEP = 8
-"""The golden window is made of cubes of so many voxels a side, and every so many voxels are compared."""
+"""Edge of the cubes of equal values in the golden window, voxels, and step between compared voxels."""
 _INPUT, _SAMPLE, _OUTPUT = "window", "sample", "difference"
 
 
 class Members:
-    """Trained networks, and the frozen dropout masks of each; a member is a pair of both.
+    """Trained networks with frozen dropout masks; a member is a pair of network and mask.
 
-    Calls are independent of each other, and may be made by several threads at once.
+    Calls are independent and thread-safe.
     """
 
     def __init__(self, graphs: Sequence[OnnxGraph], samples: int = 1, sampled: bool = False) -> None:
-        """
+        """Initialise the members.
+
         Args:
-            samples: masks of each graph; 1 for graphs without.
-            sampled: whether the graphs take a sample's number.
+            graphs: graph of each network.
+            samples: masks of each graph; 1 for graphs without masks.
+            sampled: True if the graphs take a sample's number.
         """
         self.outputs: tuple[str, ...] = (_OUTPUT,)
         self._graphs, self._samples, self._sampled = tuple(graphs), samples, sampled
@@ -43,12 +45,12 @@ class Members:
         return len(self._graphs) * self._samples
 
     def difference(self, member: int, window: Array) -> Array:
-        """Logit 1 - logit 0 of a member, [x, y, z], for a normalised window [C, x, y, z]."""
+        """Return logit 1 - logit 0 of a member, [x, y, z], for a normalised window [C, x, y, z]."""
         found: Array = self.differences(member, window[None])[0]
         return found
 
     def differences(self, member: int, windows: Array) -> Array:
-        """Return the same for a batch: windows [N, C, x, y, z] to [N, x, y, z]."""
+        """Return logit differences for a batch: windows [N, C, x, y, z] to [N, x, y, z]."""
         graph, sample = divmod(member, self._samples)
         given: dict[str, NDArray[Any]] = {_INPUT: np.ascontiguousarray(windows, np.float32)}
         if self._sampled:
@@ -57,7 +59,7 @@ class Members:
         return np.asarray(found[:, 0])
 
     def run(self, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[Array]:
-        """A golden window again (``models.executors.golden``): [C, x, y, z] in cubes to [members, x, y, z] in steps."""
+        """Run a golden window (``models.executors.golden``): [C, x, y, z] in cubes to [members, x, y, z] in steps."""
         window = enlarged(np.asarray(inputs[_INPUT], np.float32))
         step = slice(None, None, GOLDEN_STEP)
         found = [self.difference(member, window)[step, step, step] for member in range(len(self))]
@@ -65,16 +67,16 @@ class Members:
 
 
 def enlarged(cubes: Array) -> Array:
-    """Return a window [C, x, y, z] of cubes of equal values, from one value a cube."""
+    """Return a window [C, x, y, z] of cubes of equal values, from one value per cube."""
     for axis in (1, 2, 3):
         cubes = np.repeat(cubes, GOLDEN_STEP, axis=axis)
     return cubes
 
 
 def golden(members: Members, recipe: Recipe) -> dict[str, Array]:
-    """Random cubes as a window, and what the members say of it: small enough to go with every artefact.
+    """Return a window of random cubes and the members' output for it, small enough to ship with every artefact.
 
-    Outside of a ball all is zero, as outside of a brain.
+    Voxels outside a ball are zero, as outside a brain.
     """
     size = [edge // GOLDEN_STEP for edge in recipe.window]
     cubes = np.random.default_rng(0).standard_normal((len(recipe.channels), *size)).astype(np.float32)
@@ -88,8 +90,8 @@ def members(artefact: Artefact, *, device: Device = CPU, shared_arena: bool = Tr
     """Return the members of a verified artefact.
 
     Raises:
-        ArtefactError: a graph that is damaged or not of this task, or other members than the manifest says.
-        ProviderUnavailable: CUDA was asked for and is not there.
+        ArtefactError: a graph is damaged or of another task, or the number of members differs from the manifest.
+        ProviderUnavailable: CUDA was requested and is not available.
     """
     manifest = artefact.manifest
     found = opened(
@@ -117,10 +119,10 @@ def opened(
     device: Device = CPU,
     shared_arena: bool = True,
 ) -> Members:
-    """All members of all executors.
+    """Return all members of all executors.
 
     Args:
-        path: where a file of an executor lies.
+        path: returns the path of an executor's file.
 
     Raises:
         ArtefactError, ProviderUnavailable: see ``members``.

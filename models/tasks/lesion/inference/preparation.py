@@ -1,4 +1,4 @@
-"""From a scan to what the networks take: turned, resampled if need be, z-scored over voxels other than 0."""
+"""Preparation of a scan for the networks: turned, resampled if needed, z-scored over voxels other than 0."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _SLAB = 1 << 16  # voxels that are squared at once
 
 @dataclass(frozen=True)
 class Prepared:
-    """A scan on the networks' grid."""
+    """Scan on the networks' grid."""
 
     image: Float32
-    """[channels, x, y, z], contiguous."""
+    """Image [channels, x, y, z], contiguous."""
     brain: Mask
-    """[x, y, z]."""
+    """Brain mask [x, y, z]."""
     grid: Grid
     scan: Scan
 
@@ -35,19 +35,19 @@ class Prepared:
 
     @property
     def resampled(self) -> bool:
-        """Return whether anything was interpolated."""
+        """True if the scan was interpolated."""
         return self.grid.step is not None
 
     def back(self, volume: Float32) -> Float32:
-        """Return a map of the networks' grid on the scan's: linear, and exact where nothing was interpolated."""
+        """Return a map of the networks' grid on the scan's: linear, and exact if the scan was not interpolated."""
         return self.grid.back(volume)
 
 
 def prepare(scan: Scan, recipe: Recipe, limits: Limits | None = None) -> Prepared:
-    """What the networks of a recipe take.
+    """Return a scan as the networks of a recipe take it.
 
     Raises:
-        BadImage: a channel of one value, an image too large once it is resampled, a brain of no voxel.
+        BadImage: a channel is constant, the resampled image is too large, or the brain is empty.
     """
     grid = model_grid(scan.shape, scan.affine, recipe.orientation, recipe.spacing, limits)
     image = np.empty((len(scan.channels), *grid.shape), np.float32)
@@ -65,7 +65,10 @@ def prepare(scan: Scan, recipe: Recipe, limits: Limits | None = None) -> Prepare
 
 
 def _standardise(values: NDArray[Any], name: str) -> None:
-    """Voxels other than 0 less their mean, over their standard deviation; zeros stay (MONAI, nonzero=True)."""
+    """Standardise voxels other than 0 to mean 0 and standard deviation 1, in place.
+
+    Zeros stay (MONAI, nonzero=True).
+    """
     flat = values.reshape(-1)
     nonzero = flat != 0
     tissue = flat[nonzero]

@@ -1,7 +1,7 @@
-"""A prepared scan's whole way to its segmentation: windows, stitched members, maps, lesions, back on the scan's grid.
+"""Segmentation of a prepared scan: windows, stitched members, maps, lesions, and resampling to the scan's grid.
 
-``work`` is a generator of batches of calls that may run side by side; it knows no scheduler, and between two batches
-does next to nothing. What the calls make does not depend on the order in which they finish.
+``work`` is a generator of batches of calls that may run in parallel. It is independent of the scheduler and does almost
+no work between batches. Results do not depend on the order in which calls finish.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ Float32 = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
 PIECE = 1 << 19
-"""Voxels of a call that is no network's: some ten milliseconds."""
-_BATCH = 4  # calls a lane in a batch of windows, so that the last ones leave few lanes idle
-_WINDOWS_END = 0.9  # of the time, if the networks are as slow as they usually are
+"""Voxels of a call that runs no network: about ten milliseconds."""
+_BATCH = 4  # calls per lane in a batch of windows, so that few lanes are idle at its end
+_WINDOWS_END = 0.9  # typical share of the time that is spent up to the end of the windows
 
 
 class Members(Protocol):
-    """The networks of an ensemble; calls may come from several threads."""
+    """Networks of an ensemble; calls may come from several threads."""
 
     def __len__(self) -> int: ...
 
     def difference(self, member: int, window: Float32) -> Float32:
-        """Logit 1 less logit 0 of a window [channels, x, y, z], float32 [x, y, z]."""
+        """Return logit 1 less logit 0 of a window [channels, x, y, z], float32 [x, y, z]."""
         ...
 
 
@@ -52,11 +52,11 @@ Work = Generator[Batch, list[Any], Segmentation]
 
 
 def segment(scan: Scan, members: Members, recipe: Recipe, threads: int = 1) -> Segmentation:
-    """Return a scan's segmentation, from beginning to end.
+    """Prepare and segment a scan.
 
     Raises:
         BadImage: the scan cannot be prepared.
-        NotFinite: a network answers NaN.
+        NotFinite: a network returns NaN or infinity.
     """
     return finished(work(prepare(scan, recipe), members, recipe, lanes=threads), threads)
 
@@ -70,11 +70,12 @@ def work(
     window_seconds: float = 0.5,
     wanted: Collection[str] | None = None,
 ) -> Work:
-    """Batches of calls whose end is the segmentation.
+    """Yield batches of calls, and return the segmentation; ``memory`` returns the memory that this needs.
 
-    ``lanes`` is how many calls are expected to run side by side; ``window_seconds`` how long a network takes for a
-    window; ``wanted`` names the maps that are made besides the probability (None: all). ``memory`` says how much is
-    needed.
+    Args:
+        lanes: number of calls that are expected to run in parallel.
+        window_seconds: expected time of a network for a window, seconds.
+        wanted: names of the maps to make besides the probability; None: all.
     """
     windows = Windows(prepared.grid.shape, recipe.window, recipe.overlap)
     stitch, blank, look = yield batch_of(
@@ -93,7 +94,7 @@ def work(
     share = partial(found.share_above, recipe.voxel_trust)
     means, look_at_voxels = yield batch_of("measuring uncertainty", 0.94, (0.02, found.means), (0.01, share))
     mask, table, burden = yield from _lesions(prepared, differences, found, recipe)
-    del differences  # most of the memory
+    del differences  # frees most of the memory
     scan_mask, volumes = yield from _back(prepared, found, mask, recipe, wanted)
     return Segmentation(
         affine=prepared.scan.affine,
@@ -113,15 +114,15 @@ def work(
 
 
 def memory(grid: Grid, members: int) -> int:
-    """Bytes that ``work`` needs at most besides the prepared scan and what the networks take."""
+    """Return the peak memory of ``work``, bytes, besides the prepared scan and the memory of the networks."""
     ours, scans = math.prod(grid.shape), math.prod(grid.scan_shape)
     back = 6 * scans if grid.step is not None else 0
     return 4 * (max((members + 3) * ours, 5 * ours + back) + (members + 12) * PIECE)
 
 
 def _blank(image: Float32, windows: Windows) -> tuple[bool, ...]:
-    """Which windows are 0 throughout: a member says the same of all of them."""
-    marked = image != 0  # booleans are walked through far quicker
+    """Return which windows are 0 throughout: a member has the same output for all of them."""
+    marked = image != 0  # searching booleans is much faster
     return tuple(not windows.cut(marked, number).any() for number in range(len(windows)))
 
 
@@ -134,7 +135,7 @@ def _differences(
     lanes: int,
     seconds: float,
 ) -> Generator[Batch, list[Any], None]:
-    """Run each member on each window, and on a blank one only once."""
+    """Run each member on each window, and only once on a blank one."""
     empty: list[Float32] = []
     if any(blank):
         zeros = np.zeros((len(prepared.image), *windows.window), np.float32)
@@ -157,11 +158,11 @@ def _differences(
 
 @dataclass(frozen=True)
 class _Found:
-    """What is known of the voxels of the networks' grid."""
+    """Results on the voxels of the networks' grid."""
 
     probability: Float32
     candidates: Mask
-    """Where any member reaches the threshold."""
+    """Voxels where any member reaches the threshold."""
     brain: BrainMaps
 
     def means(self) -> Means:
@@ -173,7 +174,7 @@ class _Found:
         return Means(total, mean(brain.data), mean(brain.knowledge), mean(brain.rmi))
 
     def doubtful(self, trust: float) -> NDArray[np.uint8]:
-        """1 for voxels of the brain that are worth looking at."""
+        """Return 1 for voxels of the brain whose uncertainty exceeds ``trust``, else 0."""
         values = self.brain.total if self.brain.rmi is None else self.brain.rmi
         return (values > np.float32(trust)).view(np.uint8)
 
@@ -182,7 +183,7 @@ class _Found:
 
 
 def _maps(prepared: Prepared, differences: Float32, recipe: Recipe) -> Generator[Batch, list[Any], _Found]:
-    """Probability of all voxels, uncertainties of the brain's, piece by piece."""
+    """Compute the probability of all voxels and the uncertainties of the brain's, in pieces."""
     shape = prepared.grid.shape
     inside = prepared.brain.reshape(-1)
     pieces = [slice(first, min(first + PIECE, inside.size)) for first in range(0, inside.size, PIECE)]
@@ -198,7 +199,7 @@ def _maps(prepared: Prepared, differences: Float32, recipe: Recipe) -> Generator
         of_brain = np.empty((len(flat), last - first), np.float32)
         places = np.flatnonzero(inside[piece])
         for own, difference in zip(of_brain, flat, strict=True):
-            np.take(difference[piece], places, out=own, mode="clip")  # the quickest that NumPy has
+            np.take(difference[piece], places, out=own, mode="clip")  # the fastest way in NumPy
         maps.fill_uncertainty(of_brain, brain.part(first, last))
 
     fills = [partial(fill, *one) for one in zip(pieces, offsets[:-1], offsets[1:], strict=True)]
@@ -209,7 +210,7 @@ def _maps(prepared: Prepared, differences: Float32, recipe: Recipe) -> Generator
 def _lesions(
     prepared: Prepared, differences: Float32, found: _Found, recipe: Recipe
 ) -> Generator[Batch, list[Any], tuple[Mask, Lesions, Burden]]:
-    """Masks of the ensemble and of each member, inside the box where any of them marks something."""
+    """Compare the masks of the ensemble and of each member, inside the box of all marked voxels."""
     (box,) = yield batch_of("finding lesions", 0.95, (0.03, partial(box_of, found.candidates)))
     grid, small = prepared.grid, recipe.small_voxels
     mark = partial(lesions.marked, found.probability[box], recipe.threshold, small)
@@ -242,7 +243,7 @@ def _lesions(
 def _back(
     prepared: Prepared, found: _Found, mask: Mask, recipe: Recipe, wanted: Collection[str] | None
 ) -> Generator[Batch, list[Any], tuple[Mask, dict[str, NDArray[Any]]]]:
-    """Mask and maps on the scan's grid."""
+    """Resample the mask and maps to the scan's grid."""
     grid = prepared.grid
     of_brain: dict[str, NDArray[Any]] = {name: one for name, one in vars(found.brain).items() if one is not None}
     if recipe.voxel_trust is not None:

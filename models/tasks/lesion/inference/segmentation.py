@@ -1,4 +1,4 @@
-"""What is said of a scan: volumes on its own grid, lesions, and the numbers by which the frame decides."""
+"""Result of segmenting a scan: volumes on its own grid, lesions, and the statistics that decisions use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Means:
-    """Of the brain's voxels, nats; one member has no knowledge."""
+    """Mean uncertainties of the brain's voxels, nats; a single member has only ``total``."""
 
     total: float
     data: float | None = None
@@ -30,35 +30,36 @@ class Means:
 
 @dataclass(frozen=True)
 class Segmentation:
-    """All that is said of a scan; volumes [x, y, z] lie on the scan's own grid."""
+    """Result for a scan; volumes [x, y, z] are on the scan's own grid."""
 
     affine: Affine
     space: int
     mask: Mask
     maps: Mapping[str, NDArray[Any]]
-    """``probability``, ``total``, of ensembles ``data``, ``knowledge`` and ``rmi`` (float32, nats, 0 outside the
-    brain), where the recipe gives advice ``advice`` (uint8, 1: look at this voxel)."""
+    """Maps by name: ``probability``, ``total``; for ensembles ``data``, ``knowledge`` and ``rmi`` (float32, nats, 0
+    outside the brain); if the recipe gives advice, ``advice`` (uint8, 1: review this voxel).
+    """
     lesions: tuple[Lesion, ...]
-    """Largest first."""
+    """Lesions, largest first."""
     burden: Burden
     means: Means
     structural: float | None
-    """One minus the members' mean Dice with the ensemble's mask, 0 to 1; None for a single model."""
+    """One minus the mean Dice of the members with the ensemble's mask, 0 to 1; None for a single model."""
     look_at_voxels: float | None
-    """Share of the brain's voxels that advice marks; None without advice."""
+    """Share of the brain's voxels that are marked for review; None without advice."""
     brain_ml: float
     resampled: bool
-    """Whether the image was interpolated for the networks."""
+    """True if the image was interpolated for the networks."""
     appearance: Mapping[str, float]
     remarks: tuple[Remark, ...]
 
     @property
     def impossible(self) -> bool:
-        """Whether more is called lesion than there is brain; intervals of ln(1 + volume) are centred at the volume."""
+        """True if the lesion volume exceeds the brain's; intervals of ln(1 + volume) are centred at the volume."""
         return self.burden.volume_ml.value > self.brain_ml
 
     def predictive(self) -> Volumes:
-        """Return the statistics of one unit, without the probabilities, which nobody asks for and which are large."""
+        """Return the statistics of one unit, without the probabilities, which are large and not needed."""
         means = self.means
         data, epkl = means.data, None
         if means.rmi is not None and data is not None:

@@ -1,7 +1,7 @@
-"""Walking through a volume in overlapping windows, and putting what was found there together again.
+"""Overlapping windows of a volume, and stitching of their outputs.
 
 Positions, weights and padding are those of MONAI 1.6 (``sliding_window_inference``, mode gaussian), with which the
-released results were made. Members are stitched each on its own, before anything non-linear.
+released results were made. Each member is stitched separately, before any non-linear step.
 """
 
 from __future__ import annotations
@@ -19,24 +19,27 @@ Shape = tuple[int, int, int]
 Slices = tuple[slice, slice, slice]
 Value = TypeVar("Value", bound=np.generic)
 
-_SIGMA = 0.125  # of the Gaussian weights, in edges of the window
+_SIGMA = 0.125  # standard deviation of the Gaussian weights, in edges of the window
 _LEAST_WEIGHT = 1e-3
 _SLAB = 8  # planes of a window that are added at a time
 
 
 class NotFinite(ArithmeticError):
-    """A network said NaN or infinity of a window: neither a mask nor an uncertainty can be made of that."""
+    """A network returned NaN or infinity for a window, so no mask or uncertainty exists."""
 
 
 def starts(length: int, window: int, overlap: float) -> tuple[int, ...]:
-    """First voxels of the windows along an axis of ``length`` >= ``window`` voxels; the last one ends with the axis."""
+    """Return the first voxels of windows along an axis of ``length`` >= ``window`` voxels.
+
+    The last window ends with the axis.
+    """
     interval = max(int(window * (1 - overlap)), 1) if length > window else window
     count = math.ceil(max(length - window, 0) / interval) + 1
     return tuple(min(number * interval, length - window) for number in range(count))
 
 
 def importance(window: Shape) -> Float32:
-    """Weight of each voxel of a window: a Gaussian around its centre, nowhere below 1e-3."""
+    """Return the weight of each voxel of a window: a Gaussian around its centre, at least 1e-3."""
     parts = []
     for edge in window:
         place = np.arange(edge, dtype=np.float32) - np.float32((edge - 1) / 2)
@@ -46,7 +49,7 @@ def importance(window: Shape) -> Float32:
 
 
 class Windows:
-    """The windows of one volume, padded with zeros on both sides where it is smaller than a window."""
+    """Windows of one volume, padded with zeros on both sides if it is smaller than a window."""
 
     def __init__(self, shape: Shape, window: Shape, overlap: float) -> None:
         self.shape, self.window = shape, window
@@ -76,16 +79,16 @@ class Windows:
         return out
 
     def inner(self, volume: NDArray[Any]) -> NDArray[Any]:
-        """Return the volume itself, a view of a padded one [..., x, y, z]."""
+        """Return the unpadded part of a padded volume [..., x, y, z], as a view."""
         x, y, z = (slice(before, before + n) for before, n in zip(self._before, self.shape, strict=True))
         return volume[..., x, y, z]
 
 
 class Stitch:
-    """Weighted means of the members' windows, one volume a member, made in place.
+    """Weighted means of the members' windows, one volume per member, computed in place.
 
-    Windows of a member are added in their order whatever the order they come in, so that sums are always the same;
-    one that comes early waits. Members, and windows of one member, may come from different threads.
+    Windows of a member are added in their order, whatever the order of arrival, so that sums are reproducible; early
+    windows wait. Members, and windows of one member, may come from different threads.
     """
 
     def __init__(self, windows: Windows, members: int) -> None:
@@ -100,11 +103,11 @@ class Stitch:
             self._weights[part] += self._importance
 
     def add(self, member: int, number: int, difference: Float32) -> None:
-        """What a member says of a window, float32 of the window's shape.
+        """Add a member's output for a window, float32 of the window's shape.
 
         Raises:
-            NotFinite: NaN or infinity, here or in a window that came early.
-            ValueError: another shape.
+            NotFinite: the output, or an early one that waited for it, has NaN or infinity.
+            ValueError: the shape is not the window's.
         """
         if difference.shape != self._windows.window:
             raise ValueError(f"member {member} answered {difference.shape}, the window is {self._windows.window}")
@@ -130,13 +133,16 @@ class Stitch:
             part[slab] += product
 
     def finish(self, member: int) -> None:
-        """Make means of the sums of a member, once all its windows are there."""
+        """Divide the sums of a member by the weights, once all its windows are added."""
         if self._next[member] != len(self._windows):
             raise ValueError(f"member {member} has {self._next[member]} of {len(self._windows)} windows")
         assert self._weights is not None
         self._sums[member] /= self._weights
 
     def means(self) -> Float32:
-        """All members, finished, [members, x, y, z]; a view. No more can be added."""
+        """Return the finished volumes of all members, [members, x, y, z], as a view.
+
+        No more windows can be added afterwards.
+        """
         self._weights = None
         return np.asarray(self._windows.inner(self._sums))

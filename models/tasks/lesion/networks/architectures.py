@@ -1,9 +1,9 @@
-"""MONAI's U-Net and UNETR in the sizes of the task, and what makes them ready to serve. Needs torch and monai.
+"""MONAI's U-Net and UNETR in the sizes of the task, and their conversion for serving. Needs torch and monai.
 
-A trained network says two logits a voxel. What is served is their difference, float32 [batch, 1, x, y, z]: the last
+A trained network returns two logits per voxel. Serving uses their difference, float32 [batch, 1, x, y, z]: the last
 layer is linear, so that its two channels fold into one. Dropped channels of a Monte Carlo dropout member are frozen
-masks, one set a sample: a mask of single voxels would print the window's grid into the maps, since every window is
-given the same mask.
+masks, one set a sample: a mask of single voxels would leave the window's grid visible in the maps, since all windows
+share the mask.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from models.tasks.lesion.networks.settings import PATCH, Sizes, UNETRSizes, UNet
 CLASSES = 2
 PRIOR = 0.02
 HALF_FROM = 256
-"""Tensors of at least so many numbers are stored in half precision; the rest is too small to matter."""
+"""Least size of tensors that are stored in half precision; smaller ones are not worth it."""
 _POSITIONS = "vit.patch_embedding.position_embeddings"
 
 State = Mapping[str, Tensor]
@@ -34,8 +34,8 @@ def network(sizes: Sizes, edge: int) -> nn.Module:
     """Return a new network: float32 [batch, inputs, edge, edge, edge] to logits [batch, 2, edge, edge, edge].
 
     The U-Net takes any edge that ``sizes.divisor`` divides, and the names of its weights are those of the released
-    checkpoints. Its dropout takes whole channels. A new network calls a voxel lesion with probability ``PRIOR``, so
-    that training need not begin with unlearning that half the brain is (Lin et al. 2017, section 3.3).
+    checkpoints. Its dropout takes whole channels. The initial probability of lesion is ``PRIOR``, so that training does
+    not begin from one half (Lin et al. 2017, section 3.3).
     """
     found = _unet(sizes) if isinstance(sizes, UNetSizes) else _unetr(sizes, edge)
     bias = _last(found).bias
@@ -59,9 +59,10 @@ def _unetr(sizes: UNETRSizes, edge: int) -> nn.Module:
 
 
 def enlarged(state: State, edge: int) -> dict[str, Tensor]:
-    """Weights for windows of another edge: position embeddings of a UNETR are interpolated, all else stays.
+    """Return weights for windows of another edge: position embeddings of a UNETR are interpolated, all else is
+    unchanged.
 
-    As is usual for vision transformers (Dosovitskiy et al. 2021, section 3.2); linear in three dimensions.
+    This is usual for vision transformers (Dosovitskiy et al. 2021, section 3.2); linear in three dimensions.
     """
     found = dict(state)
     if _POSITIONS in found:
@@ -74,7 +75,7 @@ def enlarged(state: State, edge: int) -> dict[str, Tensor]:
 
 
 def folded(trained: nn.Module) -> nn.Module:
-    """Return a copy with one output, logit 1 - logit 0, whose weights are rounded to what an artefact stores."""
+    """Return a copy with one output, logit 1 - logit 0, and weights rounded to the stored precision."""
     found = copy.deepcopy(trained).eval()
     last = _last(found)
     axis = 1 if isinstance(last, nn.ConvTranspose3d) else 0
@@ -91,7 +92,7 @@ def folded(trained: nn.Module) -> nn.Module:
 
 
 def channel_masks(sizes: UNetSizes, *, sample_seed: int, seed: int, samples: int) -> list[np.ndarray[Any, Any]]:
-    """Frozen masks of a member's layers in the order in which they run, each float32 [S, C]: 0 or 1 / (1 - p).
+    """Return the frozen masks of a member's layers in execution order, each float32 [S, C]: 0 or 1 / (1 - p).
 
     A sample depends on (sample seed, member's seed, sample number) only. A layer keeps at least one channel.
     """
@@ -106,7 +107,7 @@ def channel_masks(sizes: UNetSizes, *, sample_seed: int, seed: int, samples: int
 
 
 class Plain(nn.Module):  # type: ignore[misc]  # torch is not followed
-    """What is exported of a member: ``window`` to ``difference``."""
+    """Exported form of a member: ``window`` to ``difference``."""
 
     def __init__(self, one_output: nn.Module) -> None:
         super().__init__()
@@ -132,7 +133,7 @@ class Sampled(nn.Module):  # type: ignore[misc]
 
 
 def _walk(module: nn.Module, x: Tensor, masks: Iterator[Tensor]) -> Tensor:
-    """Run a U-Net's layers in order; a mask is the scale of the instance norm before it, which costs nothing."""
+    """Run a U-Net's layers in order; a mask is applied as the scale of the instance norm before it, at no cost."""
     if isinstance(module, SkipConnection):
         return torch.cat([x, _walk(module.submodule, x, masks)], dim=1)
     if isinstance(module, nn.Sequential):

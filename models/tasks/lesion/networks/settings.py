@@ -1,4 +1,4 @@
-"""Sizes of the networks and how they are trained; nothing here needs torch."""
+"""Sizes of the networks and training settings; nothing here needs torch."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 FAMILIES = ("unet", "unet_mcdp", "unetr")
-"""3D U-Net, the same with 50 % dropout that stays on (Monte Carlo dropout), UNETR (Shifts 2.0, section 3)."""
+"""Families: 3D U-Net, the same with 50 % dropout that stays on (Monte Carlo dropout), UNETR (Shifts 2.0, section 3)."""
 SAMPLES = 5
-"""Frozen dropout masks of a member (Shifts 2.0: five runs)."""
+"""Number of frozen dropout masks per member (Shifts 2.0: five runs)."""
 DROPOUT = 0.5
 PATCH = 16
-"""Edge of what becomes one token of a UNETR, voxels; fixed by MONAI."""
+"""Edge of a patch that becomes one token of a UNETR, voxels; fixed by MONAI."""
 
 
 @dataclass(frozen=True)
 class UNetSizes:
-    """A U-Net of MONAI: kernels of 3, instance norm, PReLU, each level half as fine as the one before.
+    """A U-Net of MONAI: kernels of 3, instance norm, PReLU, each level at half the resolution of the one before.
 
     Raises:
-        ValueError: fewer than two levels, no channels, or a dropout outside [0, 1).
+        ValueError: there are fewer than two levels or no channels, or the dropout is outside [0, 1).
     """
 
     channels: tuple[int, ...]
-    """Of each level, from the finest."""
+    """Channels of each level, from the finest."""
     inputs: int = 1
-    """Modalities."""
+    """Number of modalities."""
     dropout: float = 0.0
     """Probability of dropping a channel of a layer's output."""
 
@@ -41,7 +41,7 @@ class UNetSizes:
 
     @property
     def divisor(self) -> int:
-        """What the edge of a window must be a multiple of."""
+        """Divisor of the edge of valid windows."""
         return 1 << (len(self.channels) - 1)
 
 
@@ -50,18 +50,18 @@ class UNETRSizes:
     """A UNETR of MONAI: twelve transformer blocks over patches of 16³ voxels, decoded by convolutions.
 
     Raises:
-        ValueError: a size below one, or a width that the heads do not divide.
+        ValueError: a size is below one, or the heads do not divide the width.
     """
 
     feature: int
-    """Channels at full resolution."""
+    """Number of channels at full resolution."""
     hidden: int
     """Width of a token."""
     mlp: int
-    """Width inside the feed-forward part."""
+    """Width of the feed-forward layer."""
     heads: int
     inputs: int = 1
-    """Modalities."""
+    """Number of modalities."""
 
     def __post_init__(self) -> None:
         if min(self.feature, self.hidden, self.mlp, self.heads, self.inputs) < 1 or self.hidden % self.heads:
@@ -69,47 +69,47 @@ class UNETRSizes:
 
     @property
     def divisor(self) -> int:
-        """What the edge of a window must be a multiple of."""
+        """Divisor of the edge of valid windows."""
         return PATCH
 
 
 Sizes = UNetSizes | UNETRSizes
 
 RELEASED = UNetSizes((32, 64, 128, 256, 512))
-"""The released baseline, 7,912,874 parameters."""
+"""Sizes of the released baseline, 7,912,874 parameters."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Steps with crops of one size; the learning rate rises and falls once (one cycle)."""
+    """Training stage with crops of one size; the learning rate rises and falls once (one cycle)."""
 
     edge: int
-    """Of a crop, voxels."""
+    """Edge of a crop, voxels."""
     steps: int
     batch: int
-    """Crops of one step, each of another scan."""
+    """Crops of one step, each from another scan."""
     rate: float
     """Largest learning rate of Adam."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train a member.
+    """Training settings of a member.
 
     Raises:
-        ValueError: no stage, or crops or windows that the network does not take.
+        ValueError: there is no stage, or the network does not support the size of the crops or windows.
     """
 
     sizes: Sizes
     stages: tuple[Stage, ...]
     window: int = 96
-    """Edge of what the trained network is run on, voxels; a UNETR's last stage has crops of this size."""
+    """Edge of the windows that the trained network serves, voxels; a UNETR's last stage has crops of this size."""
     dev_every: int = 100
-    """Steps between two looks at development scans; the state is saved then."""
+    """Steps between evaluations on development scans; the state is saved at each."""
     dev_tiles: int = 8
-    """Windows of each development scan that are looked at."""
+    """Windows of each development scan that are evaluated."""
     patience: int = 1000
-    """Looks without a better nDSC after which a stage ends."""
+    """Evaluations without a better nDSC after which a stage ends."""
     focal: float = 1.0
     """Weight of the focal loss (gamma 2) beside 0.5 of the Dice loss, as released."""
 
@@ -125,12 +125,15 @@ class Settings:
 
     @property
     def dropout(self) -> float:
-        """Of channels."""
+        """Probability of dropping a channel."""
         return self.sizes.dropout if isinstance(self.sizes, UNetSizes) else 0.0
 
 
 def cycle(stage: Stage, step: int, warmup: float = 0.2) -> float:
-    """Return the learning rate of a step, from 0: a line up from a tenth, then half a cosine down to a hundredth."""
+    """Return the learning rate of a step, counted from 0.
+
+    It is linear from a tenth to the peak, then half a cosine to a hundredth.
+    """
     share = (step + 0.5) / stage.steps
     if share < warmup:
         return stage.rate * (0.1 + 0.9 * share / warmup)
@@ -173,15 +176,16 @@ PRESETS: Mapping[str, Mapping[str, Settings]] = {
         "unetr": Settings(UNETRSizes(16, 768, 3072, 12), _PAPER_STAGES, dev_every=500),
     },
 }
-"""``tiny``: seconds, for tests. ``brief``: some two minutes a member on one core, for trials. ``small``: ten, reference
-artefacts. ``paper``: full size."""
+"""Settings by preset and family. ``tiny``: seconds, for tests. ``brief``: about two minutes per member on one core, for
+trials. ``small``: about ten minutes, for reference artefacts. ``paper``: full size.
+"""
 
 
 def preset(name: str, family: str, inputs: int = 1) -> Settings:
-    """Return the settings of a preset for a family and so many modalities.
+    """Return the settings of a preset for a family and a number of modalities.
 
     Raises:
-        ValueError: an unknown family or preset.
+        ValueError: the family or preset is unknown.
     """
     if family not in FAMILIES:
         raise ValueError(f"family {family!r} is unknown; use one of {', '.join(FAMILIES)}")

@@ -15,17 +15,17 @@ from models.tasks.lesion.pictures.slices import PLANES, Array, Box, Mask, Plane,
 
 PAPER, INK, SOFT, FAINT = "#0d1014", "#f2f2ee", "#b4b8c0", "#5a616c"
 PREDICTION, TRUTH, LOOK = "#ffa62b", "#5ec8f2", "#ffe45c"
-"""Orange, blue, yellow: distinct with any colour blindness, and also distinguished by dashes and signs."""
+"""Colours orange, blue and yellow: distinct with any colour blindness, and also distinguished by dashes and signs."""
 COLOURS = "inferno"
-"""Colour map of uncertainty: brighter is more, in greyscale too."""
+"""Colour map of uncertainty: more is brighter, in greyscale too."""
 _PURPOSE = "a figure"
 _DPI = 150
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 10.5, 0.2, 1.05, 1.16, 0.6
 _BESIDE, _BELOW = 0.06, 0.12
-"""Inches, as the line above: size of the picture, its margins, and the space between panels."""
+"""Spaces between panels, inches; the line above has the width and the margins, inches."""
 _MOST_MARKS = 6
 CLOSE_MM = 60.0
-"""Edge of the close-up."""
+"""Edge of the close-up, mm."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Mark:
 
     label: int
     centroid_mm: tuple[float, float, float]
-    """x, y, z in the space of the affine."""
+    """Centroid x, y, z in the space of the affine, mm."""
     look_at: bool
 
 
@@ -46,7 +46,7 @@ class Picture:
     affine: NDArray[np.float64]
     prediction: Mask
     uncertainty: Array
-    """Nats, 0 outside the brain."""
+    """Uncertainty, nats, 0 outside the brain."""
     measure: str
     """Name of the uncertainty measure."""
     title: str
@@ -66,7 +66,7 @@ class Scene:
     labels: Labels
     """Components of the prediction."""
     numbers: dict[int, Mark]
-    """Component to its mark."""
+    """Mark by component."""
     whole: Box
     close: Box
     grey: tuple[float, float]
@@ -83,12 +83,12 @@ def draw(picture: Picture) -> bytes:
 
     Raises:
         BadFile: matplotlib or nibabel is not installed.
-        ValueError: volumes of different shapes, or an affine without directions.
+        ValueError: volumes differ in shape, or the affine has no directions.
     """
     figures, agg = need("matplotlib.figure", _PURPOSE), need("matplotlib.backends.backend_agg", _PURPOSE)
     scene = arranged(picture)
     sizes = [(right - left, top - bottom) for left, right, bottom, top in (_ends(scene, plane) for plane in PLANES)]
-    inches = (_WIDTH - _LEFT - _RIGHT - 2 * _BESIDE) / sum(width for width, _ in sizes)  # of a millimetre
+    inches = (_WIDTH - _LEFT - _RIGHT - 2 * _BESIDE) / sum(width for width, _ in sizes)  # inches per millimetre
     tall = max(height for _, height in sizes) * inches
     edge = (_WIDTH - _LEFT - _RIGHT - 2 * _BESIDE) / 3
     height = _TOP + 2 * tall + edge + 2 * _BELOW + _BOTTOM
@@ -130,7 +130,7 @@ def arranged(picture: Picture) -> Scene:
 
     Raises:
         BadFile: nibabel is not installed.
-        ValueError: volumes of different shapes, or an affine without directions.
+        ValueError: volumes differ in shape, or the affine has no directions.
     """
     volumes = {"flair": picture.flair, "prediction": picture.prediction, "uncertainty": picture.uncertainty}
     if picture.truth is not None:
@@ -284,7 +284,7 @@ def _numbers(axes: Any, scene: Scene, plane: Plane) -> None:
         if (mark := scene.numbers.get(component)) is None:
             continue
         across, up = np.nonzero(section == component)
-        highest = np.lexsort((across, -up))[0]  # and of those the one furthest to the right in the picture
+        highest = np.lexsort((across, -up))[0]  # the rightmost one in the picture if several are equally high
         corner = [0, 0, 0]
         corner[plane.across], corner[plane.up] = int(across[highest]), int(up[highest])
         place = view.place(plane, (corner[0], corner[1], corner[2]))

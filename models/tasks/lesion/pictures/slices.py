@@ -16,7 +16,7 @@ Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 Voxel = tuple[int, int, int]
 Box = tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
-"""First and last end along each axis, voxels; the edge of the first voxel is 0."""
+"""First and last end of a box along each axis, voxels; the edge of the first voxel is 0."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class View:
     """Volumes turned so that their axes run nearly to the patient's right, front and head."""
 
     volumes: Mapping[str, Array]
-    """Each [x, y, z], of one shape."""
+    """Volumes [x, y, z] by name, of one shape."""
     affine: NDArray[np.float64]
-    """Voxel indices to mm in space, [4, 4]."""
+    """Affine from voxel indices to mm, [4, 4]."""
 
     @property
     def shape(self) -> Voxel:
@@ -93,7 +93,7 @@ def upright(volumes: Mapping[str, Array], affine: Array) -> View:
     """Turn the axes of volumes, without interpolation.
 
     Raises:
-        ValueError: volumes of different shapes, or an affine that gives no directions.
+        ValueError: volumes differ in shape, or the affine has no directions.
         BadFile: nibabel is not installed.
     """
     orientations = need("nibabel.orientations", "a figure")

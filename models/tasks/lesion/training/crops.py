@@ -1,4 +1,4 @@
-"""Training crops out of scans held in memory, varied by MONAI's transforms as released (Shifts 2.0, C). Needs monai."""
+"""Random training crops of scans in memory, augmented as released (Shifts 2.0, C). Needs monai."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from torch import Tensor
 from models.tasks.lesion.data.examples import Example
 
 LESION, OTHER = 4, 1
-"""Crops around a lesion voxel to crops around another voxel of the brain."""
+"""Ratio of crops around a lesion voxel to crops around another voxel of the brain."""
 CENTRES = 20_000
-"""Voxels outside lesions of a scan that may be a crop's centre."""
+"""Voxels outside lesions that may be centres of crops, per scan."""
 VARIATION = 0.1
-"""Largest change of intensity, as a shift and as a share."""
+"""Largest change of intensity, both as a shift and as a share."""
 _IMAGE, _TRUTH, _LESION, _OTHER = "image", "truth", "lesion", "other"
 
 
 class Crops:
-    """Batches of varied crops; a batch depends on the seed and the step only, so that a training can go on.
+    """Batches of augmented crops; a batch depends only on the seed and the step, so that training can resume.
 
     Raises:
-        ValueError: no examples, or one smaller than a crop.
+        ValueError: there are no examples, or one is smaller than a crop.
     """
 
     def __init__(self, examples: Sequence[Example], edge: int, seed: int) -> None:
@@ -76,7 +76,10 @@ class Crops:
         )
 
     def batch(self, step: int, size: int) -> tuple[Tensor, Tensor]:
-        """Images [size, C, edge, edge, edge] and truths [size, 1, ...], float32; of different scans while they last."""
+        """Return images [size, C, edge, edge, edge] and truths [size, 1, ...], float32.
+
+        They are of different scans as far as possible.
+        """
         generator = np.random.default_rng([self._seed, step])
         chosen = np.concatenate([generator.permutation(len(self._scans)) for _ in range(-(-size // len(self._scans)))])
         self._vary.set_random_state(seed=int(generator.integers(1 << 31)))
@@ -86,7 +89,10 @@ class Crops:
 
 
 def _scan(example: Example, generator: np.random.Generator) -> dict[str, Any]:
-    """Arrays for MONAI, with the voxels that may be centres: it would look for them in the whole scan at every step."""
+    """Return arrays for MONAI with candidates for centres.
+
+    MONAI would otherwise search them in the whole scan at each step.
+    """
     lesion = np.flatnonzero(example.truth)
     other = np.flatnonzero((example.image[0] != 0) & ~example.truth)
     if not len(other):

@@ -1,4 +1,4 @@
-"""Training scans that calibrate an ensemble: a share that no member trains on, or folds that are scored crosswise."""
+"""Division of training scans for calibration: a share that no member trains on, or folds for cross-fitting."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from pathlib import Path
 from models.tasks.lesion.data.examples import Files
 
 FOLDS = 3
-"""Parts that few training scans are cut into."""
+"""Number of folds if there are few training scans."""
 SHARE = 40
-"""Scans that are kept from all members where there are plenty: a 95 % quantile with a standard deviation of 3 %."""
+"""Number of scans held out from all members if there are many: a 95 % quantile has a standard deviation of 3 %."""
 PLENTY = 4 * SHARE
-"""Training scans from which ``SHARE`` of them are kept."""
+"""Least number of training scans for holding out ``SHARE`` of them."""
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """How training scans are divided between members and calibration."""
+    """Division of training scans between members and calibration."""
 
     train: tuple[Files, ...]
-    """Scans of the members that are served."""
+    """Training scans of the served members."""
     share: tuple[Files, ...] = ()
-    """Scans that the served members have not seen and are scored on."""
+    """Scans that score the served members, which have not seen them."""
     folds: tuple[tuple[Files, ...], ...] = ()
-    """Parts of ``train``; each is scored by members that were trained on the others in the same way."""
+    """Parts of ``train``; each is scored by members that were trained on the other parts in the same way."""
 
 
 def held_out(scans: Sequence[Files]) -> HeldOut:
-    """Return a share of many training scans, folds of few; nothing of a single one.
+    """Hold out a share of many training scans, make folds of few, and neither of a single one.
 
-    A share is split-conformal calibration as it is proved: scores of one fixed ensemble on scans that it has not seen.
-    Of few scans a share has either too few for a 95 % quantile (19 are needed) or takes them from training. Folds score
-    every scan, at the price of as many more trainings; their thresholds are those of ensembles of slightly fewer scans.
+    A share is proper split-conformal calibration: scores of one fixed ensemble on scans that it has not seen. A share
+    of few scans is either too small for a 95 % quantile (19 are needed) or leaves too few for training. Folds score
+    every scan, at the cost of one more training each; their thresholds are those of ensembles of slightly fewer scans.
     """
     if len(scans) >= PLENTY:
         share, *others = blocks(scans, len(scans) // SHARE)
@@ -45,9 +45,9 @@ def held_out(scans: Sequence[Files]) -> HeldOut:
 
 
 def blocks(scans: Sequence[Files], count: int) -> tuple[tuple[Files, ...], ...]:
-    """Return the scans in ``count`` parts of like size, with a like number of each folder in each.
+    """Return the scans in ``count`` parts of similar size, each with a similar number from each folder.
 
-    A part takes neighbours by name, because scans of one patient often follow each other.
+    A part takes consecutive names, because scans of one patient often follow each other.
     """
     folders: dict[Path, list[Files]] = defaultdict(list)
     for scan in sorted(scans, key=lambda one: str(one.flair)):

@@ -1,7 +1,7 @@
 """Training of a lesion member: crops around lesions, best weights by nDSC of development scans. Needs torch and monai.
 
-Adam; the loss is 0.5 Dice + focal (gamma 2), as released; Dice is of a whole batch, because crops without a lesion have
-none of their own.
+Adam; the loss is 0.5 Dice + focal (gamma 2), as released; Dice is over a whole batch, because it is undefined for crops
+without a lesion.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DICE = 0.5
 """Weight of the Dice loss, as released."""
 GAMMA = 2.0
 REPORT_EVERY = 10
-"""Steps between two reports."""
+"""Steps between two progress reports."""
 
 
 def train(
@@ -43,13 +43,13 @@ def train(
     """Train the member of a seed; its weights are for windows of ``Settings.window``.
 
     Args:
-        folder: where its state and weights are kept; an interrupted training resumes.
+        folder: folder of its state and weights; an interrupted training resumes from it.
 
     Returns:
         The member; its score is the nDSC of the windows that validation takes, with small components.
 
     Raises:
-        ValueError: no scans, scans smaller than a crop, or a folder of another training.
+        ValueError: there are no scans, a scan is smaller than a crop, or the folder belongs to another training.
         FloatingPointError: the loss is not finite.
     """
     if not dev:
@@ -117,13 +117,15 @@ class LesionTraining(loop.MemberTraining[tuple[Tensor, Tensor]]):
         return float(np.mean([tiles.ndsc(network) for tiles in self._windows(stage)], axis=0).max())
 
     def share(self, stage: int, step: int) -> float:
-        """Weight the steps of each stage by their voxels."""
+        """Return the share of the work that is done; steps of a stage are weighted by their voxels."""
         stages = self._settings.stages
         work = [one.steps * one.batch * one.edge**3 for one in stages]
         return (sum(work[:stage]) + work[stage] * step / stages[stage].steps) / sum(work)
 
     def _windows(self, stage: int) -> list[Tiles]:
-        """Return development windows: of a U-Net as it will be run, of a UNETR, which takes one size, as trained."""
+        """Return development windows: for a U-Net of the serving size; for a UNETR, which takes one size, the
+        stage's.
+        """
         if self._tiles is None or self._tiles[0] != stage:
             settings = self._settings
             unet = isinstance(settings.sizes, UNetSizes)

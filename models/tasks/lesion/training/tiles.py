@@ -1,4 +1,4 @@
-"""How good a member is while it is trained: windows of development scans, always the same. Needs torch."""
+"""Score of a member during training, on fixed windows of development scans. Needs torch."""
 
 from __future__ import annotations
 
@@ -16,31 +16,33 @@ from models.assessment.segmentation import REFERENCE_LOAD, ndsc_of_counts
 from models.tasks.lesion.data.examples import Example
 
 DEV_LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
-"""Probabilities from which a voxel is lesion while training; the best counts, since the threshold is tuned later."""
+"""Least probabilities of a lesion voxel that are tried in training; the best one counts, since the threshold is tuned
+later.
+"""
 
 
 def difference(network: nn.Module, windows: Tensor) -> Tensor:
-    """Logit 1 - logit 0, [batch, 1, x, y, z]."""
+    """Return logit 1 - logit 0, [batch, 1, x, y, z]."""
     logits = network(windows)
     return logits[:, 1:] - logits[:, :1]
 
 
 @dataclass(frozen=True)
 class Tiles:
-    """Windows of a development scan that every look is at."""
+    """Fixed windows of a development scan for all evaluations."""
 
     images: Tensor
-    """[tiles, C, edge, edge, edge]."""
+    """Images [tiles, C, edge, edge, edge]."""
     truths: Tensor
-    """[tiles, 1, edge, edge, edge], bool."""
+    """Truths [tiles, 1, edge, edge, edge], bool."""
     own: Tensor
-    """Voxels that no tile before has, of the same shape."""
+    """Mask of voxels that are in no earlier tile, of the same shape."""
     voxels: int
-    """Of the scan."""
+    """Number of voxels of the scan."""
 
     @classmethod
     def of(cls, scan: Example, edge: int, count: int) -> Tiles:
-        """Half of them with most lesion voxels, the others spread over the rest of the brain."""
+        """Choose tiles: half with most lesion voxels, the others spread over the rest of the brain."""
         places = [place for place in _places(scan.truth.shape, edge) if scan.image[0][place].any()]
         places.sort(key=lambda place: -int(scan.truth[place].sum()))
         rich, rest = places[: -(-count // 2)], places[-(-count // 2) :]
@@ -56,7 +58,7 @@ class Tiles:
         return cls(tiles, marked, counted, scan.truth.size)
 
     def ndsc(self, network: nn.Module) -> NDArray[np.float64]:
-        """At each of ``DEV_LEVELS``, over the tiles' voxels: as the whole scan's, were no lesion elsewhere."""
+        """Return the nDSC at each of ``DEV_LEVELS`` over the tiles' voxels, as if the scan had no lesion elsewhere."""
         limits = torch.logit(torch.tensor(DEV_LEVELS, dtype=torch.float64)).float()
         marked, found, lesion = np.zeros(len(limits)), np.zeros(len(limits)), 0
         with torch.no_grad():
@@ -71,13 +73,15 @@ class Tiles:
 
 
 def _reached(levels: Tensor) -> NDArray[np.float64]:
-    """How many values reach each of ``DEV_LEVELS``, given how many levels each value reaches."""
+    """Return the number of values that reach each of ``DEV_LEVELS``, given the number of levels that each value
+    reaches.
+    """
     counts = torch.bincount(levels, minlength=len(DEV_LEVELS) + 1).numpy()
     return np.asarray(counts[::-1].cumsum()[::-1][1:], np.float64)
 
 
 def _places(shape: tuple[int, ...], edge: int) -> Iterator[tuple[slice, ...]]:
-    """Windows that cover a volume, side by side; the last of a row ends with the volume."""
+    """Yield adjacent windows that cover a volume; the last of a row ends with the volume."""
     starts = [[min(at, max(size - edge, 0)) for at in range(0, size, edge)] for size in shape]
     for corner in np.ndindex(*map(len, starts)):
         yield tuple(slice(row[at], row[at] + edge) for row, at in zip(starts, corner, strict=True))

@@ -26,7 +26,7 @@ from models.training.training_folder import parts_folder
 from models.workbench import Progress
 
 TRAIN, DEV = "train", "dev_in"
-_TRAINING = 0.85  # share of the time
+_TRAINING = 0.85  # share of the time for training
 
 
 def train_artefact(
@@ -45,18 +45,18 @@ def train_artefact(
 ) -> Artefact:
     """Train a family on ``data["train"]``, tune its threshold on ``data["dev_in"]`` and write the artefact.
 
-    ``dev_in`` selects (weights of each member, the threshold of voxels) and never calibrates. ``data["calibration"]``
-    does, else training scans, by ensembles that have not seen them (``held_out``); all other scans are judged for the
-    manifest. What is finished lies beside ``out`` until the artefact is there, so that a run that was cut off goes on.
-    Needs torch and monai.
+    ``dev_in`` selects the weights of each member and the threshold of voxels, and never calibrates. Calibration uses
+    ``data["calibration"]``, else training scans with ensembles that have not seen them (``held_out``); all other scans
+    are scored for the manifest. Finished parts are kept beside ``out`` until the artefact is complete, so that an
+    interrupted run resumes. Needs torch and monai.
 
     Args:
-        jobs: members that are trained side by side, by default one a core.
-        device: computes what is calibrated, under its numeric profile.
+        jobs: members that are trained in parallel, by default one per core.
+        device: runs the calibration, under its numeric profile.
 
     Raises:
-        ValueError: unknown family or preset, no members, or no scans to train on or to choose weights by.
-        BadFile: a scan that cannot be read.
+        ValueError: the family or preset is unknown, or there are no members, training scans or development scans.
+        BadFile: a scan cannot be read.
         RuntimeError: a member's training failed; the message says why.
     """
     given = tuple(data.get("calibration", ()))
@@ -134,7 +134,7 @@ def train_members(
     jobs: int | None = None,
     progress: Progress = ignore,
 ) -> None:
-    """Train the members of all seeds in parallel; those that are finished in ``folder`` stay.
+    """Train the members of all seeds in parallel; members that are finished in ``folder`` are kept.
 
     Args:
         scans: folder of stored examples (``examples.Example``), in subfolders ``train`` and ``dev_in``.
@@ -150,7 +150,7 @@ def train_member(scans: Path, folder: Path, settings: Settings, seed: int, tell:
     """Train one member and store it in ``folder`` (``checkpoints.finished``).
 
     Raises:
-        ValueError, FloatingPointError: as ``training.train``.
+        ValueError, FloatingPointError: see ``training.train``.
     """
     from models.tasks.lesion.training import member as training
 
@@ -162,10 +162,10 @@ def train_member(scans: Path, folder: Path, settings: Settings, seed: int, tell:
 
 
 def store(data: Mapping[str, Sequence[Files]], folder: Path, recipe: Recipe) -> None:
-    """Store the prepared scans of train and dev_in; files that exist stay.
+    """Store the prepared scans of train and dev_in; existing files are kept.
 
     Raises:
-        BadFile: a scan that cannot be read.
+        BadFile: a scan cannot be read.
     """
     for split in (TRAIN, DEV):
         for number, case in enumerate(sorted(data[split], key=lambda one: (one.id, str(one.flair)))):
@@ -185,7 +185,7 @@ def assembled(
     seed: int,
     preset: str,
 ) -> Ensemble:
-    """Return the ensemble of finished members; ``seed`` is that of the frozen masks. Needs torch and monai."""
+    """Return the ensemble of finished members; ``seed`` is the seed of the frozen masks. Needs torch and monai."""
     import torch
 
     from models.tasks.lesion.artefact import export

@@ -1,4 +1,4 @@
-"""The probability from which a voxel is lesion, by the nDSC of development scans (Shifts 2.0, Table 4)."""
+"""Tuning of the least probability of a lesion voxel by the nDSC of development scans (Shifts 2.0, Table 4)."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ STEP = 0.01
 
 @dataclass(frozen=True)
 class Tuned:
-    """What every threshold reaches."""
+    """Best threshold, and the nDSC of all thresholds."""
 
     threshold: float
-    """The best; the middle one of several that are best."""
+    """Best threshold; the middle one of several equal ones."""
     ndsc: float
-    """Mean over scans with the best."""
+    """Mean nDSC over scans at the best threshold."""
     levels: NDArray[np.float64]
     """All thresholds, [L]."""
     curve: NDArray[np.float64]
-    """Mean nDSC of each, [L]."""
+    """Mean nDSC at each threshold, [L]."""
 
 
 def tune(
     scans: Iterable[tuple[NDArray[np.floating[Any]], NDArray[np.bool_]]], *, small_voxels: int = SMALL_VOXELS
 ) -> Tuned:
-    """Return the best threshold for ensemble probabilities and truths [x, y, z], taken one scan after the other.
+    """Return the best threshold for ensemble probabilities and truths [x, y, z], one scan at a time.
 
-    A prediction is what is served: probability >= threshold, components of at most ``small_voxels`` voxels dropped.
+    A prediction is computed as in serving: probability >= threshold, components of at most ``small_voxels`` voxels
+    dropped.
 
     Raises:
-        ValueError: no scan, or none that has an nDSC.
+        ValueError: there is no scan that has an nDSC.
     """
     levels = np.round(np.arange(STEP, 1 - STEP / 2, STEP), 6)
     curves = [scores(probability, truth, levels, small_voxels=small_voxels) for probability, truth in scans]
@@ -55,10 +56,10 @@ def tune(
 def scores(
     probability: NDArray[np.floating[Any]], truth: NDArray[np.bool_], levels: NDArray[np.float64], *, small_voxels: int
 ) -> NDArray[np.float64]:
-    """nDSC of a scan at each of increasing thresholds, [L].
+    """Return the nDSC of a scan at each of increasing thresholds, [L].
 
     Components of all thresholds come from one spanning tree: of the voxels above the lowest threshold, each linked to
-    neighbours that are at least as likely, only the links that join components are looked at again.
+    neighbours that are at least as likely, only the links that join components are used again.
     """
     reached = np.searchsorted(levels.astype(probability.dtype), probability.ravel(), side="right")
     voxels = np.flatnonzero(reached)
@@ -78,9 +79,10 @@ def scores(
 
 
 def _tree(voxels: NDArray[np.intp], shape: tuple[int, ...]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Spanning tree of voxels [n] that share faces: rows of a sparse matrix [n, n] with earlier voxels as columns.
+    """Return a spanning tree of voxels [n] that share faces: rows of a sparse matrix [n, n] with earlier voxels as
+    columns.
 
-    Its first k rows join the first k voxels wherever anything does.
+    Its first k rows connect the same of the first k voxels as all links between them.
     """
     ranks = np.full(math.prod(shape), -1, np.int32)
     ranks[voxels] = np.arange(len(voxels), dtype=np.int32)
@@ -98,7 +100,7 @@ def _tree(voxels: NDArray[np.intp], shape: tuple[int, ...]) -> tuple[NDArray[np.
 
 
 def _in_large(first: NDArray[np.int32], neighbour: NDArray[np.int32], small_voxels: int) -> NDArray[np.bool_]:
-    """Which of the first voxels of a tree are in components of more than so many of them, [k]."""
+    """Return which of the first voxels of a tree are in components of more than ``small_voxels`` voxels, [k]."""
     count, links = len(first) - 1, int(first[-1])
     matrix = sparse.csr_array((np.ones(links), neighbour[:links], first), (count, count))
     _, labels = csgraph.connected_components(matrix, directed=False)

@@ -1,4 +1,4 @@
-"""Commands ``demur data lesion`` and ``demur train lesion``: scans out, scans in, with progress."""
+"""Commands ``demur data lesion`` and ``demur train lesion``, with progress."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["ACTIONS", "FAMILIES", "PRESETS", "read_files", "train_artefact"]
 
 
 PRESETS = ("brief", "fast", "full")
-"""Besides the usual two, one of some two minutes a member for trials."""
+"""Presets: the usual two, and one of about two minutes per member for trials."""
 _SETTINGS = {"fast": "small", "full": "paper"}
 
 
@@ -36,13 +36,13 @@ def train_artefact(
 ) -> Artefact:
     """Train a family on a directory in the official layout and write the calibrated artefact.
 
-    Scans of all sites are taken by their split: ``train`` for training and calibration (``held_out``), ``dev_in`` to
-    choose weights and the threshold of voxels by, labelled others for the model card. Needs the ``train`` extra.
+    Scans of all sites are used by their split: ``train`` for training and calibration (``held_out``), ``dev_in`` to
+    choose weights and the threshold of voxels by, other labelled scans for the model card. Needs the ``train`` extra.
 
     Raises:
-        BadFile: files that are doubled, missing or no images.
-        ValueError: an unknown family, no members, no scans to train on or to choose weights by.
-        RuntimeError: the training of a member failed.
+        BadFile: a file is duplicated, missing or not an image.
+        ValueError: the family is unknown, or there are no members, training scans or development scans.
+        RuntimeError: training of a member failed.
     """
     data = read_files(directory)
     return train.train_artefact(
@@ -59,4 +59,4 @@ def train_artefact(
 
 
 ACTIONS: tuple[Action, ...] = ()
-"""Actions of ``demur data`` beside those of the simulator."""
+"""Actions of ``demur data`` besides those of the simulator."""

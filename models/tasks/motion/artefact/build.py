@@ -1,6 +1,6 @@
-"""Building of a motion artefact: graph, calibration, recipe, golden maps, model card.
+"""Build of a motion artefact: graph, calibration, recipe, golden maps, model card.
 
-All that is calibrated is computed by what will serve: the graph in ONNX Runtime, ranked by ``rip``.
+Calibration uses the code that serves: the graph in ONNX Runtime, with plans ranked by ``rip``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from models.training.progress import Counter, ignore
 from models.workbench import Progress
 
 LOOKED = 4000
-"""Training requests, evenly spaced, whose appearance says what is typical."""
+"""Training requests, evenly spaced, that define the typical appearance."""
 _CALIBRATION = "calibration"
 
 
@@ -51,19 +51,19 @@ def build(
 ) -> Artefact:
     """Write the artefact into ``directory`` (replacing an older one there) and verify it.
 
-    Without calibration requests nothing is calibrated: everything is deferred until a threshold is set. The replay set
-    takes requests of these, and shifted ones that are judged.
+    Without calibration requests nothing is calibrated: every request is deferred until a threshold is set. The replay
+    set consists of calibration requests and of shifted ones of ``judge``.
 
     Args:
-        plan: how plans are ranked; its grid is that of the members.
-        train: requests that the members were trained on; they say what is typical.
-        choosing: development requests that chose the members' weights; for the record.
+        plan: ranking of plans; its grid is that of the members.
+        train: requests that the members were trained on; they define the typical appearance.
+        choosing: development requests that chose the members' weights; recorded in the manifest.
         calibration: in-domain requests that the members have not seen.
         judge: further labelled requests by name, for figures in the manifest.
-        device: computes what is calibrated, under its numeric profile.
+        device: runs the calibration, under its numeric profile.
 
     Raises:
-        ArtefactError: a graph that does not fit the plan.
+        ArtefactError: the graph does not fit the plan.
     """
     judged_sets = {name: one for name, one in {_CALIBRATION: calibration, **(judge or {})}.items() if one}
     steps = Counter(sum(map(len, judged_sets.values())), progress)
@@ -106,10 +106,10 @@ def build(
 
 
 def opened(ensemble: Ensemble, plan: Recipe, *, device: Device = CPU) -> Members:
-    """Return the members of an ensemble as they will serve.
+    """Return the members of an ensemble, as in serving.
 
     Raises:
-        ArtefactError: a graph that does not fit the plan.
+        ArtefactError: the graph does not fit the plan.
     """
     return _opened(export.export(ensemble.networks, ensemble.masks), plan, device)
 
@@ -122,7 +122,7 @@ def _opened(graph: bytes, plan: Recipe, device: Device) -> Members:
 
 
 def typical(train: Examples) -> dict[str, tuple[float, float]]:
-    """How training requests look, by the names of ``appearance.FEATURES``: the middle 99 %."""
+    """Return the range of the middle 99 % of training requests by the names of ``appearance.FEATURES``."""
     rows = np.unique(np.linspace(0, len(train) - 1, min(LOOKED, len(train))).astype(int))
     return building.typical(
         [appearance.measured(train.drawn(rows[number : number + 1])[0]) for number in range(len(rows))]
@@ -130,7 +130,7 @@ def typical(train: Examples) -> dict[str, tuple[float, float]]:
 
 
 def _inputs_hash(plan: Recipe) -> str:
-    """Of what is fed: the released channels on a grid."""
+    """Return the hash of the inputs: the released channels and the grid."""
     grid = plan.grid
     return hashlib.sha256(
         f"released channels {' '.join(map(str, grid.shape))} {grid.resolution:g} m".encode()

@@ -1,4 +1,4 @@
-"""What labelled requests say of a motion ensemble: the head's calibration, and figures for the model card."""
+"""Calibration of a motion ensemble on labelled requests: the head's calibration, and figures of the model card."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from models.tasks.motion.spec import TRAJECTORIES
 from models.uncertainty import score
 
 BATCH = 16
-"""Requests of one pass."""
+"""Number of requests in one pass."""
 MEASURES = ("ma", "lq", "uq", "wcm", "bcm", "total_spread", "knowledge_spread")
-"""What a policy may defer by beside the head's own measure; the last is of several members only."""
+"""Measures that a policy may defer by, besides the head's own; the last exists only for several members."""
 FIGURES: Mapping[str, str] = {
     "min_ade_m": "minade",
     "weighted_ade_m": "weightedade",
@@ -32,16 +32,16 @@ FIGURES: Mapping[str, str] = {
     "weighted_fde_m": "weightedfde",
     "cnll_nats": "cnll",
 }
-"""Figure of the model card to the error that it is the mean of (``errors.UNITS``)."""
+"""Error (``errors.UNITS``) of each figure of the model card, which is its mean."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Labelled requests, answered and compared."""
+    """Labelled requests with their predictions and errors."""
 
     predictive: Trajectories
     errors: Mapping[str, NDArray[np.floating[Any]]]
-    """By the names of ``errors.UNITS``, [N] each."""
+    """Errors by the names of ``errors.UNITS``, [N] each."""
 
     def __len__(self) -> int:
         return len(self.predictive)
@@ -50,10 +50,10 @@ class Judged:
 def judge(
     examples: Examples, planners: Planners, recipe: Recipe, progress: Callable[[int], None] = lambda done: None
 ) -> Judged:
-    """Requests answered as they are served, beside what happened.
+    """Predict requests as in serving and compare them with their true futures.
 
     Args:
-        progress: told how many more requests are done.
+        progress: called with the number of further requests that are done.
     """
     parts = []
     for start in range(0, len(examples), BATCH):
@@ -65,7 +65,7 @@ def judge(
 
 
 def joined(parts: Sequence[Trajectories]) -> Trajectories:
-    """Return the units of several predictives as one."""
+    """Join the units of several predictives."""
 
     def column(name: str) -> NDArray[np.floating[Any]] | None:
         values = [getattr(part, name) for part in parts]
@@ -75,7 +75,7 @@ def joined(parts: Sequence[Trajectories]) -> Trajectories:
 
 
 def calibration(judged: Judged) -> Calibration:
-    """Of the head: retention and expected error (cNLL, nats) by its measure and the others, in-domain references."""
+    """Return the head's calibration: retention and expected error (cNLL, nats) by all measures, and references."""
     several = judged.predictive.knowledge is not None
     own = TRAJECTORIES.own_measure(several)
     others = MEASURES if several else MEASURES[:-1]
@@ -90,7 +90,7 @@ def calibration(judged: Judged) -> Calibration:
 
 
 def quality(judged: Judged) -> dict[str, float]:
-    """Mean errors over requests and the area under the cNLL retention curve by the head's measure, four digits."""
+    """Return mean errors and the area under the cNLL retention curve by the head's measure, with four digits."""
     found = {name: np.mean(judged.errors[error]) for name, error in FIGURES.items()}
     own = TRAJECTORIES.own_measure(judged.predictive.knowledge is not None)
     curve = retention.error_curve(judged.errors["cnll"], score(judged.predictive, own))

@@ -18,25 +18,25 @@ GRAPH = "members.onnx"
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Members of one family."""
+    """Members of one family, as networks."""
 
     family: str
     networks: tuple[Network, ...]
     seeds: tuple[int, ...]
     training: Mapping[str, float | int | str]
     samples: int = 1
-    """Frozen dropout masks of each member, a plan each; 1 for members without."""
+    """Number of frozen dropout masks of each member, with a plan each; 1 for members without masks."""
     sample_seed: int | None = None
-    """Of the masks; None for members without."""
+    """Seed of the masks; None for members without masks."""
 
     def __len__(self) -> int:
         return len(self.networks)
 
     def subset(self, count: int) -> Ensemble:
-        """Return the first members as an ensemble of their own: they say what they said among the others.
+        """Return the ensemble of the first ``count`` members; their output is the same as in the whole ensemble.
 
         Raises:
-            ValueError: no members, or more than there are.
+            ValueError: ``count`` is not in 1 to the number of members.
         """
         if not 1 <= count <= len(self):
             raise ValueError(f"{len(self)} members have no subset of {count}; 1 to {len(self)} are possible")
@@ -44,7 +44,7 @@ class Ensemble:
 
     @property
     def masks(self) -> tuple[FrozenMasks, ...]:
-        """Of each member; none for members without."""
+        """Masks of each member; empty for members without masks."""
         if self.sample_seed is None:
             return ()
         return tuple(
@@ -61,5 +61,5 @@ class Ensemble:
 
     @property
     def executor(self) -> Executor:
-        """How the graph is run."""
+        """Executor that runs the graph."""
         return Executor(kind="onnx", file=GRAPH, layout="split")

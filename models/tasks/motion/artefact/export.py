@@ -1,6 +1,6 @@
-"""An ensemble as one ONNX graph: feature maps and random numbers in, plans and their scores under all members out.
+"""Export of an ensemble to one ONNX graph: feature maps and random numbers in, plans and scores out.
 
-Nothing of the machine enters the file, because an artefact's version is the hash of its content. Needs torch.
+The file contains no details of the machine, because an artefact's version is the hash of its content. Needs torch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from models.tasks.motion.networks.network import Network
 from models.tasks.motion.networks.settings import SAMPLES
 
 LAYOUT = "split"
-"""Of the executor: weights are a matrix a member."""
+"""Layout of the executor: each member has its own weight matrices."""
 
 
 def export(networks: Sequence[Network], masks: Sequence[FrozenMasks] = (), *, samples: int = SAMPLES) -> bytes:
@@ -29,11 +29,11 @@ def export(networks: Sequence[Network], masks: Sequence[FrozenMasks] = (), *, sa
 
     Args:
         networks: members of the same sizes.
-        masks: of each member, Q of them, for dropout ensembles: plan q of any member is made and scored under mask q.
-        samples: Q.
+        masks: Q masks of each member of a dropout ensemble; plan q of any member is sampled and scored under mask q.
+        samples: plans per member, Q.
 
     Raises:
-        ValueError: no member, members of different sizes, or other masks than members and samples.
+        ValueError: there is no member, members differ in size, or the masks do not match members and samples.
     """
     if not networks or any(network.sizes != networks[0].sizes for network in networks):
         raise ValueError(f"{len(networks)} members: at least one is needed, and all of the same sizes")
@@ -57,7 +57,7 @@ def export(networks: Sequence[Network], masks: Sequence[FrozenMasks] = (), *, sa
 
 
 def _start(graph: Graph, network: Network, seen: Value, masks: FrozenMasks | None) -> Start:
-    """Return a member's first states, those of each mask apart."""
+    """Return a member's initial states, separately for each mask."""
     width, hidden = network.width, network.sizes.hidden
     if masks is not None:
         seen = graph.op("Reshape", graph.op("Unsqueeze", seen, [0]) * masks.pooled[:, None], [-1, width])

@@ -18,10 +18,10 @@ Array = NDArray[np.float32]
 
 
 def pooled(graph: Graph, maps: Value, networks: Sequence[Network]) -> tuple[list[Value], Value | None]:
-    """Each member's pooled features [N, width], and the drift of its decoder, m a step, [N, 2].
+    """Return each member's pooled features [N, width], and the drift of its decoder, m per step, [N, 2].
 
     Args:
-        maps: in the released layout, [N, 17, y, x].
+        maps: maps in the released layout, [N, 17, y, x].
         networks: members of the same sizes.
     """
     if networks[0].sizes.encoder == "small":
@@ -30,21 +30,21 @@ def pooled(graph: Graph, maps: Value, networks: Sequence[Network]) -> tuple[list
 
 
 def embedded(graph: Graph, features: Value, network: Network) -> Value:
-    """What the decoder starts from, [rows, hidden], of pooled features [rows, width]."""
+    """Return the decoder's initial state, [rows, hidden], of pooled features [rows, width]."""
     encoder = network._encoder
     layer = encoder.embedding if network.sizes.encoder == "small" else encoder._model.classifier[1]
     return graph.op("Gemm", features, array(layer.weight).T, array(layer.bias))
 
 
 def array(parameter: Any) -> Array:
-    """Return a parameter's numbers."""
+    """Return the values of a parameter."""
     return np.asarray(parameter.detach().cpu().numpy(), np.float32)
 
 
 def _small(
     graph: Graph, maps: Value, members: Sequence[encoders.SmallEncoder], grid: int
 ) -> tuple[list[Value], Value | None]:
-    """All members side by side as groups of the same convolutions."""
+    """Add all members as groups of the same convolutions."""
     count = len(members)
     lanes, direction = (_channels(graph, maps, one, one + 1) for one in (LANES, DIRECTION))
     seen = graph.op("Concat", maps, graph.op("Cos", direction) * lanes, graph.op("Sin", direction), axis=1)
@@ -75,7 +75,10 @@ def _small(
 
 
 def _released(graph: Graph, maps: Value, features: nn.Sequential) -> Value:
-    """MobileNetV2. Kernels are transposed instead of the maps: strides and paddings are the same in both directions."""
+    """Add a MobileNetV2.
+
+    Kernels are transposed instead of maps: strides and paddings are the same in both directions.
+    """
     x = maps
     for layer in features:
         parts = list(layer.conv) if hasattr(layer, "conv") else [layer]
@@ -86,7 +89,7 @@ def _released(graph: Graph, maps: Value, features: nn.Sequential) -> Value:
 
 
 def _inner(graph: Graph, x: Value, parts: Sequence[nn.Module]) -> Value:
-    """Convolutions with their norms; those that are a module of three end in ReLU6."""
+    """Add convolutions with their norms; those in a ``Sequential`` end in ReLU6."""
     for number, part in enumerate(parts):
         if isinstance(part, nn.Sequential):
             x = graph.op("Clip", _normed(graph, x, part[0], part[1]), 0.0, 6.0)
@@ -109,7 +112,7 @@ def _normed(graph: Graph, x: Value, convolution: nn.Conv2d, norm: nn.Module) -> 
 
 
 def _folded(kernel: Array, norm: Any) -> tuple[Array, Array]:
-    """Kernel [out, in, rows, columns] and bias [out] of a convolution with the norm after it."""
+    """Return kernel [out, in, rows, columns] and bias [out] of a convolution with the following norm folded in."""
     weight, bias, mean, variance = (
         array(one).astype(np.float64) for one in (norm.weight, norm.bias, norm.running_mean, norm.running_var)
     )
@@ -127,7 +130,7 @@ def _convolution(
     padding: int,
     group: int = 1,
 ) -> Value:
-    """Convolutions whose outputs lie side by side."""
+    """Add convolutions with concatenated outputs."""
     kernels, biases = (np.concatenate(column) for column in zip(*weights, strict=True))
     return graph.op(
         "Conv", x, kernels, biases, kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[padding] * 4, group=group

@@ -1,9 +1,9 @@
 """Plans and scores of all members in one ONNX graph: every member follows every plan while it is made.
 
-A member's own plans are sampled from what it says next; the plans of the others it only scores. Both need the same
-recurrent state, so all members walk through the steps side by side, K Q plans each, and no plan is walked through
-twice. Measured against sampling first and scoring with the operator GRU, and against weights of all members stacked
-into one: see ``benchmarks.motion_planning``. Needs torch.
+A member samples its own plans, and scores the plans of the others. Both need the same recurrent state, so all members
+advance through the steps together with K Q plans each, and every plan is decoded once. For measurements against
+sampling first and scoring with the operator GRU, and against weights of all members stacked into one: see
+``benchmarks.motion_planning``. Needs torch.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _LOG_2PI = math.log(2 * math.pi)
 
 @dataclass(frozen=True)
 class Start:
-    """What a member's decoder starts from."""
+    """Initial state of a member's decoder."""
 
     network: Network
     state: Value
-    """[1 or Q, N, hidden]: of each mask where there are masks."""
+    """State [1 or Q, N, hidden], one for each mask."""
     mask: Array | None = None
-    """On the hidden state before mean and scale, [Q, hidden]."""
+    """Mask of the hidden state before mean and scale, [Q, hidden]."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """K, Q and T."""
+    """Numbers of members K, samples Q and steps T."""
 
     members: int
     samples: int
@@ -47,21 +47,21 @@ class Counts:
 
     @property
     def plans(self) -> int:
-        """G = K Q."""
+        """Number of plans, G = K Q."""
         return self.members * self.samples
 
 
 def planned(
     graph: Graph, starts: Sequence[Start], drift: Value | None, noise: Value, requests: Value, counts: Counts
 ) -> tuple[Value, Value]:
-    """Plans [N, K Q, T, 2], m, and their log-densities under each member, nats, [N, K, K Q].
+    """Return plans [N, K Q, T, 2], m, and their log-densities under each member, nats, [N, K, K Q].
 
-    Rows of the graph are (plan, request): those of one plan lie together.
+    Rows of the graph are (plan, request): rows of one plan are consecutive.
 
     Args:
-        drift: displacement a step that is added to what decoders say, m, [N, 2].
+        drift: displacement per step that is added to the decoders' output, m, [N, 2].
         noise: standard normal, [K, Q, T, 2].
-        requests: N, int64 [1].
+        requests: number of requests N, int64 [1].
     """
     plans, sizes = counts.plans, starts[0].network.sizes
     states = [_rows(graph, start, counts) for start in starts]
@@ -95,13 +95,13 @@ def planned(
 
 
 def _rows(graph: Graph, start: Start, counts: Counts) -> Value:
-    """Return a member's first states for all plans, [G N, hidden]."""
+    """Return a member's initial states for all plans, [G N, hidden]."""
     repeated = graph.op("Expand", graph.op("Unsqueeze", start.state, [0]), [counts.members, counts.samples, 1, 1])
     return graph.op("Reshape", repeated, [-1, start.network.sizes.hidden])
 
 
 def _cell(body: Graph, network: Network, seen: Value, state: Value) -> Value:
-    """Return a gated recurrent unit as torch has it; sums of two products are one operation."""
+    """Apply a gated recurrent unit as in torch; sums of two products are one operation."""
     reset, update, new = (_gate(network, number) for number in range(3))
     r, z = (
         body.sigmoid(
@@ -118,7 +118,7 @@ def _cell(body: Graph, network: Network, seen: Value, state: Value) -> Value:
 
 @dataclass(frozen=True)
 class _Gate:
-    """One of three parts of a cell's weights, as factors on the right."""
+    """Weights of one of the three gates of a cell, as right factors."""
 
     given: Array
     given_bias: Array
@@ -127,7 +127,7 @@ class _Gate:
 
 
 def input_weights(network: Network) -> Array:
-    """Of the recurrent cell for positions (and steps) in metres, [3 hidden, inputs]."""
+    """Return the input weights of the recurrent cell for positions (and steps) in metres, [3 hidden, inputs]."""
     weights = array(network.decoder.cell.weight_ih).copy()
     weights[:, :2] /= network.decoder.unit
     return weights
@@ -145,7 +145,7 @@ def _gate(network: Network, number: int) -> _Gate:
 
 
 def _head(body: Graph, start: Start, state: Value, counts: Counts) -> Value:
-    """Mean of the next displacement, and what makes its scale, [G N, 4]."""
+    """Return the mean of the next displacement and the raw scale, [G N, 4]."""
     network = start.network
     if start.mask is not None:
         hidden = network.sizes.hidden
@@ -162,7 +162,7 @@ def _linear(body: Graph, x: Value, layer: Any) -> Value:
 
 
 def _own(body: Graph, every: Value, counts: Counts) -> Value:
-    """Of what members say of all plans, [K, G N, 4], what each says of its own, [G, N, 4]."""
+    """Select the output of each member for its own plans, [G, N, 4], from that for all plans, [K, G N, 4]."""
     members = counts.members
     blocks = body.op("Reshape", every, [members * members, -1, 4])
     mine = body.op("Gather", blocks, np.arange(members) * (members + 1), axis=0)
@@ -170,10 +170,10 @@ def _own(body: Graph, every: Value, counts: Counts) -> Value:
 
 
 def _scale(graph: Graph, raw: Value) -> Value:
-    """softplus(raw) + the floor, right in its last digits also where it is far below one.
+    """Return softplus(raw) + the floor, accurate to the last digits also for values far below one.
 
-    log(1 + u) is u log(w) / (w - 1) with w = 1 + u rounded, and u where w is 1 (Goldberg 1991, theorem 4): a vehicle
-    that stands has scales of millimetres and less, and their logarithm is its score.
+    log(1 + u) is u log(w) / (w - 1) with w = 1 + u rounded, and u where w is 1 (Goldberg 1991, theorem 4): a stationary
+    vehicle has scales of millimetres and less, whose logarithm is its score.
     """
     u = graph.exp(graph.op("Neg", graph.op("Abs", raw)))
     w = u + 1.0

@@ -1,4 +1,4 @@
-"""What a motion artefact says of its own use: ``recipe.json`` beside its graph, hashed with it."""
+"""Serving recipe of a motion artefact: ``recipe.json`` beside its graph, hashed with it."""
 
 from __future__ import annotations
 
@@ -16,34 +16,35 @@ __all__ = ["RECIPE", "Recipe", "encode", "read"]
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How a request is seen, and how the plans of members become its answer (Shifts 1.0, E.4)."""
+    """Parameters of the feature maps and of the ranking of the members' plans (Shifts 1.0, E.4)."""
 
     size: int = OFFICIAL.size
-    """Cells a side of a feature map."""
+    """Cells per side of a feature map."""
     resolution: float = OFFICIAL.resolution
     """Edge of a cell, m."""
     plan_score: Literal["teacher_forcing"] = "teacher_forcing"
-    """What members score plans by: each step given the plan's own past (formula 20). The released behavioural cloning
-    draws another plan in each scoring instead, so that its scores are random; that is for training only."""
+    """Score of a plan by a member: each step given the plan's own past (formula 20). The released behavioural cloning
+    draws another plan in each scoring instead, so that its scores are random; that is for training only.
+    """
     plan_operator: Operator = "MA"
-    """Over members, for the score of a plan."""
+    """Operator over members, for the score of a plan."""
     request_operator: Operator = "MA"
-    """Over the best plans, for the confidence of the request."""
+    """Operator over the best plans, for the confidence of the request."""
     ddof: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
-    """Of LQ and UQ: 0 as the released evaluation, 1 as the released model code."""
+    """Delta degrees of freedom of LQ and UQ: 0 as in the released evaluation, 1 as in the released model code."""
     modes: Annotated[int, msgspec.Meta(ge=1)] = TOP
-    """D, plans of an answer."""
+    """Number of plans in a response, D."""
     noise_seed: int = 0
-    """Of the random numbers that members draw plans with: numpy's default generator, normal [K, Q, T, 2], float32."""
+    """Seed of the random numbers for drawing plans: numpy's default generator, normal [K, Q, T, 2], float32."""
     typical: dict[str, tuple[float, float]] = {}
-    """Appearance of a request (``appearance.FEATURES``) to where training requests lay: the middle 99 %."""
+    """Range of the middle 99 % of training requests, by feature of a request's appearance (``appearance.FEATURES``)."""
 
     def __post_init__(self) -> None:
         self.grid  # noqa: B018  refuses impossible ones
 
     @property
     def grid(self) -> Grid:
-        """Of the maps that the members take."""
+        """Grid of the members' feature maps."""
         return Grid(self.size, self.resolution)
 
 
@@ -51,6 +52,6 @@ def read(artefact: Artefact) -> Recipe:
     """Return the recipe of a verified artefact.
 
     Raises:
-        ArtefactError: there is none, or it is not one.
+        ArtefactError: the recipe is missing or invalid.
     """
     return recipe_file.read(artefact, Recipe)

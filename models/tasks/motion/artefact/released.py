@@ -1,7 +1,7 @@
-"""Imports released baselines: a folder ``rip-bc-k_5-plan_ma-scene_ma`` of ``model-seed-S-epoch-E.pt``. Needs torch.
+"""Import of released baselines: a folder ``rip-bc-k_5-plan_ma-scene_ma`` of ``model-seed-S-epoch-E.pt``. Needs torch.
 
-A file is a bare dictionary of weights. It is read without running code that it may hold; the decoder is told by the
-names of the weights, sizes are read off their shapes.
+A file is a bare dictionary of weights. It is read without running code that it may contain; the decoder follows from
+the names of the weights, the sizes from their shapes.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ PROVENANCE = Provenance(
     licence="see the licence that came with the models",
 )
 MOST_SCENES = 1000
-"""Of development data, evenly spaced: enough for thresholds."""
+"""Largest number of scenes of development data, evenly spaced; enough for thresholds."""
 _MEMBER = re.compile(r"model-seed-(\d+)-epoch-(\d+)\.pt")
 _FOLDER = re.compile(r"rip-(?P<decoder>\w+)-k_(?P<count>\d+)-plan_(?P<plan>\w+)-scene_(?P<scene>\w+)")
 _LARGEST_BYTES = 1 << 28
 _CELLS: Mapping[str, Decoder] = {"_decoder.": "bc", "_flow._decoder.": "dim"}
-"""How the names of a decoder's recurrent weights begin."""
+"""Decoder by the prefix of its recurrent weights' names."""
 
 
 def import_released(directory: Path, out: Path, data: Path | None = None, *, device: Device = CPU) -> Artefact:
     """Make an artefact of released members; in-domain development requests of ``data``, if given, calibrate it.
 
-    Operators are those that the folder's name tells, otherwise means over members (MA).
+    The folder's name gives the operators; the default is the mean over members (MA).
 
     Raises:
-        ArtefactError: no member, or one that is damaged, holds code, or is no network of the released layout; a name
-            that says otherwise than the files.
-        BadFile: data that cannot be read, or without a development split.
+        ArtefactError: there is no member, a member is damaged, contains code or has another layout, or the folder's
+            name contradicts its files.
+        BadFile: data cannot be read, or have no development split.
     """
     from models.tasks.motion.artefact import build
 
@@ -74,7 +74,7 @@ def load_released(folder: Path) -> Ensemble:
     """Return the members in the order of their seeds.
 
     Raises:
-        ArtefactError: as ``import_released``.
+        ArtefactError: see ``import_released``.
     """
     found: dict[int, Path] = {}
     for path in sorted(folder.iterdir()):
@@ -103,7 +103,7 @@ def read(path: Path) -> Network:
     """Return a released member.
 
     Raises:
-        ArtefactError: as ``import_released``.
+        ArtefactError: see ``import_released``.
     """
     state = state_files.read(path, _LARGEST_BYTES)
     network = Network(_sizes(path, state))
@@ -129,7 +129,7 @@ def _sizes(path: Path, state: Mapping[str, Tensor]) -> Sizes:
 
 
 def _length(path: Path, state: Mapping[str, Tensor], name: str) -> int:
-    """Inputs of a matrix."""
+    """Return the number of columns of a matrix."""
     found = state.get(name)
     if found is None or found.ndim != 2 or not found.shape[1]:
         shape = "missing" if found is None else f"of the shape {list(found.shape)}"
@@ -138,7 +138,7 @@ def _length(path: Path, state: Mapping[str, Tensor], name: str) -> int:
 
 
 def _folder(directory: Path) -> Path:
-    """Return the folder of members: the one that is given, or the only released one in it."""
+    """Return the folder of members: the given one, or the only released one in it."""
     inside = sorted(path for path in directory.iterdir() if path.is_dir() and _FOLDER.fullmatch(path.name))
     if any(_MEMBER.fullmatch(path.name) for path in directory.iterdir()) or not inside:
         return directory
@@ -148,10 +148,10 @@ def _folder(directory: Path) -> Path:
 
 
 def _plan(folder: Path, ensemble: Ensemble) -> Recipe:
-    """Return the recipe with the operators that a folder's name tells.
+    """Return the recipe with the operators in a folder's name.
 
     Raises:
-        ArtefactError: the name tells another decoder or number of members, or an operator that nobody knows.
+        ArtefactError: the name has another decoder or number of members, or an unknown operator.
     """
     match = _FOLDER.fullmatch(folder.resolve().name)
     if match is None:

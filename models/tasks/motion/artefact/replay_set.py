@@ -1,4 +1,4 @@
-"""Replay sets of motion: feature maps of requests, kept as runs of equal cells, planned as they are served."""
+"""Replay sets of motion: feature maps of requests, stored as runs of equal cells, planned as in serving."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from models.tasks.motion.spec import HEADS, TRAJECTORIES
 Float32 = NDArray[np.float32]
 
 UNITS = 600
-"""Requests of a set, where data have so many."""
+"""Number of requests in a set, if there are enough."""
 MOST_SCENES = 300
-"""Of a folder of one's own, from which requests are taken."""
+"""Largest number of scenes of a user's folder that requests are taken from."""
 _RUNS, _SKIPS, _LENGTHS, _VALUES = "runs", "skips", "lengths", "values"
 
 
 def encode(known: Examples, shifted: Sequence[Examples], units: int = UNITS) -> bytes:
-    """Return a file of inputs: maps of in-domain and of shifted requests, drawn and shuffled from a fixed seed."""
+    """Return a file of inputs: maps of in-domain and shifted requests, drawn and shuffled with a fixed seed."""
     places = [(part, row) for part in shifted for row in range(len(part))]
     inside, outside = replay.chosen(len(known), len(places), units)
     picked = [(known, int(row)) for row in inside] + [places[at] for at in outside.tolist()]
@@ -39,9 +39,9 @@ def encode(known: Examples, shifted: Sequence[Examples], units: int = UNITS) -> 
 
 
 def packed(maps: Sequence[Float32]) -> bytes:
-    """Maps [channels, y, x], each a sequence of runs of equal cells that are not zero.
+    """Encode maps [channels, y, x] as runs of equal cells that are not zero.
 
-    Of a run are kept: cells since the end of the last one, its length, and its value in float32.
+    Stored for each run: the number of cells since the end of the last run, its length, and its value in float32.
     """
     runs, skips, lengths, values = [], [], [], []
     for one in maps:
@@ -66,10 +66,10 @@ def packed(maps: Sequence[Float32]) -> bytes:
 
 
 class Maps:
-    """Maps of a file of inputs, drawn when they are asked for.
+    """Maps of a file of inputs, decoded on demand.
 
     Raises:
-        BadArrays: counts that do not fit each other, or runs beyond a map.
+        BadArrays: counts do not match, or runs exceed a map.
     """
 
     def __init__(self, arrays: Arrays, grid: Grid) -> None:
@@ -89,7 +89,7 @@ class Maps:
         return len(self._ends)
 
     def rows(self, part: slice) -> Float32:
-        """Consecutive maps laid out flat, [n, channels y x]."""
+        """Return consecutive maps as flat rows, [n, channels y x]."""
         found = np.zeros((part.stop - part.start, self._cells), np.float32)
         for row, number in zip(found, range(part.start, part.stop), strict=True):
             first, last = int(self._ends[number - 1]) if number else 0, int(self._ends[number])
@@ -108,7 +108,7 @@ def attached(
     *,
     device: Device = CPU,
 ) -> Artefact:
-    """The artefact with requests it was calibrated with, and shifted ones, as its replay set; as it is without any."""
+    """Attach calibration requests and shifted ones as the replay set; without any, return the artefact unchanged."""
     if not calibration:
         return artefact
     shifted = [part.take(part.shifted) for part in judge.values()]
@@ -116,10 +116,10 @@ def attached(
 
 
 def of_files(artefact: Artefact, directory: Path) -> Artefact:
-    """Return the artefact with requests of a folder's split ``dev`` as its replay set, in-domain and shifted ones.
+    """Attach in-domain and shifted requests of a folder's split ``dev`` as the replay set.
 
     Raises:
-        BadFile, OSError, ValueError: files that are missing or cannot be read.
+        BadFile, OSError, ValueError: a file is missing or cannot be read.
     """
     from models.tasks.motion.data import folders, gathering
     from models.tasks.motion.training import shares
@@ -131,10 +131,11 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
 
 
 def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
-    """
+    """Return the passes that score the maps of a replay set.
+
     Raises:
         BadArrays: see ``Maps``.
-        ArtefactError, ProviderUnavailable: members cannot be run.
+        ArtefactError, ProviderUnavailable: the members cannot be run.
     """
     recipe = recipes.read(artefact)
     maps = Maps(arrays, recipe.grid)

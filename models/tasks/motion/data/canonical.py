@@ -1,4 +1,4 @@
-"""Which scenes are in-domain and which are shifted: by their tags, canonically or as one likes."""
+"""Partition of scenes into in-domain and shifted by their tags: the canonical one, or custom rules."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data.tags import VALUES, Tags, plain
 
 FILE = "partition.json"
-"""In an official folder that was divided anew: the rules that hold there instead of the canonical ones."""
+"""File in a re-partitioned official folder with its rules, which replace the canonical ones."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Scenes whose tags have one of the allowed values in each field; without fields, all scenes."""
+    """Rule for scenes whose tags have one of the allowed values in each field; without fields, all scenes."""
 
     allowed: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -27,17 +27,17 @@ class Rule:
 
 @dataclass(frozen=True)
 class Partition:
-    """What is in-domain in every split, and what is shifted in some."""
+    """Rules for in-domain scenes of all splits and shifted scenes of some."""
 
     inside: Rule
     outside: Mapping[str, Rule]
-    """Split to the rule of its shifted scenes."""
+    """Rule of shifted scenes by split."""
 
     def shifted(self, split: str, tags: Tags) -> bool | None:
-        """Return whether a scene is shifted; None where it is in neither part.
+        """Return whether a scene is shifted; None if it is in neither part.
 
         Args:
-            split: ``train``, ``dev`` or ``eval``; empty where it is not known, which takes the shifted scenes of any.
+            split: ``train``, ``dev`` or ``eval``; empty if unknown, then the rules of all splits apply.
         """
         if self.inside.accepts(tags):
             return False
@@ -46,10 +46,10 @@ class Partition:
 
 
 def rule(words: Sequence[str]) -> Rule:
-    """From words such as ``track=Moscow,AnnArbor``; a scene has to fit all of them.
+    """Parse words such as ``track=Moscow,AnnArbor``; a scene must match all of them.
 
     Raises:
-        ValueError: another form, a field twice, or a value that the released enumeration does not have.
+        ValueError: the form is wrong, a field occurs twice, or a value is not in the released enumeration.
     """
     found: dict[str, frozenset[str]] = {}
     for word in words:
@@ -69,20 +69,20 @@ CANONICAL = Partition(
         "eval": rule(["track=AnnArbor,TelAviv", "precipitation=NoPrecipitation,Rain,Snow"]),
     },
 )
-"""Shifts 1.0, Figure 16, as the released filters have it: where its words count sleet as shifted, too, they do not."""
+"""Partition of Shifts 1.0, Figure 16, as in the released filters, which do not count sleet as shifted."""
 
 
 def written(partition: Partition) -> str:
-    """As the content of ``partition.json``."""
+    """Return the content of ``partition.json``."""
     document = {"in": _words(partition.inside), "shifted": {s: _words(r) for s, r in partition.outside.items()}}
     return json.dumps(document, indent=1) + "\n"
 
 
 def read(folder: Path) -> Partition:
-    """Return the rules that hold in an official folder: its own, or the canonical ones.
+    """Return the rules of an official folder: its own, or the canonical ones.
 
     Raises:
-        BadFile: a file of rules that cannot be read.
+        BadFile: the file of rules cannot be read.
     """
     path = folder / FILE
     if not path.exists():

@@ -1,4 +1,4 @@
-"""Labelled requests as networks take them: feature maps with the trajectories that were driven."""
+"""Labelled requests for training: feature maps with true trajectories."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INDEX, _FUTURES = "index.json", "futures.npy"
 
 @dataclass(frozen=True)
 class Example:
-    """One request whose future was observed in full."""
+    """Request with a fully observed future."""
 
     scene: str
     track: int
@@ -33,34 +33,34 @@ class Example:
     future: Float32
     """Positions [T, 2] in the agent's frame, m."""
     shifted: bool
-    """Whether its scene is outside the domain of training."""
+    """True if the scene is outside the training domain."""
     tags: Mapping[str, str]
-    """Of its scene, by name."""
+    """Tags of the scene, by name."""
 
 
 @dataclass(frozen=True)
 class Examples:
-    """N requests."""
+    """Set of N labelled requests."""
 
     maps: SparseMaps
     rows: NDArray[np.intp]
-    """Of ``maps``, [N]."""
+    """Row in ``maps`` of each request, [N]."""
     futures: Float32
     """Positions [N, T, 2] in the frame of each agent, m."""
     scenes: NDArray[np.str_]
-    """[N]."""
+    """Scenes, [N]."""
     tracks: NDArray[np.int64]
-    """[N]."""
+    """Tracks, [N]."""
     shifted: NDArray[np.bool_]
-    """[N]."""
+    """Mask of requests of shifted scenes, [N]."""
     tags: Mapping[str, NDArray[np.str_]]
-    """[N] each."""
+    """Tags by name, [N] each."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def take(self, chosen: Rows) -> Examples:
-        """Some of them, by number or by mask."""
+        """Return some requests, by number or by mask."""
         return replace(
             self,
             rows=self.rows[chosen],
@@ -72,12 +72,12 @@ class Examples:
         )
 
     def drawn(self, chosen: NDArray[np.integer[Any]] | slice = slice(None)) -> Float32:
-        """Feature maps of some of them, [n, channels, y, x]; channels come last in memory."""
+        """Return the feature maps of some requests, [n, channels, y, x]; channels come last in memory."""
         return self.maps.dense(self.rows[chosen])
 
     @property
     def fingerprint(self) -> str:
-        """sha256 over scenes, tracks, maps and futures in their order."""
+        """SHA-256 over scenes, tracks, maps and futures in order."""
         digest = hashlib.sha256()
         for row, scene, track, future in zip(self.rows, self.scenes, self.tracks, self.futures, strict=True):
             part = slice(self.maps.starts[row], self.maps.starts[row + 1])
@@ -88,7 +88,7 @@ class Examples:
 
     @classmethod
     def load(cls, folder: Path, grid: Grid) -> Examples:
-        """What ``store`` wrote; maps are read when they are used."""
+        """Load the examples of ``store``; maps are read on use."""
         index = json.loads((folder / _INDEX).read_text())
         count = len(index["scenes"])
         return cls(
@@ -103,10 +103,10 @@ class Examples:
 
 
 def store(examples: Iterable[Example], folder: Path, grid: Grid) -> Examples:
-    """Write examples one by one into a folder, which is there when it is complete.
+    """Write examples one by one into a folder, which only appears when it is complete.
 
     Raises:
-        ValueError: a map of another grid, or a value that half precision does not hold.
+        ValueError: a map has another grid, or a value does not fit half precision.
     """
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)

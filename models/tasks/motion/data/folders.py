@@ -1,8 +1,8 @@
-"""The official directories: where the scenes of a split lie, their tags and their rendered maps.
+"""Official directories: scenes of a split, their tags and their rendered maps.
 
 ``train_pb/NNN/*.pb``, ``train_tags.txt`` with a line for each scene in the order of the sorted files, and
-``train_rendered/NNN/{scene}_{track}.npy``. Released archives call the splits by several names, and the one of the
-evaluation its folders ``evaluation`` and ``evaluation_renders``.
+``train_rendered/NNN/{scene}_{track}.npy``. Released archives use several names of splits; the evaluation archive has
+folders ``evaluation`` and ``evaluation_renders``.
 """
 
 from __future__ import annotations
@@ -20,51 +20,51 @@ SPLITS: Mapping[str, tuple[str, ...]] = {
     "dev": ("dev", "development", "validation"),
     "eval": ("eval", "evaluation", "test"),
 }
-"""Split to what the releases call it; files are written under the first name."""
+"""Names of each split in the releases; files are written with the first."""
 SCENES, RENDERED, TAGS = ("_pb", ""), ("_rendered", "_renders"), ("_tags.txt",)
-"""What follows the name of a split; files are written with the first."""
+"""Suffixes after the name of a split; files are written with the first."""
 SUFFIX = ".pb"
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """One split of a data set, or a folder of scenes that is none."""
+    """Split of a data set, or another folder of scenes."""
 
     name: str
-    """``train``, ``dev`` or ``eval``; empty where the folder's name does not say."""
+    """Name ``train``, ``dev`` or ``eval``; empty if the folder's name is none of these."""
     root: Path
-    """The data set."""
+    """Root of the data set."""
     scenes: Path
     tags: Path | None
-    """None: the scenes tell their own."""
+    """File of tags; None: tags are read from the scenes."""
     rendered: Path | None
-    """None: no maps."""
+    """Folder of rendered maps; None if there are none."""
 
     def beside(self, suffixes: tuple[str, ...]) -> Path:
-        """Where the tags or the maps of these scenes are written that are not there yet."""
+        """Return the path for new tags or maps of these scenes."""
         return self.root / ((self.name or self.scenes.resolve().name.removesuffix(SCENES[0])) + suffixes[0])
 
     def map(self, file: Path, scene: str, track: int) -> Path | None:
-        """Where the rendered map of a request of a scene's file lies; None where the split has no maps."""
+        """Return the path of a request's rendered map, for a scene's file; None if the split has no maps."""
         return None if self.rendered is None else self.rendered / file.parent.name / rendered_name(scene, track)
 
 
 def rendered_name(scene: str, track: int) -> str:
-    """Of the file of a rendered map."""
+    """Return the file name of a rendered map."""
     return f"{scene}_{track}.npy"
 
 
 def split_named(folder: str) -> str:
-    """Return the split that a folder of scenes is of by its name; empty if of none."""
+    """Return the split of a folder of scenes by its name; empty if the name is none."""
     names = {alias + suffix: split for split, aliases in SPLITS.items() for alias in aliases for suffix in SCENES}
     return names.get(folder, "")
 
 
 def splits(root: Path) -> tuple[Split, ...]:
-    """Return the splits of a data set in the order of ``SPLITS``, or the one that a folder of scenes is.
+    """Return the splits of a data set in the order of ``SPLITS``, or the folder itself as one split.
 
     Raises:
-        BadFile: no folder, a split under two names, or neither splits nor folders of scenes in it.
+        BadFile: the folder does not exist, a split has two names, or there are neither splits nor folders of scenes.
     """
     if not root.is_dir():
         raise BadFile(f"{root} is no folder; one with the official names is needed, train_pb/000/*.pb")
@@ -76,10 +76,10 @@ def splits(root: Path) -> tuple[Split, ...]:
 
 
 def named_splits(root: Path) -> tuple[Split, ...]:
-    """Return the splits of a folder by the released names, or the one that it is itself; empty if it has none.
+    """Return the splits of a folder by the released names, or the folder itself if it is one; empty without splits.
 
     Raises:
-        BadFile: a split under two names.
+        BadFile: a split has two names.
     """
     found = [_found(root, name, scenes) for name in SPLITS if (scenes := _one(root, name, SCENES)) is not None]
     place = root.resolve()
@@ -89,10 +89,10 @@ def named_splits(root: Path) -> tuple[Split, ...]:
 
 
 def split(root: Path, name: str) -> Split:
-    """One split of a data set.
+    """Return a split of a data set.
 
     Raises:
-        BadFile: as ``splits``, or there is none of that name.
+        BadFile: see ``splits``; or there is none of that name.
     """
     every = splits(root)
     for one in every:
@@ -103,15 +103,15 @@ def split(root: Path, name: str) -> Split:
 
 
 def scene_files(split: Split) -> Iterator[Path]:
-    """The files of scenes in their official order: sorted folders, and sorted files in each."""
+    """Yield the files of scenes in official order: sorted folders, and sorted files in each."""
     return _files(split.scenes)
 
 
 def tagged_files(split: Split) -> Iterator[tuple[Path, Tags | None]]:
-    """Each file of a scene with the tags of its line; None where the split has no file of tags.
+    """Yield each file of a scene with the tags of its line, or None if the split has no file of tags.
 
     Raises:
-        BadFile: a line that holds no tags, or more or fewer lines than scenes.
+        BadFile: a line has no tags, or the number of lines is not that of scenes.
     """
     if split.tags is None:
         yield from ((file, None) for file in scene_files(split))
@@ -143,7 +143,7 @@ def _found(root: Path, name: str, scenes: Path) -> Split:
 
 
 def _beside(place: Path, scenes: Path) -> Split:
-    """Return a folder of scenes of any other name, with the tags and the maps that are called after it."""
+    """Return a folder of scenes of any other name as a split, with the tags and maps named after it."""
     stem = place.name.removesuffix(SCENES[0])
     tags, rendered = (place.parent / (stem + suffix) for suffix in (TAGS[0], RENDERED[0]))
     return Split("", place.parent, scenes, tags if tags.exists() else None, rendered if rendered.exists() else None)

@@ -1,4 +1,4 @@
-"""What became of the requests of a scene: true trajectories in the frames of their agents, or why there are none."""
+"""True trajectories of a scene's requests in the frames of their agents, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ NO_FUTURE = "their scene has no future"
 
 @dataclass(frozen=True, slots=True)
 class Future:
-    """Of one request."""
+    """True future of a request."""
 
     key: Key
     trajectory: Float32 | None
-    """[T, 2], m; None where it cannot be told."""
+    """Trajectory [T, 2], m; None if it is unknown."""
     left_out: str | None
-    """Why it cannot; one of the three reasons above."""
+    """Reason why it is unknown: one of the three above."""
     maneuvers: tuple[TrajectoryTag, ...]
-    """What the request is tagged with."""
+    """Tags of the request."""
 
 
 def futures(file: Path, scene: Scene) -> Iterator[Future]:
-    """The future of each prediction request of a scene, in their order.
+    """Yield the future of each prediction request of a scene, in order.
 
     Raises:
-        BadFile: a scene without id or past, or a vehicle whose state is no number; the message names file, scene and
+        BadFile: the scene has no id or past, or a vehicle's state is not finite; the message names file, scene and
             track.
     """
     if not scene.id:
@@ -52,7 +52,7 @@ def futures(file: Path, scene: Scene) -> Iterator[Future]:
         if steps and not all(track in step for step in steps):
             yield Future(key, None, NOT_OBSERVED, maneuvers)
         elif track not in now:
-            # the released code interpolates between the past and the future here, and so looks at the answer
+            # the released code interpolates between the past and the future here, which uses the answer
             yield Future(key, None, NOT_NOW, maneuvers)
         elif not steps:
             yield Future(key, None, NO_FUTURE, maneuvers)
@@ -61,7 +61,7 @@ def futures(file: Path, scene: Scene) -> Iterator[Future]:
 
 
 def named(key: Key) -> str:
-    """Return a request, in words."""
+    """Return a description of a request for messages."""
     return f"scene {key[0]!r}, track {key[1]}"
 
 
@@ -73,7 +73,7 @@ def _in_agent_frame(file: Path, key: Key, now: VehicleTrack, steps: list[Vehicle
             f"{file}: {named(key)} has a position, linear_velocity or yaw that is not finite, or is {FARTHEST:g} m away"
         )
     velocity = now.linear_velocity
-    # in float64, unlike the released code: coordinates of a whole country lose their decimetres in float32
+    # in float64, unlike the released code: float32 cannot resolve decimetres in coordinates of a whole country
     x, y = points[0]
     return from_scene(points[1:], x, y, driving_yaw(now.yaw, velocity.x, velocity.y)).astype(np.float32)
 

@@ -1,4 +1,4 @@
-"""From an official folder to stored examples: valid requests of both parts, with their maps as they are served."""
+"""Conversion of an official folder to stored examples: valid requests of both parts, with maps as in serving."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from models.workbench import Progress
 def gathered(
     directory: Path, folder: Path, grid: Grid, progress: Progress = lambda done, what: None
 ) -> dict[str, Path]:
-    """Where the examples of each split of a data set are stored below ``folder`` (``Examples.load``).
+    """Store the examples of each split of a data set below ``folder``; return their paths (``Examples.load``).
 
     They are gathered once, and again when files of the data set have changed.
 
     Raises:
-        BadFile: a file that cannot be read, or a request that cannot be drawn; the message names it.
+        BadFile: a file cannot be read, or a request cannot be drawn; the message names it.
     """
     found = {}
     every = folders.splits(directory)
@@ -54,10 +54,10 @@ def stored(
     """Return the examples of a split, stored in ``folder``.
 
     Args:
-        most_scenes: so many at most, evenly spaced; None: all.
+        most_scenes: largest number of scenes, evenly spaced; None: all.
 
     Raises:
-        BadFile: as ``gathered``.
+        BadFile: see ``gathered``.
     """
     return examples.store(gather(split, grid, most_scenes=most_scenes, progress=progress), folder, grid)
 
@@ -69,15 +69,15 @@ def gather(
     most_scenes: int | None = None,
     progress: Progress = lambda done, what: None,
 ) -> Iterator[Example]:
-    """The valid requests of the scenes of both parts in their official order.
+    """Yield the valid requests of the scenes of both parts in official order.
 
-    Maps are those beside the scenes; where a split has none they are drawn.
+    Rendered maps of the split are used if there are any; else maps are drawn.
 
     Args:
-        most_scenes: as ``stored``.
+        most_scenes: see ``stored``.
 
     Raises:
-        BadFile: as ``gathered``.
+        BadFile: see ``gathered``.
     """
     files = list(official.scene_files(split, official.CANONICAL))
     count = len(files) if most_scenes is None else min(most_scenes, len(files))
@@ -110,7 +110,7 @@ def _part(progress: Progress, number: int, count: int) -> Progress:
 
 
 def _listing(split: Split, grid: Grid) -> str:
-    """sha256 over names, sizes and times of all files of a split, and the grid."""
+    """Return the sha256 over names, sizes and times of all files of a split, and the grid."""
     digest = hashlib.sha256(repr(grid).encode())
     for place in (split.scenes, split.rendered, split.tags, split.root / canonical.FILE):
         if place is None or not place.exists():
@@ -122,6 +122,6 @@ def _listing(split: Split, grid: Grid) -> str:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Also in folders that are links."""
+    """Yield all files, also in linked folders."""
     for place, _, names in os.walk(folder, followlinks=True):
         yield from (Path(place) / name for name in names)

@@ -1,7 +1,7 @@
 """The ten tags of a maneuver (Shifts 1.0, E.1) from the states of a vehicle, now and in the future.
 
-The rules of the released tags are not published. These are ours, and agree with what is: the tags do not exclude each
-other, a standing vehicle moves uniformly as well (Table 18 counts more uniform movements than movements), and the
+The rules of the released tags are not published. The rules here agree with what is published: tags do not exclude each
+other, a stationary vehicle also moves uniformly (Table 18 counts more uniform movements than movements), and the
 requests of the public test scene get the tags that they carry.
 """
 
@@ -19,26 +19,26 @@ from models.tasks.motion.protocol.motion_pb2 import TrajectoryTag, VehicleTrack
 Floats = NDArray[np.floating[Any]]
 
 STEP = 0.2
-"""Between two states, s."""
+"""Time between two states, s."""
 STATIONARY = 1.0
-"""A vehicle that gets no farther than this from where it is now, m, is stationary."""
+"""Largest distance from the present position of a stationary vehicle, m."""
 TURN = 0.1
-"""A heading that changes by more than this, rad, is a move to the left or to the right."""
+"""Change of heading above which a maneuver is a move to the left or right, rad."""
 WINDOW = 5
-"""Steps over which a change of speed is looked at: one second."""
+"""Steps over which a change of speed is measured: one second."""
 CHANGE = 1.25
-"""A speed that changes by more than this within the window, m/s, is an acceleration or a deceleration."""
+"""Change of speed within the window above which a maneuver is an acceleration or deceleration, m/s."""
 STANDING, MOVING = 0.5, 1.0
-"""Speeds below the first and above the second, m/s, one after the other are a start or a stop."""
+"""Speeds, m/s: a change from below the first to above the second is a start, the opposite is a stop."""
 
 
 def of_states(position: Floats, yaw: Floats, velocity: Floats) -> tuple[TrajectoryTag, ...]:
-    """Return the tags of a vehicle, in the order of their numbers; none where its future was not seen at all.
+    """Return the tags of a vehicle, in the order of their numbers; empty if its future was not seen at all.
 
     Args:
         position: now and in T future steps [T + 1, 2], m; NaN in steps where the vehicle was not seen.
         yaw: [T + 1], rad, known up to half a turn.
-        velocity: [T + 1, 2], m/s, now to tell forward from backward.
+        velocity: [T + 1, 2], m/s; the first one distinguishes forward from backward.
 
     Raises:
         ValueError: the vehicle is not seen now.
@@ -68,9 +68,9 @@ def of_tracks(now: VehicleTrack, future: Sequence[VehicleTrack | None]) -> tuple
 
 
 def _headings(yaw: Floats, velocity: Floats) -> Floats:
-    """Directions of driving, rad, without jumps: half a turn between two steps is an ambiguity, no movement.
+    """Return directions of driving, rad, without jumps: half a turn between two steps is an ambiguity, no movement.
 
-    A velocity of noise does not turn a vehicle that stands now: it is taken to look where its yaw points.
+    A noisy velocity does not turn a stationary vehicle: its yaw is taken as its heading.
     """
     backward = velocity @ (math.cos(yaw[0]), math.sin(yaw[0])) < -STANDING
     steps = np.diff(yaw)
@@ -90,7 +90,7 @@ def _direction(position: Floats, heading: Floats) -> TrajectoryTag:
 
 
 def _changes(speed: Floats) -> list[TrajectoryTag]:
-    """Of speeds [T + 1], m/s: whatever some second of the future shows; nothing if no second was seen."""
+    """Return the changes of speed in any second of the future, from speeds [T + 1], m/s; none if no second was seen."""
     change = speed[WINDOW:] - speed[:-WINDOW]
     found = {
         TrajectoryTag.kAcceleration: change > CHANGE,

@@ -1,7 +1,8 @@
 """Official motion files message by message, so that memory does not grow with the file.
 
-A submission is a sequence of its field 1; a scene has other fields as well. Files are cut at their top level here, and
-what lies below is parsed by the generated classes. That also tells the two apart, which protobuf itself does not.
+A submission is a sequence of its field 1; a scene has other fields as well. Files are split at their top level here,
+and the fields are parsed by the generated classes. This also distinguishes the two kinds of files, which protobuf
+itself does not.
 """
 
 from __future__ import annotations
@@ -20,26 +21,26 @@ from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, Tra
 
 _PREDICTIONS = 1  # field of Submission
 _LENGTH_DELIMITED = 2  # wire type of all top-level fields of both files
-_VARINT_BYTES = 10  # the longest, for 64 bits
+_VARINT_BYTES = 10  # largest length, for 64 bits
 POINT = np.dtype([("head", "<u2"), ("x_tag", "u1"), ("x", "<f8"), ("y_tag", "u1"), ("y", "<f8")])
-"""A point of a serialised trajectory whose x and y are both written."""
+"""Layout of a point of a serialised trajectory with both x and y."""
 FRAME = np.array((0x120A, 0x09, 0x11), POINT[["head", "x_tag", "y_tag"]])
-"""Around the coordinates of each: field 1 of 18 bytes, and in it the doubles of fields 1 and 2."""
+"""Bytes around the coordinates of each point: field 1 of 18 bytes, which contains the doubles of fields 1 and 2."""
 M = TypeVar("M", bound=Message)
 
 
 class _Bytes(Protocol):
-    """Of ``bytes`` and ``mmap``, what a parser needs."""
+    """Common interface of ``bytes`` and ``mmap`` for the parser."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, key: slice, /) -> bytes: ...
 
 
 def predictions(path: Path) -> Iterator[ObjectPrediction]:
-    """The predictions of a submission in their order, parsed one at a time.
+    """Yield the predictions of a submission in order, parsed one at a time.
 
     Raises:
-        BadFile: no such file, empty, cut off, or no submission.
+        BadFile: the file does not exist, is empty or truncated, or is not a submission.
     """
     if other := {field for field, _, _ in _top_level(path)} - {_PREDICTIONS}:
         raise BadFile(
@@ -51,10 +52,10 @@ def predictions(path: Path) -> Iterator[ObjectPrediction]:
 
 
 def is_submission(path: Path) -> bool:
-    """Return whether the file holds a submission, and no scene.
+    """Return whether the file is a submission, not a scene.
 
     Raises:
-        BadFile: no such file, empty, cut off, or neither.
+        BadFile: the file does not exist, is empty or truncated, or is neither.
     """
     return all(field == _PREDICTIONS for field, _, _ in _top_level(path))
 
@@ -63,7 +64,7 @@ def scene(path: Path) -> Scene:
     """Return the scene of a file.
 
     Raises:
-        BadFile: no such file, empty, cut off, or no scene.
+        BadFile: the file does not exist, is empty or truncated, or is not a scene.
     """
     fields = {descriptor.number for descriptor in Scene.DESCRIPTOR.fields}
     found = {field for field, _, _ in _top_level(path)}
@@ -77,8 +78,8 @@ def scene(path: Path) -> Scene:
 def positions(trajectories: Sequence[Trajectory]) -> NDArray[np.float64]:
     """Return the points of trajectories, one after another and without z, float64 [all points, 2].
 
-    Points of two coordinates that are not zero have one length in bytes, and are read without an object for each:
-    a full submission has some ten million.
+    Points with two non-zero coordinates have a fixed length in bytes, and are read without an object for each: a full
+    submission has about ten million points.
     """
     packed = b"".join(trajectory.SerializeToString() for trajectory in trajectories)
     if len(packed) == sum(len(trajectory.points) for trajectory in trajectories) * POINT.itemsize:
@@ -100,7 +101,7 @@ def _parsed(message: M, content: bytes, what: str) -> M:
 
 
 def _top_level(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Number, first byte and content of each top-level field."""
+    """Yield number, first byte and content of each top-level field."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             yield from _fields(path, data)

@@ -1,6 +1,6 @@
-"""The official data set, read: scenes by their tags, and their prediction requests with maps and true trajectories.
+"""Reader of the official data set: scenes by their tags, and their prediction requests with maps and true trajectories.
 
-Nothing is held but one scene and the names of one folder's files, however large the data set.
+Memory holds only one scene and the file names of one folder, whatever the size of the data set.
 """
 
 from __future__ import annotations
@@ -21,46 +21,46 @@ from models.tasks.motion.protocol.motion_pb2 import Scene, TrajectoryTag
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which scenes and requests to read; by default all that the released code takes for valid."""
+    """Selection of scenes and requests; by default all that are valid in the released code."""
 
     scenes: Rule = field(default_factory=Rule)
     parts: frozenset[bool | None] = frozenset({False, True, None})
-    """In-domain scenes (False), shifted ones (True), and those in neither part (None)."""
+    """Parts to read: in-domain scenes (False), shifted ones (True), and those in neither part (None)."""
     maneuvers: frozenset[TrajectoryTag] | None = None
-    """Requests with one of these tags; None: all."""
+    """Tags of which requests need at least one; None: all requests."""
     partial: bool = False
-    """Whether requests that are not observed in all future steps are read as well."""
+    """True to read requests that are not observed in all future steps, too."""
 
 
 ALL = Wanted()
 CANONICAL = Wanted(parts=frozenset({False, True}))
-"""What is in one of the parts of the data set."""
+"""Selection of all scenes in one of both parts of the data set."""
 
 
 @dataclass(frozen=True, slots=True)
 class SceneFile:
-    """A scene that is not read yet."""
+    """Scene that is not read yet."""
 
     path: Path
     split: Split
     tags: Tags
     shifted: bool | None
-    """By the partition of the data set; None where the scene is in neither part."""
+    """True if the scene is shifted in the partition of the data set; None if it is in neither part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One prediction request."""
+    """Prediction request."""
 
     scene: str
     track: int
     file: SceneFile
     map: Path | None
-    """Of the rendered map; None where the split has none."""
+    """Path of the rendered map; None if the split has none."""
     truth: Float32 | None
-    """Positions of the future, m in the frame of the agent, float32 [T, 2]; None where they cannot be told."""
+    """True positions, m in the frame of the agent, float32 [T, 2]; None if unknown."""
     left_out: str | None
-    """Why they cannot, one of the reasons of ``futures``."""
+    """Reason why they are unknown, see ``futures``."""
     maneuvers: tuple[TrajectoryTag, ...]
 
     @property
@@ -69,13 +69,13 @@ class Request:
 
 
 def scene_files(split: Split, wanted: Wanted = ALL, partition: Partition | None = None) -> Iterator[SceneFile]:
-    """The scenes of a split in their official order.
+    """Yield the scenes of a split in official order.
 
     Args:
-        partition: what is in-domain and what is shifted; None: the rules that hold in the data set.
+        partition: rules for in-domain and shifted scenes; None: the rules of the data set.
 
     Raises:
-        BadFile: as ``folders.tagged_files``; without a file of tags, a scene that cannot be read.
+        BadFile: see ``folders.tagged_files``; without a file of tags, a scene cannot be read.
     """
     rules = partition or canonical.read(split.root)
     for path, line in folders.tagged_files(split):
@@ -89,8 +89,8 @@ def scene(file: SceneFile) -> Scene:
     """Return the scene of a file.
 
     Raises:
-        BadFile: a file that cannot be read, or a scene with other tags than its line says: lines that have slipped by
-            one would otherwise pass for shift.
+        BadFile: a file cannot be read, or the scene's tags differ from its line: lines that are off by one would
+            otherwise look like shift.
     """
     found = messages.scene(file.path)
     own = tags.of_scene(found.scene_tags)
@@ -104,10 +104,10 @@ def scene(file: SceneFile) -> Scene:
 
 
 def requests(file: SceneFile, wanted: Wanted = ALL) -> Iterator[Request]:
-    """The prediction requests of a scene in their order.
+    """Yield the prediction requests of a scene in order.
 
     Raises:
-        BadFile: as ``scene`` and ``futures``, or a request whose map is missing while the split has maps.
+        BadFile: see ``scene`` and ``futures``; or the map of a request is missing although the split has maps.
     """
     for future in futures(file.path, scene(file)):
         if future.left_out == NOT_OBSERVED and not wanted.partial:
@@ -116,7 +116,7 @@ def requests(file: SceneFile, wanted: Wanted = ALL) -> Iterator[Request]:
             continue
         rendered = file.split.map(file.path, *future.key)
         if rendered is not None and not rendered.exists():
-            if future.left_out == NOT_NOW:  # nothing may have been there to draw
+            if future.left_out == NOT_NOW:  # there may have been nothing to draw
                 rendered = None
             else:
                 raise BadFile(f"{rendered} is missing, of {named(future.key)}; demur data motion render draws it")
@@ -124,10 +124,10 @@ def requests(file: SceneFile, wanted: Wanted = ALL) -> Iterator[Request]:
 
 
 def all_requests(split: Split, wanted: Wanted = ALL) -> Iterator[Request]:
-    """The prediction requests of a split, scene by scene.
+    """Yield the prediction requests of a split, scene by scene.
 
     Raises:
-        BadFile: as ``scene_files`` and ``requests``.
+        BadFile: see ``scene_files`` and ``requests``.
     """
     for file in scene_files(split, wanted):
         yield from requests(file, wanted)

@@ -1,4 +1,4 @@
-"""What ``demur data motion`` does with files in the official layout, or brings into it."""
+"""Actions of ``demur data motion`` on files in the official layout, and conversion to it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _partition(given: Mapping[str, Any], progress: Progress) -> list[Path]:
 
 
 def _rules(given: Mapping[str, Any]) -> Partition:
-    """Return the rules that were asked for; without any, the canonical ones."""
+    """Return the requested rules, by default the canonical ones."""
     if not given["by"]:
         if given["shifted"]:
             raise ValueError(
@@ -71,7 +71,7 @@ def _tags(given: Mapping[str, Any], progress: Progress) -> list[Path]:
 
 
 def _splits(given: Mapping[str, Any]) -> list[folders.Split]:
-    """Return the splits that were asked for, or all."""
+    """Return the requested splits, by default all."""
     if given["splits"]:
         return [folders.split(given["folder"], name) for name in given["splits"]]
     return list(folders.splits(given["folder"]))
@@ -150,4 +150,4 @@ TAG = Action(
     DATASHEET,
 )
 ACTIONS = (CONVERT, PARTITION, RENDER, TAG)
-"""What ``demur data`` offers beside the simulator."""
+"""Actions of ``demur data`` besides the simulator."""

@@ -1,4 +1,4 @@
-"""A data set divided anew by tags: other places in-domain, others shifted, in the same official layout."""
+"""Re-partitioning of a data set by tags: other in-domain and shifted places, in the same official layout."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ How = Literal["link", "copy", "list"]
 def divide(
     source: Path, out: Path, partition: Partition, how: How = "link", progress: Progress | None = None
 ) -> list[Path]:
-    """Write the scenes of a data set that a partition names as another data set, and return what was written.
+    """Write the scenes of a data set that a partition selects as another data set, and return the written paths.
 
-    Each split gets the scenes of both parts that the partition has for it. The rules lie beside them, so that whoever
-    reads the folder knows in-domain from shifted.
+    Each split gets the scenes of both parts. The rules are written beside them, so that readers of the folder can tell
+    in-domain from shifted scenes.
 
     Args:
         how: ``link`` to the scenes and maps, ``copy`` them, or only ``list`` the paths of the scenes of each part, in
             files such as ``dev_shifted.txt``.
 
     Raises:
-        BadFile: as ``official.scene_files``.
-        ValueError: a folder that has such files already, or a partition without any scene.
+        BadFile: see ``official.scene_files``.
+        ValueError: the folder has such files already, or the partition has no scene.
     """
     splits = [one for one in folders.splits(source) if one.name]
     if not splits:
@@ -60,7 +60,7 @@ def divide(
 
 
 def _list(files: Iterator[SceneFile], out: Path, name: str) -> tuple[int, list[Path]]:
-    """Paths of scenes, one a line, a file for each part that has any."""
+    """Write the paths of scenes, one per line, a file for each part with scenes."""
     written: dict[str, Path] = {}
     count = 0
     with ExitStack() as stack:
@@ -75,7 +75,7 @@ def _list(files: Iterator[SceneFile], out: Path, name: str) -> tuple[int, list[P
 
 
 def _place(files: Iterator[SceneFile], split: Split, out: Path, copied: bool) -> tuple[int, list[Path]]:
-    """Return the scenes in their folders, their tags line by line, and their maps."""
+    """Write the scenes in their folders, their tags line by line, and their maps."""
     scenes, lines = out / (split.name + SCENES[0]), out / (split.name + TAGS[0])
     rendered = out / (split.name + RENDERED[0])
     count = 0
@@ -93,7 +93,7 @@ def _place(files: Iterator[SceneFile], split: Split, out: Path, copied: bool) ->
         lines.unlink()
         return 0, []
     if split.rendered is not None and not copied:
-        rendered.symlink_to(split.rendered.resolve())  # whole: maps are looked up by scene and track
+        rendered.symlink_to(split.rendered.resolve())  # the whole folder: maps are found by scene and track
     return count, [lines]
 
 

@@ -1,4 +1,4 @@
-"""Files of predicted trajectories, for ``demur evaluate``: the official submission, or NPZ with the truth in it."""
+"""Reader of predicted trajectories for ``demur evaluate``: the official submission, or NPZ that contains the truth."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from models.tasks.motion.errors import ACCEPTABLE, UNITS, request_errors
 from models.tasks.motion.inference.frame import FARTHEST
 
 OPTIONS = frozenset({"scenes"})
-"""What of ``ErrorOptions`` is of use here besides error, limit, groups and convention."""
+"""Options of ``ErrorOptions`` that apply besides error, limit, groups and convention."""
 
 UNCERTAINTY = "uncertainty"
 
 
 def read(path: Path, asked: ErrorOptions) -> UnitErrors:
-    """Return a submission (``.pb``; its ground truth is the companion ``scenes``) or an NPZ file.
+    """Read a submission (``.pb``; its ground truth is the companion ``scenes``) or an NPZ file.
 
     NPZ: ``trajectories`` [N, D, T, 2] and ``target`` [N, T, 2] in the agents' frames, m; ``weights`` [N, D];
-    ``uncertainty`` [N]; optional ``shifted`` [N] and columns [N] to break figures down by. Padding is a trajectory of
-    NaN with the weight zero; a trajectory of weight zero that has positions counts for the least and average errors,
-    as in the released scorer. A submission can be broken down by the tags of its scenes.
+    ``uncertainty`` [N]; optionally ``shifted`` [N] and columns [N] for groups of figures. Padding is a trajectory of
+    NaN with the weight zero; a trajectory with positions and weight zero counts for the least and average errors, as in
+    the released scorer. The tags of scenes are groups of a submission's figures.
 
     Raises:
-        BadFile: the message names file and field, and scene and track where there are.
+        BadFile: the message names file and field, and scene and track if there are any.
     """
     if path.suffix == ".npz":
         return _of_arrays(path, asked)
@@ -88,12 +88,12 @@ def _of_submission(path: Path, asked: ErrorOptions) -> UnitErrors:
 
 
 def _near(positions: NDArray[Any], axes: tuple[int, ...]) -> Mask:
-    """Return whether positions are finite and on Earth, over the axes; without a copy of them."""
+    """Return whether positions are finite and on Earth, over the axes, without copying them."""
     return np.asarray((positions.min(axis=axes) > -FARTHEST) & (positions.max(axis=axes) < FARTHEST))
 
 
 def _padding(trajectories: NDArray[Any], weights: NDArray[np.float64]) -> Mask:
-    """Return which modes are padding, [N, D]; only modes of weight zero are looked at."""
+    """Return which modes are padding, [N, D]; only modes of weight zero are checked."""
     found = np.zeros(weights.shape, bool)
     empty = weights == 0
     found[empty] = np.isnan(trajectories[empty]).all(axis=(1, 2))

@@ -1,4 +1,4 @@
-"""Processes that work on scenes side by side."""
+"""Worker processes for scenes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from multiprocessing import get_context
 
 @contextmanager
 def workers(processes: int, doing: str) -> Iterator[ProcessPoolExecutor]:
-    """Processes that begin anew; what is sent to them are functions of modules.
+    """Open a pool of spawned processes; tasks must be functions of modules.
 
     Args:
-        doing: what they do, in a word, for the error.
+        doing: one word for the work, for the error message.
 
     Raises:
-        ChildProcessError: one died.
+        ChildProcessError: a process died.
     """
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
         try:

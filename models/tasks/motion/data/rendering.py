@@ -1,4 +1,4 @@
-"""Feature maps of all requests of a split, drawn once and stored as the released files are."""
+"""Rendering of the feature maps of all requests of a split, stored as the released files are."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from models.tasks.motion.inference.render import Renderer
 from models.workbench import Progress
 
 _BATCH = 4
-"""Scenes that a process draws before it takes others."""
+"""Number of scenes in a batch of a process."""
 _WAITING = 3
-"""Batches a process has in store: the rest of a large data set is not even listed yet."""
+"""Number of batches queued per process, so that a large data set is not listed at once."""
 
 
 def render(
@@ -29,12 +29,12 @@ def render(
 ) -> Path:
     """Draw the maps of the requests of a split into the folder beside its scenes, which is returned.
 
-    Files that are there are left alone unless ``again``. A request that has no present to draw, such as a vehicle that
-    was not seen for two seconds, gets none.
+    Existing files are kept unless ``again``. A request without a present state, such as a vehicle that was not seen for
+    two seconds, gets no map.
 
     Raises:
-        BadFile: a scene that cannot be read, or no scenes.
-        ChildProcessError: a process died; the maps that it had drawn stay.
+        BadFile: a scene cannot be read, or there are no scenes.
+        ChildProcessError: a process died; its finished maps are kept.
     """
     folder = split.rendered or split.beside(RENDERED)
     target = replace(split, rendered=folder)
@@ -54,7 +54,7 @@ def render_scene(file: Path, split: Split, grid: Grid, again: bool = False) -> l
     """Draw the maps of one scene's requests, and return the files that were written.
 
     Raises:
-        BadFile: a scene that cannot be read.
+        BadFile: a scene cannot be read.
     """
     try:
         scene = scenes.parse(file.read_bytes())
@@ -77,7 +77,7 @@ def render_scene(file: Path, split: Split, grid: Grid, again: bool = False) -> l
 
 
 def _drawn(split: Split, grid: Grid, again: bool, processes: int) -> Iterator[int]:
-    """Draw all scenes; the number of those that were drawn, batch by batch."""
+    """Draw all scenes; yield the number of scenes in each finished batch."""
     batches = _batches(split)
     if processes <= 1:
         yield from (_draw(batch, split, grid, again) for batch in batches)
@@ -110,7 +110,7 @@ def _draw(files: Sequence[Path], split: Split, grid: Grid, again: bool) -> int:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Whole or not at all: what was interrupted would pass for finished the next time."""
+    """Write a file atomically, so that an interrupted one is not taken for finished the next time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     part.write_bytes(content)

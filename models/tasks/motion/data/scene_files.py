@@ -1,6 +1,6 @@
-"""Files that hold scenes or prerendered maps, below a folder of any layout, in a fixed order and without a list of all.
+"""Files of scenes or prerendered maps below a folder of any layout, in a fixed order.
 
-The official data set has half a million of them.
+They are not listed at once, as the official data set has half a million of them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from models.provenance import PROVENANCE
 from models.tasks.motion.data.folders import SUFFIX
 
 SCENES, MAPS = (SUFFIX, ".json"), (".npy",)
-"""How the names of files end."""
+"""Suffixes of file names."""
 
 
 def counted(source: Path, rendered: bool, but: Path | None = None) -> int:
-    """How many files ``found`` will find.
+    """Return the number of files that ``found`` yields.
 
     Raises:
-        BadFile: nothing is there, or no such file.
+        BadFile: the path does not exist, or there is no such file.
     """
     if source.is_file():
         endings = MAPS if rendered else SCENES
@@ -40,11 +40,11 @@ def counted(source: Path, rendered: bool, but: Path | None = None) -> int:
 
 
 def found(source: Path, rendered: bool, but: Path | None = None) -> Iterator[Path]:
-    """The file itself, or those below a folder: sorted folders, and sorted files in each.
+    """Yield the file itself, or those below a folder: sorted folders, and sorted files in each.
 
     Args:
-        rendered: whether prerendered maps are looked for, else scenes.
-        but: a folder that is not looked into.
+        rendered: whether to find prerendered maps instead of scenes.
+        but: a folder that is skipped.
     """
     if source.is_file():
         yield source

@@ -1,7 +1,7 @@
-"""Feature maps of many requests, of which only the cells that are not zero are kept: a tenth of their size.
+"""Sparse storage of feature maps: only cells that are not zero are kept, a tenth of the size.
 
-All processes that train share one copy, since the files are mapped into memory. Values are kept in half precision:
-occupancies and states of lanes exactly, velocities to 4 mm/s at 10 m/s, a yaw to 1 mrad.
+All training processes share one copy, since the files are memory-mapped. Values have half precision: occupancies and
+states of lanes are exact, velocities to 4 mm/s at 10 m/s, a yaw to 1 mrad.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class SparseMaps:
 
     grid: Grid
     starts: NDArray[np.int64]
-    """Where the cells of each map begin, and the end of the last, [N + 1]."""
+    """Start of the cells of each map, and the end of the last, [N + 1]."""
     cells: NDArray[np.uint32]
-    """Numbers of cells that are not zero in a map that is laid out flat as [y, x, channels], map by map."""
+    """Indices of the cells that are not zero in a flat map [y, x, channels], map by map."""
     values: NDArray[np.float16]
-    """Of these cells."""
+    """Values of these cells."""
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -51,7 +51,7 @@ class SparseMaps:
 
     @classmethod
     def load(cls, folder: Path, grid: Grid) -> SparseMaps:
-        """What a ``Writer`` wrote; read when it is used."""
+        """Load the maps of a ``Writer``, memory-mapped."""
         starts = np.load(folder / _STARTS, allow_pickle=False)
         if not starts[-1]:  # an empty file cannot be mapped
             return cls(grid, starts, np.zeros(0, np.uint32), np.zeros(0, np.float16))
@@ -60,7 +60,7 @@ class SparseMaps:
 
 
 class Writer:
-    """Writes maps one by one into a folder, for ``SparseMaps.load``; complete when the context ends."""
+    """Writer of maps, one by one into a folder, for ``SparseMaps.load``; complete when the context ends."""
 
     def __init__(self, folder: Path, grid: Grid) -> None:
         self._folder, self._grid, self._starts = folder, grid, [0]
@@ -78,10 +78,10 @@ class Writer:
             np.save(self._folder / _STARTS, np.array(self._starts, np.int64))
 
     def add(self, drawn: Float32) -> None:
-        """One map [channels, y, x].
+        """Add a map [channels, y, x].
 
         Raises:
-            ValueError: another shape, or a value that half precision does not hold.
+            ValueError: the shape is wrong, or a value does not fit half precision.
         """
         if drawn.shape != self._grid.shape:
             raise ValueError(f"a map has the shape {list(drawn.shape)}, {list(self._grid.shape)} is needed")

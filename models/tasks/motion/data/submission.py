@@ -1,7 +1,7 @@
-"""The official submission file against the ground truth, request by request (as the released scorer compares them).
+"""Scoring of the official submission file against the ground truth, request by request, as in the released scorer.
 
 Requests come in the order of the ground truth, which is that of the released retention curves, whatever the order of
-the submission: two submissions are about the same units in the same places.
+the submission: so two submissions have the same units in the same order.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from models.tasks.motion.errors import UNITS, request_errors
 from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction
 
 MOST_MODES = 25
-"""The scorer keeps so many modes of the largest weight, and does not normalise them anew."""
-_BLOCK = 2048  # requests judged at a time
+"""Largest number of modes that the scorer keeps, by weight; the weights are not normalised again."""
+_BLOCK = 2048  # requests scored at a time
 
 
 @dataclass(frozen=True)
@@ -34,32 +34,32 @@ class Scores:
     errors: Mapping[str, NDArray[np.float64]]
     uncertainty: NDArray[np.float64]
     flagged: Mask
-    """Whether the prediction itself says that it is out of distribution."""
+    """Mask of predictions that are marked as out of distribution."""
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Modes:
-    """What is predicted for one request, read but not judged."""
+    """Prediction for one request, read but not scored."""
 
     key: Key
     row: int
     trajectories: NDArray[np.float64]
-    """[D, T, 2], m."""
+    """Trajectories [D, T, 2], m."""
     weights: NDArray[np.float64]
 
 
 def score(path: Path, truth: Truth) -> Scores:
-    """Judges a submission.
+    """Score a submission.
 
     Raises:
-        BadFile: not exactly one prediction for each request of the ground truth, a prediction for something else, no
-            modes, modes of another number of steps than the truth, or weights that are no distribution.
+        BadFile: the predictions are not exactly one for each request of the ground truth, or one has no modes, another
+            number of steps than the truth, or weights that are not a distribution.
     """
     n = len(truth.rows)
     errors = {name: np.empty(n) for name in UNITS}
     uncertainty, flagged = np.empty(n), np.zeros(n, bool)
-    waiting: dict[int, list[_Modes]] = defaultdict(list)  # by number of modes: what is judged together needs no padding
+    waiting: dict[int, list[_Modes]] = defaultdict(list)  # by number of modes, so that a group needs no padding
     seen: set[Key] = set()
     ignored: Counter[str] = Counter()
     for prediction in messages.predictions(path):

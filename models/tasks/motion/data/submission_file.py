@@ -1,7 +1,6 @@
-"""The official submission, written: predictions as arrays to the bytes of the released format.
+"""Writer of the official submission: predictions as arrays to the bytes of the released format.
 
-Messages may be joined: the bytes of two calls, one behind the other, are one submission, so that a long file needs no
-more memory than one batch.
+The concatenated bytes of two calls are one submission, so that a long file needs no more memory than one batch.
 """
 
 from __future__ import annotations
@@ -32,20 +31,21 @@ def encoded(
     uncertainty: NDArray[np.floating[Any]],
     shifted: NDArray[np.bool_] | None = None,
 ) -> bytes:
-    """N predictions as a serialised submission, in their order; no bytes for none.
+    """Serialise N predictions as a submission, in order; empty for none.
 
     Args:
-        scenes: id of the scene of each.
-        tracks: id of the vehicle of each.
+        scenes: id of each scene.
+        tracks: id of each vehicle.
         trajectories: positions [N, D, T, 2], m, each in the frame of its agent.
-        weights: of each mode [N, D], not negative; those of a request sum to one as the released scorer wants it.
+        weights: weights of modes [N, D], not negative, that sum to one for each request as the released scorer
+            requires.
         uncertainty: [N], larger is less certain.
-        shifted: whether each prediction is said to be out of distribution [N]; None: none is.
+        shifted: mask of predictions that are marked as out of distribution [N]; None: none is.
 
     Raises:
-        WeightsError: weights that are no distribution in float32, which is what the format stores.
-        ValueError: arrays of other shapes, more modes than are scored, an uncertainty that is NaN, or a position that
-            is not finite or 1e7 m away. What is written can be scored.
+        WeightsError: weights are not a distribution in float32, the type in the format.
+        ValueError: a shape is wrong, there are more modes than are scored, an uncertainty is NaN, or a position is not
+            finite or 1e7 m away. Any file that is written can be scored.
     """
     count = len(scenes)
     if not count:
@@ -65,7 +65,7 @@ def encoded(
 
 
 def _modes(trajectories: NDArray[np.float64], weights: NDArray[np.float32]) -> NDArray[np.void]:
-    """The weighted trajectories [N, D] as they stand in the file: all have one length, as zeros are written as well."""
+    """Return the weighted trajectories [N, D] as in the file: all have the same length, as zeros are written, too."""
     steps = trajectories.shape[2]
     trajectory = _TRAJECTORY + _varint(steps * POINT.itemsize)
     head = _MODE + _varint(len(trajectory) + steps * POINT.itemsize + 5) + trajectory

@@ -1,7 +1,7 @@
 """Tags of scenes: in the scene itself and, a JSON line each, in the file beside the folder of scenes.
 
-Inside this library a value is the enumeration's name without its k, and a tag that is not set is unknown. In the file
-names have their k, and what is unknown has no key: protobuf leaves out an enumeration's zero.
+In this library a value is the enumeration's name without its k, and an unset tag is unknown. In the file names have
+their k, and unknown tags have no key: protobuf omits an enumeration's zero.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.protocol.motion_pb2 import SceneTags
 
 Tags = Mapping[str, str]
-"""Field to value; all fields of ``VALUES`` are there, and whatever else a file says (such as ``city``)."""
+"""Value by field: all fields of ``VALUES``, and any others of a file (such as ``city``)."""
 
 VALUES: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {
@@ -25,7 +25,7 @@ VALUES: Mapping[str, Mapping[str, int]] = MappingProxyType(
         if field.enum_type is not None
     }
 )
-"""Field of a scene's tags to its values, without k, and their numbers; 0 is unknown."""
+"""Values without k, and their numbers, by field of a scene's tags; 0 is unknown."""
 _WRITTEN = {
     field.name: {value.number: value.name for value in field.enum_type.values}
     for field in SceneTags.DESCRIPTOR.fields
@@ -35,16 +35,16 @@ _UNKNOWN = {field: next(name for name, number in values.items() if not number) f
 
 
 def of_scene(tags: SceneTags) -> dict[str, str]:
-    """Return the tags that a scene carries; a number that is no value of the released enumeration stays a number."""
+    """Return the tags of a scene; a number outside the released enumeration stays a number."""
     numbers = {field: getattr(tags, field) for field in VALUES}
     return {field: _WRITTEN[field].get(number, str(number)).removeprefix("k") for field, number in numbers.items()}
 
 
 def plain(field: str, value: str) -> str:
-    """Return a value as it is called here, whether it was given with its k or without, in whatever case.
+    """Return the canonical name of a value, given with or without its k, in any case.
 
     Raises:
-        ValueError: a value that the released enumeration does not have.
+        ValueError: the value is not in the released enumeration.
     """
     if field not in VALUES or value.isdecimal():
         return value
@@ -61,16 +61,16 @@ def line(tags: Tags) -> str:
 
 
 def _written(field: str, value: str) -> str:
-    """Return a value as the file calls it."""
+    """Return the name of a value in the file."""
     number = VALUES.get(field, {}).get(value)
     return value if number is None else _WRITTEN[field][number]
 
 
 def parsed(path: Path, number: int, text: str) -> dict[str, str]:
-    """Return the tags of a line; a key that is missing is unknown.
+    """Return the tags of a line; a missing key is unknown.
 
     Raises:
-        BadFile: no JSON object of texts, or a value that the released enumeration does not have.
+        BadFile: the line is not a JSON object of texts, or a value is not in the released enumeration.
     """
     place = f"{path}, line {number}"
     try:

@@ -1,4 +1,4 @@
-"""What really happened: future trajectories of the requested vehicles, from scenes or from a file of trajectories."""
+"""Ground truth: future trajectories of the requested vehicles, from scenes or from a file of trajectories."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ TAGS = {
     "sun_phase": "sun_phase",
     "precipitation": "precipitation",
 }
-"""Column that figures can be broken down by to the field of a scene's tags."""
+"""Field of a scene's tags for each column that groups figures."""
 MANEUVERS = {
     "direction": ("kMoveLeft", "kMoveRight", "kMoveForward", "kMoveBack", "kStationary"),
     "speed": ("kAcceleration", "kDeceleration", "kUniform"),
     "rest": ("kStopping", "kStarting"),
 }
-"""Column to the tags of requests that it tells; several of them are joined by a plus."""
+"""Tags of requests in each column; several are joined by a plus."""
 
 _Told = tuple[Path, Scene, tags.Tags, bool | None]
-"""A scene with its file, what it is tagged with, and whether it is shifted."""
+"""File of a scene, the scene, its tags, and whether it is shifted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A request whose future is known."""
+    """Request with a known future."""
 
     key: Key
     trajectory: NDArray[Any]
-    """[T, 2], m."""
+    """Trajectory [T, 2], m."""
     tags: Mapping[str, str]
-    """Of the scene, by column; shared by its requests."""
+    """Tags of the scene, by column; shared by its requests."""
     maneuvers: tuple[TrajectoryTag, ...]
     shifted: bool | None
 
@@ -55,25 +55,25 @@ class Truth:
 
     source: str
     rows: Mapping[Key, int]
-    """Row of each request that can be judged."""
+    """Row of each request with a known future."""
     trajectories: NDArray[Any]
-    """[N, T, 2], m, each in the frame of its agent."""
+    """True trajectories [N, T, 2], m, each in the frame of its agent."""
     left_out: Mapping[Key, str]
-    """Requests that cannot be judged, and why."""
+    """Reason for each request that is left out."""
     shifted: Mask | None
-    """[N]; None where the files do not say."""
+    """Mask of shifted requests [N]; None if unknown."""
     tags: Mapping[str, NDArray[Any]]
-    """What scenes and requests are tagged with, by column [N]; empty for a file of trajectories."""
+    """Tags of scenes and requests, by column [N]; empty for a file of trajectories."""
 
     @property
     def digest(self) -> str:
-        """The same for two files exactly if they ask the same requests in one order, and agree on what happened."""
+        """Hash of requests and trajectories in order."""
         keys = "\n".join(f"{scene} {track}" for scene, track in self.rows)
         return hashlib.sha256(keys.encode() + self.trajectories.tobytes()).hexdigest()
 
 
 def read(path: Path) -> Truth:
-    """Ground truth of a directory of scenes (with its folders), of one scene, or of a file of true trajectories.
+    """Read the ground truth of a directory of scenes (with subfolders), of one scene, or of a file of trajectories.
 
     Raises:
         BadFile: the message names file, scene and track.
@@ -84,10 +84,11 @@ def read(path: Path) -> Truth:
 
 
 def position_array(path: Path, key: Key, modes: Sequence[WeightedTrajectory]) -> NDArray[np.float64]:
-    """Positions of the modes of a request, m, float64 [D, T, 2].
+    """Return the positions of the modes of a request, m, float64 [D, T, 2].
 
     Raises:
-        BadFile: no modes, no points, modes of different length, or a coordinate not finite or beyond ``FARTHEST``.
+        BadFile: there are no modes or points, modes differ in length, or a coordinate is not finite or beyond
+            ``FARTHEST``.
     """
     lengths = {len(mode.trajectory.points) for mode in modes}
     if not lengths or 0 in lengths:
@@ -118,7 +119,7 @@ def _of_submission(path: Path) -> Truth:
             yield Found(key, position_array(path, key, modes)[0], {}, (), prediction.is_ood)
 
     rows, kept = _collected(path, found())
-    # false is not told from unset: without any true one the file does not say
+    # false is not distinguished from unset, so without a true value shift is unknown
     said = any(one.shifted for one in kept)
     return Truth(str(path), rows, _stacked(kept), {}, _flags(kept) if said else None, {})
 
@@ -145,7 +146,7 @@ def _of_scenes(path: Path, scenes: Iterable[_Told]) -> Truth:
 
 
 def _scenes(path: Path) -> Iterator[_Told]:
-    """Of an official folder by its tags and rules; elsewhere all files, of which nothing says that they are shifted."""
+    """Yield the scenes of an official folder by its tags and rules; elsewhere all files, with unknown shift."""
     splits = folders.named_splits(path)
     if any(next(folders.scene_files(split), None) is not None for split in splits):
         for split in splits:
@@ -164,7 +165,7 @@ def _alone(file: Path) -> _Told:
 
 
 def _named(found: tags.Tags) -> dict[str, str]:
-    """Return the tags of a scene by column; what else a file of tags says, such as a city, has its own name."""
+    """Return the tags of a scene by column; other fields, such as a city, keep their names."""
     return {name: value for name, value in found.items() if name not in tags.VALUES} | {
         name: found[field] for name, field in TAGS.items()
     }
@@ -180,7 +181,7 @@ def _maneuver(found: Sequence[TrajectoryTag]) -> dict[str, str]:
 
 
 def _flags(kept: Sequence[Found]) -> Mask | None:
-    """Return whether requests are shifted; None where some are in neither part of their data set."""
+    """Return whether requests are shifted; None if some are in neither part of their data set."""
     flags = [one.shifted for one in kept]
     return None if None in flags else np.array(flags, bool)
 

@@ -1,4 +1,4 @@
-"""The official data set, written: scenes in folders of a thousand, their tags, their maps."""
+"""Writer of the official data set: scenes in folders of a thousand, their tags, their maps."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from models.tasks.motion.data.folders import RENDERED, SCENES, SPLITS, SUFFIX, T
 from models.tasks.motion.protocol.motion_pb2 import Scene
 
 PER_FOLDER = 1000
-_FOLDERS = 1000  # 000 to 999: names of another length would not sort as numbers
+_FOLDERS = 1000  # 000 to 999: names of different lengths would not sort as numbers
 _NAME = re.compile(r"[\w.-]{1,200}", re.ASCII)
 
 
 class Writer:
-    """Writes the scenes of one split one after the other; a context manager.
+    """Writer of the scenes of a split, one by one; a context manager.
 
-    Scenes go to folders in the order in which they come. The file of tags is in the order of the sorted files, whatever
-    the order of ids, and agrees with the scenes that are there also where an error ends the writing.
+    Scenes go to folders in the order of ``add``. The file of tags is in the order of the sorted files, and matches the
+    written scenes even if an error ends the writing.
 
     Raises:
-        ValueError: an unknown split, or one that is there already.
+        ValueError: the split is unknown or exists already.
     """
 
     def __init__(self, root: Path, split: str, per_folder: int = PER_FOLDER) -> None:
@@ -37,7 +37,7 @@ class Writer:
                 raise ValueError(f"{path} is there already; take it away, or choose another folder")
         self._per_folder = per_folder
         self._folders = 0
-        self._lines: dict[str, str] = {}  # of the folder that is being filled
+        self._lines: dict[str, str] = {}  # tags of the current folder
         self._ids: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -54,15 +54,15 @@ class Writer:
         maps: Mapping[int, bytes] = MappingProxyType({}),
         extra: Mapping[str, str] = MappingProxyType({}),
     ) -> Path:
-        """Write a scene, and return its file.
+        """Write a scene, and return the path of its file.
 
         Args:
             scene: its id names the file.
-            maps: track of a request to its rendered map as ``maps.encode_rendered`` packs it.
-            extra: tags of the line beside those of the scene, such as a city that the enumeration does not have.
+            maps: rendered map by track of a request, as encoded by ``maps.encode_rendered``.
+            extra: further tags of the line, such as a city that the enumeration does not have.
 
         Raises:
-            ValueError: an id that is no plain name, or was there before; more scenes than a thousand folders hold.
+            ValueError: the id is not a plain name or was written before, or a thousand folders are full.
         """
         if not _NAME.fullmatch(scene.id) or not scene.id.strip("."):
             raise ValueError(f"scene id {scene.id!r} names its files: 1 to 200 letters, digits, _, . and - are needed")
@@ -82,7 +82,7 @@ class Writer:
         return path
 
     def close(self) -> None:
-        """Write the tags that are not written yet."""
+        """Write the pending tags."""
         if not self._lines:
             return
         with self._tags.open("a", encoding="utf-8") as file:

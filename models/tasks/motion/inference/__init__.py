@@ -1,1 +1,1 @@
-"""From a request of the motion task to the statistics of an ensemble."""
+"""Inference of the motion task: from a request to the statistics of an ensemble."""

@@ -1,6 +1,6 @@
-"""How a request looks, in a few numbers of its feature map, and what to say of one unlike those of training.
+"""Appearance of a request in a few numbers of its feature map, and remarks on requests unlike those of training.
 
-Everything is read off the map, so that scenes, tensors and prerendered files are told apart in the same way.
+All numbers come from the map, so that scenes, tensors and prerendered files are treated alike.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ FEATURES: Mapping[str, Feature] = {
     "crosswalk_share": Feature("share of the map's cells on crosswalks", "1"),
     "speed_limit": Feature("highest speed limit on the map", "m/s"),
 }
-"""Numbers of ``measured``; speed and acceleration are 0 where the agent is not present."""
+"""Features of ``measured``; speed and acceleration are 0 without an agent."""
 
 _NEEDED = "agent_present"
 
 
 def measured(feature_map: Float32) -> dict[str, float]:
-    """Return the numbers of a map [17, y, x], by the names of ``FEATURES``."""
+    """Return the features of a map [17, y, x], by the names of ``FEATURES``."""
     middle = feature_map.shape[1] // 2
     around = slice(middle - 1, middle + 1)
     agent = feature_map[:6, around, around].reshape(6, -1)
@@ -59,12 +59,12 @@ def measured(feature_map: Float32) -> dict[str, float]:
 
 
 def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float]]) -> tuple[Remark, ...]:
-    """What to say of a request.
+    """Return the remarks on a request.
 
     Args:
-        found: by ``measured``.
-        typical: where training requests lay (the middle 99 %), by feature; a number may pass its range by half of it.
-            Features without a range say nothing, but that an agent has to be in the map.
+        found: features of ``measured``.
+        typical: range of training requests (the middle 99 %) by feature; values beyond it by more than half its width
+            are remarked on. Features without a range are not checked, except that the map must contain an agent.
     """
     return unusual(found, {_NEEDED: (1.0, 1.0)} | dict(typical), FEATURES, "training requests")
 
@@ -74,7 +74,7 @@ def _share(channel: Float32) -> float:
 
 
 def _pieces(channel: NDArray[Any]) -> float:
-    """How many areas are marked; cells that touch, also at their corners, are one."""
+    """Return the number of connected marked areas; cells that touch at corners are connected."""
     marked = (channel != 0).view(np.uint8)
     if not marked.any():
         return 0.0

@@ -1,4 +1,4 @@
-"""What a caller is told whose scene or feature map cannot be used."""
+"""Error for scenes and feature maps that cannot be used."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from __future__ import annotations
 class BadScene(ValueError):
     """A scene, a request of one, or a feature map that cannot be used.
 
-    ``code`` says what is wrong, ``field`` where (as a path in the message), ``value`` and ``unit`` what stands there,
-    ``allowed`` what may stand there; each is empty where there is nothing to say.
+    ``code`` identifies the problem, ``field`` is its path in the message, ``value`` and ``unit`` are the actual value,
+    ``allowed`` describes valid values; each may be empty.
     """
 
     def __init__(
@@ -18,6 +18,6 @@ class BadScene(ValueError):
         self.value, self.unit, self.allowed = str(value), unit, allowed
 
     def of(self, field: str) -> BadScene:
-        """Return the same, of a named input."""
+        """Set the name of the input, and return the error."""
         self.field = field
         return self

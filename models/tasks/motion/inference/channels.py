@@ -1,4 +1,4 @@
-"""What the channels of a feature map hold, for those who make maps themselves."""
+"""Descriptions of the channels of a feature map, for callers who draw their own maps."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ABOUT = {
 
 
 def schema(grid: Grid) -> Schema:
-    """Channels in the released order; each is a map of so many cells."""
+    """Return the channels in the released order, each a map of cells of the grid."""
     cells = (
         f"{grid.size} x {grid.size} cells of {grid.resolution:g} m, rows are y and columns x, the agent in the middle"
     )

@@ -1,13 +1,13 @@
-"""The grid of feature maps: square, the agent in the middle, x forward."""
+"""Grid of feature maps: square, the agent in the middle, x forward."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 CHANNELS = 17
-"""Of a feature map, in the released order; ``render`` names them."""
+"""Number of channels of a feature map, in the released order; ``render`` has their names."""
 USUAL_LIMIT = 15.0
-"""What speed limits are divided by in a feature map, m/s."""
+"""Divisor of speed limits in a feature map, m/s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +15,11 @@ class Grid:
     """Cells of a feature map.
 
     Raises:
-        ValueError: no even number of cells from 2 to 1024, or a resolution outside 0.05 to 10 m.
+        ValueError: the number of cells is not even or not in 2 to 1024, or the resolution is outside 0.05 to 10 m.
     """
 
     size: int = 128
-    """Cells a side; rows are y and columns x, as OpenCV draws."""
+    """Cells per side; rows are y and columns x, as in OpenCV."""
     resolution: float = 1.0
     """Edge of a cell, m."""
 
@@ -31,9 +31,9 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Of a feature map, [channels, y, x]."""
+        """Shape of a feature map, [channels, y, x]."""
         return CHANNELS, self.size, self.size
 
 
 OFFICIAL = Grid()
-"""Of the prerendered maps of the data set and of the released baselines."""
+"""Grid of the data set's prerendered maps and of the released baselines."""

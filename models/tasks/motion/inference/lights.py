@@ -1,4 +1,4 @@
-"""What traffic lights say of lanes and crosswalks, in the values of the released feature maps."""
+"""Availability of lanes and crosswalks by traffic lights, in the values of the released feature maps."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from models.tasks.motion.protocol.motion_pb2 import TrafficLightState as State
 
 UNREGULATED, OPEN, CLOSED, UNKNOWN = 2.0, 1.0, -1.0, -2.0
 UNLISTED = 0.0
-"""Of a lane whose lights are in a state that the released code has no value for: it draws nothing, over what is there.
-"""
+"""Value of a lane with lights in a state that the released code does not know: it draws this 0 over other values."""
 WALK, WAIT = -1.0, 1.0
-"""Of a crosswalk with lights: cars look at it, so the sign is that of lanes turned round."""
+"""Values of a crosswalk with lights: from the view of cars, so the sign is opposite to that of lanes."""
 _FORBIDDEN = 0  # movement type of a rule
 
 _DARK = (State.STATE_NOT_WORKING, State.STATE_DISABLED)
@@ -23,21 +22,21 @@ _MAIN: Mapping[int | None, float] = {
     **dict.fromkeys((State.STATE_GREEN, State.STATE_BLINKING_GREEN, State.STATE_BLINKING_RED), OPEN),
     **dict.fromkeys((State.STATE_UNKNOWN, State.STATE_INVISIBLE), UNKNOWN),
 }
-"""State of the only light of a lane (None: nothing is known of it) to the lane's value."""
+"""Value of a lane by the state of its only light; None: the state is unknown."""
 _ARROW: Mapping[int | None, float] = {
     **dict.fromkeys((State.STATE_UNKNOWN, State.STATE_INVISIBLE), UNKNOWN),
     State.STATE_DISABLED: CLOSED,
     **dict.fromkeys((State.STATE_ENABLED, State.STATE_BLINKING_ENABLED), OPEN),
 }
-"""State of an arrow beside the main light, while that works."""
+"""Value by the state of an arrow beside a working main light."""
 
 
 def lane_availability(lights: TrafficLightSectionIds, states: Mapping[int, int]) -> float:
-    """Return whether a lane is open now.
+    """Return the present availability of a lane.
 
     Args:
-        lights: ids of its sections, 0 where there is none.
-        states: of all sections now, by id.
+        lights: ids of its sections, 0 if there is none.
+        states: present states of all sections, by id.
     """
     main = states.get(lights.main_section_id)
     if arrow := lights.left_section_id or lights.right_section_id:
@@ -46,11 +45,11 @@ def lane_availability(lights: TrafficLightSectionIds, states: Mapping[int, int])
 
 
 def crosswalk_availability(crosswalk: Crosswalk, lit: frozenset[tuple[int, int]]) -> float:
-    """Return whether pedestrians may walk now: a rule that lets them needs all its sections in its states.
+    """Return whether pedestrians may walk now: a rule that allows it requires the states of all its sections.
 
     Args:
-        crosswalk: with its rules.
-        lit: id and state of all sections now.
+        crosswalk: crosswalk with its rules.
+        lit: id and present state of all sections.
     """
     if not crosswalk.control_rules:
         return UNREGULATED
@@ -62,5 +61,5 @@ def crosswalk_availability(crosswalk: Crosswalk, lit: frozenset[tuple[int, int]]
 
 
 def lit_now(sections: Iterable[TrafficLightSection]) -> list[tuple[int, int]]:
-    """Id and state of each section, in their order."""
+    """Return id and state of each section, in order."""
     return [(section.id, section.state) for section in sections]

@@ -1,6 +1,6 @@
 """Feature maps as bytes: the prerendered files of the data set (zlib-compressed NPY), and packed float32 numbers.
 
-Files are unpacked no further than the one map that is expected, and nothing in them is evaluated or unpickled.
+Files are decompressed only up to the size of the expected map, and nothing in them is evaluated or unpickled.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from models.tasks.motion.inference.grid import CHANNELS, Grid
 __all__ = ["BadScene", "check", "encode_rendered", "read_rendered", "read_rendered_file", "read_tensor"]
 
 MOST = 1e6
-"""Largest number of a feature map, of any channel: speeds, angles and marks are far below."""
+"""Largest absolute value in a feature map, for all channels: real speeds, angles and marks are far below."""
 _LEVEL = 6
 _FLOAT32 = np.dtype("<f4")
 
@@ -44,7 +44,7 @@ def read_rendered_file(path: Path, grid: Grid) -> Float32:
     """Return the map of a prerendered file on disk.
 
     Raises:
-        BadFile: it cannot be read, or is none of this grid.
+        BadFile: it cannot be read, or has another grid.
     """
     try:
         return read_rendered(path.read_bytes(), grid)
@@ -55,7 +55,7 @@ def read_rendered_file(path: Path, grid: Grid) -> Float32:
 
 
 def encode_rendered(feature_map: Float32) -> bytes:
-    """Return a map [17, y, x] as the files of the data set have it; equal maps, equal bytes."""
+    """Encode a map [17, y, x] in the file format of the data set; equal maps give equal bytes."""
     values = np.ascontiguousarray(feature_map, _FLOAT32)
     head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {values.shape}, }}".encode()
     head += b" " * (-(len(npy_header.MAGIC) + 4 + len(head) + 1) % 64) + b"\n"
@@ -65,8 +65,9 @@ def encode_rendered(feature_map: Float32) -> bytes:
 
 
 def read_tensor(content: bytes, grid: Grid) -> Float32:
-    """Packed maps, float32 little-endian and row-major, [N, 17, y, x]; a view of the bytes, whose numbers are not
-    looked at.
+    """Return packed maps, float32 little-endian and row-major, [N, 17, y, x], as a view of the bytes.
+
+    The numbers are not checked.
 
     Raises:
         BadScene: ``size``.
@@ -85,7 +86,7 @@ def read_tensor(content: bytes, grid: Grid) -> Float32:
 
 
 def _unpacked(content: bytes, grid: Grid) -> tuple[NDArray[Any], bool]:
-    """Return the numbers of one map, and whether the first axis runs quickest."""
+    """Return the numbers of a map, and whether they are in Fortran order."""
     unpacker = zlib.decompressobj()
     try:
         start = unpacker.decompress(content, npy_header.LONGEST)
@@ -111,7 +112,7 @@ def _unpacked(content: bytes, grid: Grid) -> tuple[NDArray[Any], bool]:
 
 
 def _header(start: bytes, grid: Grid) -> tuple[int, bool]:
-    """First byte of the numbers, and whether the first axis runs quickest."""
+    """Return the offset of the numbers, and whether they are in Fortran order."""
     if start[: len(npy_header.MAGIC)] != npy_header.MAGIC:
         raise _not_npy("what is compressed is no NPY file")
     try:
@@ -157,7 +158,7 @@ def _check_shape(shape: tuple[int, ...], grid: Grid) -> None:
 
 
 def check(feature_map: NDArray[Any]) -> None:
-    """Looks at the numbers of a map.
+    """Check the numbers of a map.
 
     Raises:
         BadScene: ``not_finite``, ``out_of_range`` or ``empty``.

@@ -1,4 +1,4 @@
-"""The members of a motion ensemble as one graph: feature maps in, plans and their scores under every member out."""
+"""Members of a motion ensemble as one graph: feature maps in, plans and their scores under every member out."""
 
 from __future__ import annotations
 
@@ -21,30 +21,32 @@ from models.tasks.motion.inference.grid import CHANNELS, Grid
 Float32 = NDArray[np.float32]
 
 STEPS = 25
-"""Positions of a plan, 0.2 s apart (Shifts 1.0, section 5)."""
+"""Number of positions of a plan, 0.2 s apart (Shifts 1.0, section 5)."""
 MAPS, NOISE, PLANS, SCORES = "maps", "noise", "plans", "scores"
-"""Inputs and outputs of a graph."""
+"""Inputs and outputs of the graph."""
 GOLDEN_BLOCKS = 16
-"""Golden maps are made of so many blocks of equal values a side."""
+"""Blocks of equal values per side of golden maps."""
 GOLDEN_TOLERANCE = 1e-3
-"""Of the scale of positions and scores: 25 steps that depend on each other carry other processors' rounding on."""
+"""Relative tolerance of positions and scores: 25 dependent steps amplify the rounding of other processors."""
 _GOLDEN_MAPS = 2
 _GOLDEN_LARGEST = (1, 10, 3, 2, 1, 3, 1, 1.5, 1.5, 1, 2, 2, 3, 1, 1, 1.5, 1)
-"""Of each channel: what real maps have, in their units."""
+"""Largest value of each channel in golden maps, similar to real maps."""
 PASS_MAPS: Mapping[Provider, int] = {"cpu": 1, "cuda": 32}
-"""Maps of one pass. On a CPU one fills the machine, and what is said of it does not depend on what else was asked."""
+"""Maps of one pass. On a CPU a single map uses the whole machine, and its result does not depend on other requests."""
 
 
 class Planners(Protocol):
-    """Whatever imagines and scores plans."""
+    """Ensemble that samples and scores plans."""
 
     count: int
-    """K, members."""
+    """Number of members, K."""
     samples: int
-    """Q, plans of each."""
+    """Number of plans per member, Q."""
 
     def __call__(self, maps: Float32) -> tuple[Float32, Float32]:
-        """Plans [N, K Q, T, 2], m in the agents' frames, members in order, and log-likelihoods [N, K, K Q], nats.
+        """Return plans [N, K Q, T, 2], m in the agents' frames, and log-likelihoods [N, K, K Q], nats.
+
+        Members are in order.
 
         Args:
             maps: feature maps in the released layout, [N, 17, y, x].
@@ -53,30 +55,33 @@ class Planners(Protocol):
 
 
 class Members:
-    """A graph of all members, with the random numbers that they draw plans with.
+    """Graph of all members, with the random numbers for drawing plans.
 
-    Calls are independent of each other, and may be made by several threads at once.
+    Calls are independent and thread-safe.
 
     Raises:
-        ArtefactError: the graph takes or gives something else than ``export`` says.
+        ArtefactError: inputs or outputs of the graph differ from those of ``export``.
     """
 
     def __init__(self, graph: OnnxGraph, recipe: Recipe, *, pass_maps: int = 0) -> None:
-        """
+        """Initialise the members.
+
         Args:
-            pass_maps: most maps of one pass over the graph; 0: as the provider needs.
+            graph: graph of all members.
+            recipe: recipe with the grid and the noise seed.
+            pass_maps: largest number of maps in one pass; 0: the default of the provider.
         """
         self.outputs: tuple[str, ...] = (PLANS, SCORES)
         self.count, self.samples = _counts(graph, recipe.grid)
         self.noise: Float32 = np.random.default_rng(recipe.noise_seed).standard_normal(
             (self.count, self.samples, STEPS, 2), np.float32
         )
-        """Standard normal, [K, Q, T, 2]."""
+        """Standard normal numbers, [K, Q, T, 2]."""
         self._graph, self._grid, self._pass_maps = graph, recipe.grid, pass_maps or PASS_MAPS[graph.device.provider]
 
     @property
     def pass_maps(self) -> int:
-        """Most maps of one pass over the graph."""
+        """Largest number of maps in one pass over the graph."""
         return self._pass_maps
 
     def __call__(self, maps: Float32) -> tuple[Float32, Float32]:
@@ -92,19 +97,19 @@ class Members:
         return self._graph.run({MAPS: maps, NOISE: self.noise}, self.outputs)
 
     def run(self, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[Float32]:
-        """Return a golden map again (``models.executors.golden``): one value a block, [N, 17, blocks, blocks]."""
+        """Run golden maps (``models.executors.golden``): one value per block, [N, 17, blocks, blocks]."""
         said = dict(zip(self.outputs, self(enlarged(np.asarray(inputs[MAPS], np.float32), self._grid)), strict=True))
         return [said[name] for name in outputs]
 
 
 def enlarged(blocks: Float32, grid: Grid) -> Float32:
-    """Maps [N, 17, y, x] of blocks of equal values, from one value a block."""
+    """Return maps [N, 17, y, x] of blocks of equal values, from one value per block."""
     place = np.arange(grid.size) * blocks.shape[-1] // grid.size
     return np.ascontiguousarray(blocks[:, :, place[:, None], place])
 
 
 def golden(members: Members) -> dict[str, Float32]:
-    """Random blocks as maps, and what the members say of them: small enough to go with every artefact."""
+    """Return random blocks as maps, and the members' output for them, small enough to ship with every artefact."""
     draw = np.random.default_rng(0)
     shape = (_GOLDEN_MAPS, CHANNELS, GOLDEN_BLOCKS, GOLDEN_BLOCKS)
     largest = np.array(_GOLDEN_LARGEST)[:, None, None]
@@ -117,8 +122,8 @@ def members(artefact: Artefact, *, device: Device = CPU) -> Members:
     """Return the members of a verified artefact.
 
     Raises:
-        ArtefactError: a graph that is damaged or not of this task, or other members than the manifest says.
-        ProviderUnavailable: CUDA was asked for and is not there.
+        ArtefactError: the graph is damaged or of another task, or the number of members differs from the manifest.
+        ProviderUnavailable: CUDA was requested and is not available.
     """
     manifest = artefact.manifest
     executor = manifest.executor
@@ -163,7 +168,7 @@ def opened(path: Path, recipe: Recipe, *, device: Device = CPU) -> Members:
 
 
 def _counts(graph: OnnxGraph, grid: Grid) -> tuple[int, int]:
-    """K and Q of a graph whose inputs and outputs are those of ``export``."""
+    """Return K and Q of a graph, after checking that its inputs and outputs are those of ``export``."""
     maps, noise = graph.inputs.get(MAPS, ()), graph.inputs.get(NOISE, ())
     if set(graph.inputs) != {MAPS, NOISE} or not {PLANS, SCORES} <= set(graph.outputs):
         raise ArtefactError(

@@ -1,4 +1,4 @@
-"""Vehicles and pedestrians of one moment as arrays, in the frame of the scene."""
+"""Vehicles and pedestrians at one moment as arrays, in the frame of the scene."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _LIMITS: tuple[tuple[str, str, float, float], ...] = (
     ("linear_acceleration.y", "m/s²", -1e4, 1e4),
     ("yaw", "rad", -1000, 1000),
 )
-"""Columns of a state: where each stands in a track, its unit, and what is possible."""
+"""Columns of a state: field of a track, unit, lowest and highest possible value."""
 _LOWEST, _HIGHEST = (np.array([limit[side] for limit in _LIMITS]) for side in (2, 3))
 
 
 @dataclass(frozen=True, eq=False)
 class Objects:
-    """N objects of one moment."""
+    """States of N objects at one moment."""
 
     states: Float64
-    """[N, 9]: the columns below side by side."""
+    """States [N, 9]: the columns below."""
 
     @property
     def position(self) -> Float64:
-        """[N, 2], m."""
+        """Positions [N, 2], m."""
         return self.states[:, :2]
 
     @property
@@ -48,22 +48,22 @@ class Objects:
 
     @property
     def velocity(self) -> Float64:
-        """[N, 2], m/s."""
+        """Velocities [N, 2], m/s."""
         return self.states[:, 4:6]
 
     @property
     def acceleration(self) -> Float64:
-        """[N, 2], m/s²; zero for pedestrians."""
+        """Accelerations [N, 2], m/s²; zero for pedestrians."""
         return self.states[:, 6:8]
 
     @property
     def yaw(self) -> Float64:
-        """[N], rad: as measured, so known up to half a turn; for pedestrians the direction of their velocity."""
+        """Yaws [N], rad, as measured and so known up to half a turn; for pedestrians, the direction of the velocity."""
         return self.states[:, 8]
 
     @property
     def corners(self) -> Float64:
-        """Of their boxes seen from above, in order around each, [N, 4, 2], m."""
+        """Corners of the objects' boxes seen from above, in order around each, [N, 4, 2], m."""
         cos, sin = np.cos(self.yaw)[:, None], np.sin(self.yaw)[:, None]
         ahead = np.concatenate([cos, sin], axis=1) * self.dimensions[:, :1] / 2
         left = np.concatenate([-sin, cos], axis=1) * self.dimensions[:, 1:] / 2
@@ -74,17 +74,17 @@ class Objects:
         return len(self.states)
 
     def joined(self, other: Objects) -> Objects:
-        """These, and then the others."""
+        """Concatenate these objects and others."""
         return Objects(np.concatenate([self.states, other.states]))
 
 
 def vehicles(tracks: Sequence[VehicleTrack]) -> Objects:
-    """Whatever stands in the tracks, in their order."""
+    """Return the objects of the tracks, in order."""
     return Objects(_table([_vehicle(track) for track in tracks]))
 
 
 def pedestrians(tracks: Sequence[PedestrianTrack]) -> Objects:
-    """Whatever stands in the tracks, in their order."""
+    """Return the objects of the tracks, in order."""
     return Objects(_table([_pedestrian(track) for track in tracks]))
 
 
@@ -94,11 +94,11 @@ def possible(objects: Objects) -> NDArray[np.bool_]:
 
 
 def check(objects: Objects, fields: Sequence[str]) -> None:
-    """Refuse the first object that is not ``possible``.
+    """Check that all objects are ``possible``.
 
     Args:
-        objects: N of them.
-        fields: where each stands in the message of the scene.
+        objects: N objects.
+        fields: path of each object in the message of the scene.
 
     Raises:
         BadScene: ``not_finite`` or ``out_of_range``.

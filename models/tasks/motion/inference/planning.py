@@ -1,4 +1,4 @@
-"""Feature maps of one or many requests to the statistics of each, in passes that a scheduler may join and cut."""
+"""Planning of requests: feature maps to statistics, in passes that a scheduler may join and split."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Float32 = NDArray[np.float32]
 Arrays = tuple[Float32, ...]
 
 QUANTUM_SECONDS = 0.05
-"""What interactive work may have to wait for; a single request may take longer."""
+"""Longest wait for interactive work, s; a single request may take longer."""
 MOST_REQUESTS = 64
-"""Of one pass."""
+"""Largest number of requests in one pass."""
 _ALWAYS = ("plans", "weights", "confidence", "scores", "total")
 _ENSEMBLE = ("data", "knowledge")
 
 
 class Planning:
-    """Maps as rows [n, 17 y x] to arrays whose last axis is the requests; ``read`` says what they are.
+    """Planner from maps as rows [n, 17 y x] to arrays with requests as the last axis; ``read`` names them.
 
-    A request's answer does not depend on those beside it, in no digit: where ``measure`` finds that it would on this
-    machine, passes are of one request.
+    The result of a request does not depend on others in its pass, to the last bit: if ``measure`` finds that it does on
+    this machine, passes have one request.
     """
 
     def __init__(self, planners: Planners, recipe: Recipe) -> None:
@@ -37,11 +37,11 @@ class Planning:
         self._pace = Pace()
         self._names = (*_ALWAYS, *(_ENSEMBLE if planners.count > 1 else ()))
         self.quantum_rows = 1
-        """Requests of one pass; ``measure`` finds how many."""
+        """Number of requests in one pass, set by ``measure``."""
 
     @property
     def row_values(self) -> int:
-        """Numbers of one map."""
+        """Number of values of a map."""
         return int(np.prod(self._recipe.grid.shape))
 
     def __call__(self, rows: Float32) -> Arrays:
@@ -50,29 +50,29 @@ class Planning:
         return tuple(np.moveaxis(getattr(found, name), 0, -1) for name in self._names)
 
     def read(self, arrays: Arrays) -> Trajectories:
-        """Return the statistics that the arrays of a pass hold."""
+        """Return the statistics in the arrays of a pass."""
         return Trajectories(**{name: np.moveaxis(one, -1, 0) for name, one in zip(self._names, arrays, strict=True)})
 
     def seconds(self, rows: int) -> float:
-        """Expected duration of a pass."""
+        """Return the expected duration of a pass, s."""
         return self._pace.seconds(rows)
 
     def measure(self, rows: Float32) -> None:
-        """Warms up with maps as rows [n, 17 y x], n > 1, fits the model of the duration, and bounds the quantum."""
+        """Warm up with maps as rows [n, 17 y x], n > 1, fit the model of the duration, and set the size of passes."""
         self._pace.measure(self, rows, len(rows), repeats=3)
         self.quantum_rows = self._pace.rows_within(QUANTUM_SECONDS, MOST_REQUESTS)
         if not self._independent(rows):
             self.quantum_rows = 1
 
     def _independent(self, rows: Float32) -> bool:
-        """Return whether passes of several requests, up to the quantum, say of each what a pass of its own says."""
+        """Return whether passes of several requests, up to the quantum, have the results of passes of one request."""
         alone = [self(row[None]) for row in rows]
         sizes = {size for size in (3, *(1 << power for power in range(1, 8))) if size <= self.quantum_rows}
         return all(_same(self(np.resize(rows, (size, rows.shape[1]))), alone) for size in sizes)
 
 
 def _same(joined: Arrays, alone: list[Arrays]) -> bool:
-    """Whether requests of a pass, which repeat those that were asked alone, are answered to the last bit like them."""
+    """Return whether the requests of a pass, repetitions of those run alone, have the same results to the last bit."""
 
     def own(place: int) -> Any:
         return zip(joined, alone[place % len(alone)], strict=True)

@@ -1,4 +1,4 @@
-"""Plans that members imagined and scored, made into the answer of each request (Shifts 1.0, E.4, steps 3 to 6)."""
+"""Ranking of the members' plans into the result of each request (Shifts 1.0, E.4, steps 3 to 6)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ def predictive(plans: Float32, scores: Float32, recipe: Recipe) -> Trajectories:
     A request with a plan or score that is not finite has a confidence of NaN, and so is deferred, and plans of NaN.
 
     Args:
-        plans: positions in the agent's frame, m, [N, G, T, 2]; the plans of a member lie together, in members' order.
+        plans: positions in the agent's frame, m, [N, G, T, 2]; the plans of a member are consecutive, in members'
+            order.
         scores: log-likelihood of each plan under each of K members, nats, [N, K, G].
 
     Raises:
         DeviationUndefined: see ``uncertainty.trajectories.rank``.
-        ValueError: other shapes.
+        ValueError: the shapes do not match.
     """
     known = np.asarray(np.isfinite(scores).all(axis=(1, 2)) & np.isfinite(plans).all(axis=(1, 2, 3)))
     safe_scores = np.where(known[:, None, None], scores, np.float32(0))

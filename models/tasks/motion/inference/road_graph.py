@@ -1,4 +1,4 @@
-"""The map of a scene as arrays: lanes, crosswalks and road polygons, with what lights say of them now."""
+"""Map of a scene as arrays: lanes, crosswalks and road polygons, with their present availability by lights."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from models.tasks.motion.protocol.motion_pb2 import PathGraph, TrafficLightSecti
 Float64 = NDArray[np.float64]
 
 MOST_POINTS = 100_000
-"""Of all lines and outlines of a scene together."""
+"""Limit of points of all lines and outlines of a scene."""
 MOST_LINES = 10_000
-"""Lanes, crosswalks or road polygons of a scene."""
+"""Limit of lanes, of crosswalks, and of road polygons of a scene."""
 MOST_SECTIONS = 10_000
-"""Of traffic lights, in the last step."""
+"""Limit of traffic light sections in the last step."""
 _FASTEST = 1000.0  # m/s
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Lines or outlines, one after another."""
+    """Lines or outlines, concatenated."""
 
     points: Float64
-    """[points, 2], m, in the frame of the scene."""
+    """Points [points, 2], m, in the frame of the scene."""
     bounds: NDArray[np.int64]
-    """First point of each, and the end of the last, [lines + 1]."""
+    """First point of each line, and the end of the last, [lines + 1]."""
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
@@ -40,26 +40,26 @@ class Lines:
 
 @dataclass(frozen=True, eq=False)
 class RoadGraph:
-    """What of a map is drawn; availabilities are values of ``lights``."""
+    """Rendered parts of a map; availabilities are values of ``lights``."""
 
     lanes: Lines
     lane_availability: Float64
-    """[lanes]."""
+    """Availabilities of lanes, [lanes]."""
     lane_gives_way: NDArray[np.bool_]
-    """[lanes]."""
+    """Mask of lanes that give way, [lanes]."""
     lane_limit: Float64
-    """Highest speed allowed, [lanes], m/s."""
+    """Speed limits, [lanes], m/s."""
     crosswalks: Lines
     crosswalk_availability: Float64
-    """[crosswalks]."""
+    """Availabilities of crosswalks, [crosswalks]."""
     road_polygons: Lines
 
 
 def road_graph(graph: PathGraph, sections: Sequence[TrafficLightSection]) -> RoadGraph:
-    """Return the arrays of a map under the lights of now.
+    """Return the arrays of a map under the present lights.
 
     Raises:
-        BadScene: too many parts, or a coordinate or speed limit that is impossible.
+        BadScene: there are too many parts, or a coordinate or speed limit is impossible.
     """
     for name, parts in (
         ("lanes", graph.lanes),

@@ -1,7 +1,7 @@
-"""The message of a scene from the bytes that a caller sends: protobuf or its JSON form, within limits.
+"""Bounded decoder of scene messages: protobuf or its JSON form.
 
-Sizes are checked before the message is made: empty messages of two bytes would become 80 in memory, and a number in
-JSON a hundred times that of its text in time.
+Sizes are checked before the message is built: empty messages of two bytes take 80 bytes in memory, and building a JSON
+number takes a hundred times as long as reading its text.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from models.tasks.motion.inference.bad_scene import BadScene
 from models.tasks.motion.protocol.motion_pb2 import Scene
 
 MOST_BYTES = 1 << 24
-"""Of a scene in protobuf."""
+"""Limit of the size of a scene in protobuf."""
 MOST_JSON_BYTES = 1 << 23
-"""Of a scene in JSON."""
+"""Limit of the size of a scene in JSON."""
 MOST_PARTS = 200_000
-"""Objects, points, lanes, sections of lights and so on, of one scene."""
-_SMALL = 1 << 20  # bytes, below which no content becomes large in memory
+"""Limit of objects, points, lanes, sections of lights and other parts of a scene."""
+_SMALL = 1 << 20  # bytes below which no content becomes large in memory
 _VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5  # wire types
 
 _Containers = Mapping[int, "_Containers"]
@@ -30,14 +30,14 @@ _SCENE: _Containers = {
     **dict.fromkeys((2, 3, 5, 8, 10), _FLAT),  # steps of vehicles, pedestrians and lights
     7: {1: _FLAT, 2: {1: _FLAT, 2: _FLAT}, 3: {1: _FLAT}},  # lanes, crosswalks and road polygons
 }
-"""Number of each field whose messages hold parts, to the same of these messages."""
+"""Fields, by number, whose messages have parts, each with the same mapping for these messages."""
 
 
 def decoded(content: bytes) -> Scene:
-    """Return the scene of a file of the data set, or of its protobuf JSON where the first byte but blanks is ``{``.
+    """Return the scene of a file of the data set, or of protobuf JSON if the first byte other than blanks is ``{``.
 
     Raises:
-        BadScene: too large, too many parts, cut off, or no scene.
+        BadScene: the content is too large, has too many parts, is truncated, or is not a scene.
     """
     if content[:1024].lstrip()[:1] == b"{":
         return _of_json(content)
@@ -104,7 +104,7 @@ def _no_scene(what: str) -> BadScene:
 
 
 def _inside(document: object) -> Iterator[object]:
-    """The entries of all lists of a JSON document."""
+    """Yield the entries of all lists of a JSON document."""
     waiting = [document]
     while waiting:
         one = waiting.pop()
@@ -118,7 +118,7 @@ def _inside(document: object) -> Iterator[object]:
 
 
 def _nested(content: bytes) -> Iterator[object]:
-    """The parts of a scene and what its containers hold, without parsing any."""
+    """Yield the parts of a scene and of its containers, without parsing them."""
     waiting = [(_SCENE, memoryview(content))]
     while waiting:
         held, left = waiting.pop()
@@ -143,7 +143,7 @@ def _nested(content: bytes) -> Iterator[object]:
 
 
 def _number(content: memoryview, at: int) -> tuple[int, int]:
-    """Return a number in base 128, least digits first, and the place behind it."""
+    """Return a number in base 128, least digits first, and the position behind it."""
     if at < len(content) and content[at] < 128:
         return content[at], at + 1
     value = 0

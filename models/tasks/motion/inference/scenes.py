@@ -1,9 +1,9 @@
-"""A scene as callers send it, and the vehicles whose future it asks for.
+"""Scenes of requests, and the agents whose future is predicted.
 
-A scene has 1 to 25 past steps of 0.2 s; the last is now. Maps need nothing before it, pictures and vehicles that are
-missing now do. What is wrong with the scene as a whole is refused by ``parse``; what is wrong with one vehicle by
-``agent``, so that it harms no other request. Of vehicles and pedestrians that nobody asks for, those with impossible
-numbers are left out, and told.
+A scene has 1 to 25 past steps of 0.2 s; the last is now. Only pictures and vehicles that are missing now need earlier
+steps. ``parse`` raises errors of the whole scene, ``agent`` those of one vehicle, so that other requests are not
+affected. Vehicles and pedestrians without a request are left out if their numbers are impossible, and reported in
+``left_out``.
 """
 
 from __future__ import annotations
@@ -26,44 +26,44 @@ from models.tasks.motion.protocol.motion_pb2 import VehicleTrack
 __all__ = ["Agent", "BadScene", "Scene", "agent", "parse", "past", "requested"]
 
 PAST_STEPS = 25
-"""Of a full scene."""
+"""Number of past steps of a full scene."""
 STEP_S = 0.2
 MOST_OBJECTS_A_STEP = 2_000
 MOST_OBJECTS = 50_000
-"""In all steps of a scene, past and future."""
+"""Limit of objects in all steps of a scene, past and future."""
 MOST_REQUESTS = 1_000
 MOST_UNSEEN_STEPS = 10
-"""A vehicle that was seen last before that, 2 s ago, has no predictable present."""
+"""Largest number of steps since an agent was last seen, 2 s: its present state is unknown after longer."""
 MOST_ID_CHARACTERS = 256
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A checked scene; its future, if it came with one, is not looked at."""
+    """Validated scene; its future, if any, is not used."""
 
     id: str
     message: SceneMessage
-    """As it came."""
+    """Decoded message."""
     requests: tuple[int, ...]
-    """Tracks of its prediction requests, in order."""
+    """Tracks of the prediction requests, in order."""
     vehicles: Objects
-    """Now, without the ego vehicle."""
+    """Present vehicles, without the ego vehicle."""
     ego: Objects
-    """The vehicle that measured the scene, now; none or one."""
+    """Present state of the recording vehicle; none or one."""
     pedestrians: Objects
-    """Now."""
+    """Present pedestrians."""
     graph: RoadGraph
     left_out: tuple[str, ...]
-    """Vehicles and pedestrians of now with impossible numbers, which are not drawn: where each stands in the scene."""
+    """Paths in the scene of present vehicles and pedestrians with impossible numbers, which are not drawn."""
 
     @property
     def steps(self) -> int:
-        """Of the past; the last is now."""
+        """Number of past steps; the last is now."""
         return len(self.message.past_vehicle_tracks)
 
     @cached_property
     def seen(self) -> Mapping[int, Mapping[int, int]]:
-        """Track to each past step that it was seen in, to its place there."""
+        """Index of each track in the past steps with it, by track and step."""
         found: dict[int, dict[int, int]] = {}
         for number, step in enumerate(self.message.past_vehicle_tracks):
             for place, track in enumerate(step.tracks):
@@ -71,45 +71,47 @@ class Scene:
         return found
 
     def track(self, step: int, place: int) -> VehicleTrack:
-        """Return a vehicle of the past."""
+        """Return a vehicle of a past step."""
         return self.message.past_vehicle_tracks[step].tracks[place]
 
 
 @dataclass(frozen=True, eq=False)
 class Agent:
-    """A vehicle whose future is asked for, as it is now."""
+    """Vehicle whose future is predicted, in its present state."""
 
     scene_id: str
     track_id: int
     x: float
-    """m, in the frame of the scene."""
+    """x position, m, in the frame of the scene."""
     y: float
-    """m."""
+    """y position, m, in the frame of the scene."""
     yaw: float
     """Direction of driving, rad, in the frame of the scene."""
     speed: float
-    """m/s."""
+    """Speed, m/s."""
     unseen_steps: int
-    """Steps since it was seen, 0 if it is seen now; it was then moved on for these at its velocity."""
+    """Number of steps since it was last seen, 0 if it is seen now; its position is extrapolated over them at constant
+    velocity.
+    """
     state: Objects
-    """The vehicle, moved on."""
+    """State of the vehicle, extrapolated."""
 
     @property
     def to_agent_frame(self) -> Float32:
-        """Transform of homogeneous coordinates of the scene into the agent's frame, float32 [4, 4], as released."""
+        """Transform of homogeneous scene coordinates to the agent's frame, float32 [4, 4], as released."""
         return to_frame(self.x, self.y, self.yaw)
 
     def in_scene(self, points: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Points [..., 2] of the agent's frame in that of the scene, m, float64."""
+        """Transform points [..., 2] of the agent's frame to that of the scene, m, float64."""
         return to_scene(points, self.x, self.y, self.yaw)
 
     def in_agent_frame(self, points: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Points [..., 2] of the scene in the agent's frame, m, float64."""
+        """Transform points [..., 2] of the scene to the agent's frame, m, float64."""
         return from_scene(points, self.x, self.y, self.yaw)
 
 
 def parse(content: bytes) -> Scene:
-    """Return a scene from protobuf, or from protobuf JSON where the first byte but blanks is ``{``.
+    """Return a scene from protobuf, or from protobuf JSON if the first byte other than blanks is ``{``.
 
     Raises:
         BadScene: ``not_a_scene``, ``not_json``, ``too_large``, ``too_many``, ``no_id``, ``long_id``, ``no_past``,
@@ -152,18 +154,18 @@ def parse(content: bytes) -> Scene:
 
 
 def requested(scene: Scene) -> list[int]:
-    """Tracks of the scene's prediction requests, in order."""
+    """Return the tracks of the scene's prediction requests, in order."""
     return list(scene.requests)
 
 
 def agent(scene: Scene, track_id: int) -> Agent:
-    """Return a vehicle of the scene as it is now.
+    """Return a vehicle of the scene in its present state.
 
-    One that is missing now is moved on from where it was last seen at the velocity that it had: the released code
-    interpolates towards its first future state, which nobody has when it is asked.
+    A vehicle that is missing now is extrapolated from its last state at constant velocity: the released code
+    interpolates towards its first future state, which is not available when serving.
 
     Raises:
-        BadScene: ``unknown_track``, ``no_past_state`` (requested, but never seen), ``unseen`` (for too long),
+        BadScene: ``unknown_track``, ``no_past_state`` (requested, but never seen), ``unseen`` (missing for too long),
             ``not_finite`` or ``out_of_range``.
     """
     steps = scene.seen.get(track_id)
@@ -199,7 +201,7 @@ def agent(scene: Scene, track_id: int) -> Agent:
 
 
 def past(scene: Scene, agent: Agent) -> NDArray[np.float64]:
-    """Where the agent was in each past step, oldest first, in its frame of now, [steps, 2], m; NaN where unseen."""
+    """Return the agent's past positions, oldest first, in its present frame, [steps, 2], m; NaN if unseen."""
     positions = np.full((scene.steps, 2), np.nan)
     for step, place in scene.seen[agent.track_id].items():
         position = scene.track(step, place).position
@@ -209,7 +211,7 @@ def past(scene: Scene, agent: Agent) -> NDArray[np.float64]:
 
 
 def _check_steps(message: SceneMessage) -> None:
-    """All lists of the past have as many steps as there are of vehicles, or none."""
+    """Check that all lists of the past have as many steps as that of vehicles, or none."""
     count = len(message.past_vehicle_tracks)
     if not count:
         raise BadScene(

@@ -1,1 +1,1 @@
-"""The networks of robust imitative planning (Shifts 1.0, E.4). Everything but ``masks`` needs torch."""
+"""Networks of robust imitative planning (Shifts 1.0, E.4). Everything but ``masks`` and ``settings`` needs torch."""

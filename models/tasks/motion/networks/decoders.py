@@ -1,9 +1,9 @@
-"""Plans one step after the other: a recurrent state makes mean and scale of the next displacement.
+"""Decoders of plans, step by step: mean and scale of the next displacement from a recurrent state.
 
 y_t = y_{t-1} + drift + s_t, s_t = mean(h_t) + scale(h_t) x_t with x_t standard normal (Shifts 1.0, E.4, formula 20).
 Behavioural cloning and the autoregressive flow of the deep imitative model are both of this form. As released there is
-no drift and h_t = GRU(y_{t-1}, h_{t-1}); small decoders start from the agent's present velocity, and see s_{t-1} too:
-the difference of two positions is what a recurrent state of 64 numbers cannot keep to a centimetre.
+no drift and h_t = GRU(y_{t-1}, h_{t-1}); small decoders start from the agent's present velocity, and s_{t-1} is an
+input, too: a recurrent state of 64 numbers cannot represent the difference of two positions to a centimetre.
 """
 
 from __future__ import annotations
@@ -22,29 +22,31 @@ _LOG_2PI = math.log(2 * math.pi)
 
 @dataclass(frozen=True)
 class Start:
-    """What a decoder starts from."""
+    """Initial values of a decoder."""
 
     state: Tensor
-    """First recurrent state, [N, hidden]."""
+    """Initial recurrent state, [N, hidden]."""
     drift: Tensor | None = None
-    """Displacement a step that the decoder corrects, m, [N, 2]; None: zero."""
+    """Displacement per step that the decoder corrects, m, [N, 2]; None: zero."""
     mask: Tensor | None = None
-    """On the hidden state before mean and scale, [N, hidden]; None: ones."""
+    """Mask of the hidden state before mean and scale, [N, hidden]; None: ones."""
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """Views of a network's layers."""
+    """Decoder as views of a network's layers."""
 
     cell: nn.GRUCell
-    """Of positions over ``unit`` [N, 2], or of these and the steps before less the drift, m, [N, 4]."""
+    """Recurrent cell; inputs are positions over ``unit`` [N, 2], or these and the previous steps less the drift, m, [N,
+    4].
+    """
     head: Callable[[Tensor], Tensor]
-    """Hidden state to mean of the displacement and what softplus makes its scale of, [.., 4]."""
+    """Map from hidden state to mean of the displacement and raw scale (before softplus), [.., 4]."""
     unit: float
-    """m."""
+    """Unit of positions in the cell's input, m."""
 
     def log_prob(self, start: Start, y: Tensor) -> Tensor:
-        """Log-density of plans given their own past (teacher forcing), nats, [N].
+        """Return the log-density of plans given their own past (teacher forcing), nats, [N].
 
         Args:
             y: positions [N, T, 2], m in the agent's frame.
@@ -57,7 +59,7 @@ class Decoder:
         return _density((steps - mean) / scale, scale).sum(dim=1)
 
     def sample(self, start: Start, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """Plans [N, T, 2], m, and their log-densities [N], nats.
+        """Return sampled plans [N, T, 2], m, and their log-densities [N], nats.
 
         Args:
             noise: standard normal [N, T, 2].
@@ -66,10 +68,11 @@ class Decoder:
         return y, _density(noise, scale).sum(dim=1)
 
     def log_prob_on_samples(self, start: Start, y: Tensor, noise: Tensor) -> Tensor:
-        """Log-density of each displacement of y given a plan sampled here instead of y's own past, nats, [N].
+        """Return the log-density of the displacements of y given a plan sampled here instead of y's own past, nats,
+        [N].
 
-        What the released behavioural cloning is trained on, and its score in the mode ``sampling``: random. Gradients
-        pass through the samples.
+        The released behavioural cloning is trained on it, and its mode ``sampling`` scores by it; it is random.
+        Gradients pass through the samples.
 
         Args:
             y: positions [N, T, 2], m in the agent's frame.
@@ -79,7 +82,7 @@ class Decoder:
         return _density((_steps(start, y) - mean) / scale, scale).sum(dim=1)
 
     def _walk(self, start: Start, noise: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Sampled positions, and means and scales of the steps that lead to them, [N, T, 2] each."""
+        """Return sampled positions, and means and scales of the steps to them, [N, T, 2] each."""
         hidden = start.state
         y = step = torch.zeros_like(noise[:, 0])
         found: list[tuple[Tensor, Tensor, Tensor]] = []
@@ -93,11 +96,11 @@ class Decoder:
         return positions, means, scales
 
     def _seen(self, y: Tensor, step: Tensor) -> Tensor:
-        """What the cell is given, of the position and the step before, [.., 2] each."""
+        """Return the cell's input from position and previous step, [.., 2] each."""
         return y / self.unit if self.cell.input_size == 2 else torch.cat([y / self.unit, step], dim=-1)
 
     def _said(self, start: Start, hidden: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and scale of steps less the drift, m, of hidden states [N, T, hidden]."""
+        """Return mean and scale of steps less the drift, m, for hidden states [N, T, hidden]."""
         if start.mask is not None:
             hidden = hidden * start.mask[:, None]
         mean, raw = self.head(hidden).split(2, dim=-1)
@@ -105,16 +108,16 @@ class Decoder:
 
 
 def _steps(start: Start, y: Tensor) -> Tensor:
-    """Displacements less the drift, [N, T, 2]."""
+    """Return displacements less the drift, [N, T, 2]."""
     moved = y - _before(y)
     return moved if start.drift is None else moved - start.drift[:, None]
 
 
 def _before(y: Tensor) -> Tensor:
-    """What comes before each of [N, T, 2]: zero before the first."""
+    """Return the predecessor of each of [N, T, 2]: zero before the first."""
     return torch.cat([torch.zeros_like(y[:, :1]), y[:, :-1]], dim=1)
 
 
 def _density(x: Tensor, scale: Tensor) -> Tensor:
-    """Log-density of steps, [N, T], from standardised displacements and their scales [N, T, 2]."""
+    """Return the log-density of steps, [N, T], from standardised displacements and their scales [N, T, 2]."""
     return (-0.5 * x**2 - scale.log()).sum(dim=2) - _LOG_2PI

@@ -1,4 +1,4 @@
-"""Encoders: feature maps in the released layout to pooled features, and those to what a decoder starts from."""
+"""Encoders: feature maps in the released layout to pooled features, and these to the decoder's initial state."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from models.tasks.motion.networks.mobilenet import WIDTH, MobileNetV2
 from models.tasks.motion.networks.settings import SMALL_STRIDE, Sizes
 
 STEP_SECONDS = 0.2
-"""Between two positions of a plan."""
+"""Time between two positions of a plan, s."""
 VELOCITY = slice(1, 3)
 """Channels of the vehicles' velocity, m/s."""
 MOTION = slice(1, 5)
-"""Of their velocity and acceleration, m/s²."""
+"""Channels of the vehicles' velocity (m/s) and acceleration (m/s²)."""
 DIRECTION = 12
-"""Of the direction of lanes, rad in the agent's frame."""
+"""Channel of the direction of lanes, rad in the agent's frame."""
 LANES = 13
-"""Of cells with lanes, 0 or 1."""
+"""Channel of cells with lanes, 0 or 1."""
 SCALES = (1, 0.1, 0.1, 0.5, 0.5, 0, 1, 0.5, 0.5, 1, 0.5, 0.5, 0, 1, 1, 1, 1)
-"""What the small encoder multiplies channels by. The yaw of vehicles counts from the scene's axes and says nothing;
-the direction of lanes enters as cosine and sine."""
+"""Factors of channels in the small encoder. The yaw of vehicles refers to the scene's axes and is not used; the
+direction of lanes enters as cosine and sine.
+"""
 PATCH = 4
-"""Cells a side that the small encoder's first layer looks at."""
+"""Edge of the patches of the small encoder's first layer, cells."""
 
 
 class ReleasedEncoder(nn.Module):  # type: ignore[misc]  # torch is not followed
-    """The released baselines': MobileNetV2 over maps whose rows are x."""
+    """Encoder of the released baselines: MobileNetV2 over maps whose rows are x."""
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()
@@ -42,9 +43,9 @@ class ReleasedEncoder(nn.Module):  # type: ignore[misc]  # torch is not followed
 
 
 class SmallEncoder(nn.Module):  # type: ignore[misc]
-    """Four convolutions that keep where things are, and the agent's own motion beside them.
+    """Encoder of four convolutions that preserve positions, with the agent's own motion as further features.
 
-    Means over all cells would lose both: the agent is a dozen cells in the middle.
+    A mean over all cells would lose both: the agent is a dozen cells in the middle.
     """
 
     def __init__(self, sizes: Sizes) -> None:
@@ -66,7 +67,7 @@ class SmallEncoder(nn.Module):  # type: ignore[misc]
         self.register_buffer("scales", torch.tensor(SCALES)[:, None, None], persistent=False)
 
     def pooled(self, maps: Tensor) -> tuple[Tensor, Tensor | None]:
-        maps = maps.contiguous(memory_format=torch.channels_last)  # a third of the time of a training step
+        maps = maps.contiguous(memory_format=torch.channels_last)  # saves a third of the time of a training step
         lanes, direction = maps[:, LANES : LANES + 1], maps[:, DIRECTION : DIRECTION + 1]
         directions = torch.cat([torch.cos(direction) * lanes, torch.sin(direction)], dim=1)
         patches = nn.functional.conv2d(maps, self.patches.weight * self.scales, stride=PATCH)
@@ -82,7 +83,7 @@ class SmallEncoder(nn.Module):  # type: ignore[misc]
 
 
 def own_motion(maps: Tensor) -> Tensor:
-    """Velocity (m/s) and acceleration (m/s²) of the agent, [N, 4]: of the four cells around the middle."""
+    """Return velocity (m/s) and acceleration (m/s²) of the agent, [N, 4]: the mean of the four middle cells."""
     middle = maps.shape[2] // 2
     cells = slice(middle - 1, middle + 1)
     return maps[:, MOTION, cells, cells].mean(dim=(2, 3))

@@ -1,4 +1,4 @@
-"""Frozen dropout masks, so that the same request has the same answer. Needs no torch."""
+"""Frozen dropout masks, so that equal requests have equal results. Needs no torch."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ Float32 = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class FrozenMasks:
-    """Of one member, Q of each: 0 where something is dropped, else 1 / (1 - p). Plan q is made and scored under q."""
+    """Q masks of a member: 0 for dropped features, else 1 / (1 - p). Plan q is sampled and scored under mask q."""
 
     pooled: Float32
-    """On the encoder's pooled features, [Q, width]."""
+    """Masks of the encoder's pooled features, [Q, width]."""
     hidden: Float32
-    """On the decoder's hidden state before mean and scale, [Q, hidden]."""
+    """Masks of the decoder's hidden state before mean and scale, [Q, hidden]."""
 
 
 def frozen_masks(dropout: float, width: int, hidden: int, *, sample_seed: int, seed: int, samples: int) -> FrozenMasks:
-    """Masks of a member; no two are the same, and each keeps something.
+    """Return the masks of a member; all are different, and each keeps a feature.
 
-    A mask depends on (sample seed, member's seed, its number) only.
+    A mask depends only on (sample seed, member's seed, its number).
 
     Args:
-        dropout: p, in [0, 1).
-        samples: Q.
+        dropout: probability p of dropping, in [0, 1).
+        samples: number of masks, Q.
 
     Raises:
-        ValueError: some are the same: there are too few features, or dropout is too close to 0.
+        ValueError: some are equal: there are too few features, or dropout is too close to 0.
     """
     kept = np.stack(
         [_kept(np.random.default_rng([sample_seed, seed, q]), dropout, width, hidden) for q in range(samples)]

@@ -8,11 +8,11 @@ from models.tasks.motion.inference.grid import CHANNELS
 
 STEM, WIDTH = 32, 1280
 BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
-"""Expansion, channels, how often, and stride of the first."""
+"""Expansion, channels, repetitions, and stride of the first repetition, for each stage."""
 
 
 class MobileNetV2(nn.Module):  # type: ignore[misc]  # torch is not followed
-    """Maps [N, 17, rows, columns] to features of width ``WIDTH``, and those to an embedding."""
+    """Network from maps [N, 17, rows, columns] to features of width ``WIDTH``, and from these to an embedding."""
 
     def __init__(self, embedding: int) -> None:
         super().__init__()
@@ -24,7 +24,9 @@ class MobileNetV2(nn.Module):  # type: ignore[misc]  # torch is not followed
                 before = channels
         layers.append(_convolution(before, WIDTH, 1))
         self.features = nn.Sequential(*layers)
-        self.classifier = nn.Sequential(nn.Identity(), nn.Linear(WIDTH, embedding))  # dropout is masks, see Network
+        self.classifier = nn.Sequential(
+            nn.Identity(), nn.Linear(WIDTH, embedding)
+        )  # dropout is applied as masks, see Network
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out")
@@ -33,12 +35,12 @@ class MobileNetV2(nn.Module):  # type: ignore[misc]  # torch is not followed
                 nn.init.zeros_(module.bias)
 
     def pooled(self, maps: Tensor) -> Tensor:
-        """Mean over the cells of the last features, [N, ``WIDTH``]."""
+        """Return the mean over the cells of the last features, [N, ``WIDTH``]."""
         return self.features(maps).mean(dim=(2, 3))
 
 
 class _Inverted(nn.Module):  # type: ignore[misc]
-    """An inverted residual: expand, filter each channel, project."""
+    """Inverted residual block: expand, filter each channel, project."""
 
     def __init__(self, before: int, after: int, expansion: int, stride: int) -> None:
         super().__init__()

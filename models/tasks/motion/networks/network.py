@@ -1,4 +1,4 @@
-"""A member: encoder and decoder, with the names of weights that the released checkpoints have."""
+"""Member network: encoder and decoder, with the weight names of the released checkpoints."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from models.tasks.motion.networks.settings import Sizes
 
 @dataclass(frozen=True)
 class Mask:
-    """What dropout leaves: zeros, and ones over the probability of being kept."""
+    """Dropout mask: zeros, and ones over the probability of being kept."""
 
     pooled: Tensor
-    """On the encoder's pooled features, [N, width] or [width]."""
+    """Mask of the encoder's pooled features, [N, width] or [width]."""
     hidden: Tensor
-    """On the decoder's hidden state before mean and scale, [N, hidden] or [hidden]."""
+    """Mask of the decoder's hidden state before mean and scale, [N, hidden] or [hidden]."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the convolutions see in feature maps, before dropout."""
+    """Output of the convolutions for feature maps, before dropout."""
 
     pooled: Tensor
-    """[N, width]."""
+    """Pooled features, [N, width]."""
     drift: Tensor | None
-    """The agent's displacement a step at its present velocity, m, [N, 2]; None: the decoder is not told."""
+    """The agent's displacement per step at its present velocity, m, [N, 2]; None: not used by the decoder."""
 
 
 class Network(nn.Module):  # type: ignore[misc]  # torch is not followed
-    """A member of either decoder; maps are in the released layout [N, 17, y, x], plans [N, T, 2] in metres."""
+    """Member with either decoder; maps are in the released layout [N, 17, y, x], plans [N, T, 2] in metres."""
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()
@@ -47,28 +47,28 @@ class Network(nn.Module):  # type: ignore[misc]  # torch is not followed
 
     @property
     def width(self) -> int:
-        """Of the encoder's pooled features."""
+        """Width of the encoder's pooled features."""
         return self._encoder.width
 
     @property
     def decoder(self) -> Decoder:
-        """Density and samples of plans."""
+        """Decoder, which gives density and samples of plans."""
         if self.sizes.decoder == "bc":
             return Decoder(self._decoder, self._output, self.sizes.unit)
         return Decoder(self._flow._decoder, self._flow._locscale, self.sizes.unit)
 
     def see(self, maps: Tensor) -> Seen:
-        """Return the encoder's part that does not depend on dropout."""
+        """Return the part of the encoding that does not depend on dropout."""
         return Seen(*self._encoder.pooled(maps))
 
     def start(self, seen: Seen, mask: Mask | None = None) -> Start:
-        """What the decoder starts from, [N, ..]."""
+        """Return the decoder's initial values, [N, ..]."""
         pooled = seen.pooled if mask is None else seen.pooled * mask.pooled
         hidden = None if mask is None else mask.hidden.expand(len(pooled), -1)
         return Start(self._encoder.embedded(pooled), seen.drift, hidden)
 
     def likelihood(self, maps: Tensor, y: Tensor, noise: Tensor | None = None) -> Tensor:
-        """Log-density of plans given maps, nats, [N]; what is trained. Drops features and units in training mode.
+        """Return the log-density of plans given maps, nats, [N], the training objective, with dropout in training mode.
 
         Args:
             y: positions [N, T, 2], m in the agent's frame.
@@ -80,7 +80,7 @@ class Network(nn.Module):  # type: ignore[misc]  # torch is not followed
         return self.decoder.log_prob_on_samples(start, y, noise)
 
     def _drawn(self, count: int) -> Mask | None:
-        """Return a mask for each of N maps; the same unit is dropped in all steps of a plan, as frozen masks do."""
+        """Return a random mask for each of N maps; a unit is dropped in all steps of a plan, as with frozen masks."""
         if not (self.training and self.sizes.dropout):
             return None
         like = next(self.parameters())
@@ -90,7 +90,7 @@ class Network(nn.Module):  # type: ignore[misc]  # torch is not followed
 
 
 class _Flow(nn.Module):  # type: ignore[misc]
-    """Names of the deep imitative model's decoder."""
+    """Module with the weight names of the deep imitative model's decoder."""
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()

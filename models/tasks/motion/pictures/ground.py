@@ -20,9 +20,9 @@ LIGHTS = {OPEN: "#57a773", CLOSED: "#c9483f"}
 _LIGHT_NAMES = {OPEN: "lane open by its lights", CLOSED: "lane closed by its lights"}
 _PURPOSE = "a figure"
 _ARROW_METRES = 18.0
-"""Distance between the arrows of a lane."""
+"""Distance between the arrows of a lane, m."""
 Window = tuple[float, float, float, float]
-"""Left, right, lower and upper edge, m on the paper."""
+"""Left, right, lower and upper edge of the picture, m."""
 
 
 def draw_ground(axes: Any, around: Surroundings | Cells, agent: str, window: Window) -> None:
@@ -34,7 +34,7 @@ def draw_ground(axes: Any, around: Surroundings | Cells, agent: str, window: Win
 
 
 def ground_key(around: Surroundings | Cells, agent: str, window: Window) -> list[tuple[str, dict[str, Any]]]:
-    """Return names of the kinds of objects in the window, each with the line style that stands for it in the legend."""
+    """Return names of the kinds of objects in the window, each with its line style in the legend."""
     box: dict[str, Any] = {"color": VEHICLE, "marker": "s", "markersize": 7, "markeredgecolor": VEHICLE_EDGE}
     if isinstance(around, Cells):
         kinds: list[tuple[str, dict[str, Any]]] = [
@@ -58,7 +58,7 @@ def ground_key(around: Surroundings | Cells, agent: str, window: Window) -> list
 
 
 def _inside(points: Points, window: Window) -> bool:
-    """Return True if any point lies in the window."""
+    """Return whether any point is in the window."""
     left, right, low, high = window
     across, up = -points[:, 1], points[:, 0]
     return bool(((across > left) & (across < right) & (up > low) & (up < high)).any())
@@ -67,7 +67,7 @@ def _inside(points: Points, window: Window) -> bool:
 def _scene(axes: Any, around: Surroundings, agent: str, window: Window) -> None:
     collections = need("matplotlib.collections", _PURPOSE)
     axes.set_facecolor(GROUND)
-    roads = _papers(around.roads)  # first all kerbs, then all roads: what is road on both sides has no kerb
+    roads = _papers(around.roads)  # first all kerbs, then all roads, so that there is no kerb between adjacent roads
     axes.add_collection(collections.PolyCollection(roads, edgecolor=KERB, linewidth=2.0, zorder=1))
     axes.add_collection(collections.PolyCollection(roads, facecolor=ROAD, edgecolor=ROAD, linewidth=0.3, zorder=1.1))
     hatched = collections.PolyCollection(
@@ -88,7 +88,7 @@ def _scene(axes: Any, around: Surroundings, agent: str, window: Window) -> None:
 
 
 def _papers(lines: Iterable[Points]) -> list[NDArray[np.float64]]:
-    """Return lines of at least two points as positions on the paper: across, up."""
+    """Return lines of at least two points as positions in the picture: across, up."""
     return [np.stack([-line[:, 1], line[:, 0]], axis=1) for line in lines if len(line) > 1]
 
 
@@ -129,7 +129,7 @@ def _vehicle(axes: Any, body: Body, face: str, edge: str, *, zorder: float, trai
 
 
 def _front(body: Body) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return a line near the moving end; None for a standing vehicle, whose yaw is known up to half a turn."""
+    """Return a line near the moving end; None for a stationary vehicle, whose yaw is known up to half a turn."""
     known = body.past[np.isfinite(body.past).all(axis=1)]
     if len(known) < 2:
         return None
@@ -152,7 +152,7 @@ def _pedestrian(axes: Any, body: Body) -> None:
 
 
 def _cells(axes: Any, around: Cells, agent: str) -> None:
-    """Draw channels on top of each other; rows of a map are y and columns x, so the paper shows it turned."""
+    """Draw channels on top of each other; rows of a map are y and columns x, so the picture shows it turned."""
     colors = need("matplotlib.colors", _PURPOSE)
     patches = need("matplotlib.patches", _PURPOSE)
     reach = around.reach

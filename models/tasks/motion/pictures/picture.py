@@ -15,21 +15,23 @@ from models.tasks.motion.pictures.surroundings import Cells, Points, Surrounding
 
 PAPER, INK, SOFT, FAINT = "#ffffff", "#1b1f24", "#5b636d", "#d9dde1"
 AGENT, PLAN, TRUTH, KNOWLEDGE = "#1f5fbf", "#d9620f", "#111111", "#7b4fa3"
-"""Blue, orange, black, violet: distinct with any colour blindness, and also distinguished by dashes and marks."""
+"""Colours blue, orange, black, violet: distinct with any colour blindness, and also distinguished by dashes and
+marks.
+"""
 MARKED_SECONDS = (1.0, 3.0, 5.0)
-"""Times at which plans have dots and spreads are drawn."""
+"""Times at which plans have dots and spreads are drawn, s."""
 STEP_SECONDS = 0.2
 _PURPOSE = "a figure"
 _DPI = 150
 _SIZE = (9.9, 8.3)
 _MAP = (0.62, 0.66, 6.25, 6.66)
-"""Inches: left, bottom, width, height of the map."""
+"""Left, bottom, width and height of the map, inches."""
 _KEY, _BARS, _SPREAD = (7.3, 5.72, 2.4, 1.6), (7.38, 3.95, 2.2, 1.35), (7.38, 1.5, 2.2, 1.8)
 _LEAST_METRES, _ROOM_METRES, _MOST_METRES = 44.0, 8.0, 400.0
 _BEHIND, _LEAST_BEHIND = 0.3, 8.0
-"""Shown past: a share of the distance ahead, and at least so many metres."""
+"""Visible past: a share of the distance ahead, and least number of metres."""
 _APART = 0.035
-"""Share of the map's height between the labels of times."""
+"""Least distance between labels of times, share of the map's height."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,18 +40,18 @@ class Picture:
 
     around: Surroundings | Cells
     plans: NDArray[np.floating[Any]]
-    """[D, T, 2], the most confident first."""
+    """Plans [D, T, 2], most confident first."""
     confidences: NDArray[np.floating[Any]]
-    """[D]."""
+    """Confidences of the plans, [D]."""
     total: NDArray[np.floating[Any]]
     """Variance of the position at each step, m², [T]."""
     title: str
     details: tuple[str, ...] = ()
-    """Lines below the title, two at most."""
+    """Lines below the title, at most two."""
     data: NDArray[np.floating[Any]] | None = None
     knowledge: NDArray[np.floating[Any]] | None = None
     truth: NDArray[np.floating[Any]] | None = None
-    """[T, 2], NaN where it is not known."""
+    """True positions [T, 2], NaN if unknown."""
 
 
 def draw(picture: Picture) -> bytes:
@@ -78,7 +80,7 @@ def draw(picture: Picture) -> bytes:
 
 
 def sideways(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return positions in the agent's frame as those on the paper: across (right is positive) and up (ahead)."""
+    """Return positions in the agent's frame as positions in the picture: across (right is positive) and up (ahead)."""
     return -points[..., 1], points[..., 0]
 
 
@@ -99,7 +101,7 @@ def _window(picture: Picture) -> Window:
     left, right = float(across.min()), float(across.max())
     wide, tall = right - left + 2 * _ROOM_METRES, upper - lower + 2 * _ROOM_METRES
     shape = _MAP[2] / _MAP[3]
-    tall = max(tall, wide / shape, _LEAST_METRES)  # where more is shown than is needed, it lies ahead
+    tall = max(tall, wide / shape, _LEAST_METRES)  # additional space is ahead
     middle, low = (left + right) / 2, lower - _ROOM_METRES
     return middle - tall * shape / 2, middle + tall * shape / 2, low, low + tall
 
@@ -146,8 +148,8 @@ def ellipse(points: Points, variance: float) -> tuple[tuple[float, float], Point
     """Return standard deviations along and across the main axis of points, m, and the axis, [2].
 
     Args:
-        points: [D, 2], m.
-        variance: of both axes together, m²; the squares of both deviations sum to it.
+        points: positions [D, 2], m.
+        variance: variance of both axes together, m²; the squares of both deviations sum to it.
     """
     values, vectors = np.linalg.eigh(np.cov(points.T, ddof=0)) if len(points) > 1 else (np.ones(2), np.eye(2))
     values = np.maximum(values, 0.02 * values.max())  # never thinner than a seventh of its length
@@ -175,7 +177,7 @@ def _plans(axes: Any, picture: Picture) -> None:
     for second, step in reversed(marked):
         place = np.array([across[step], up[step]])
         if np.hypot(*(place - last)) < _APART * (high - low):
-            continue  # it would lie on the one before
+            continue  # it would overlap the previous label
         last = place
         text = axes.annotate(
             f"{second:g} s",

@@ -17,7 +17,7 @@ from models.tasks.motion.inference.road_graph import Lines
 from models.tasks.motion.inference.scenes import Agent, Scene
 
 Points = NDArray[np.float64]
-"""[N, 2], m in the agent's frame: x ahead, y to the left."""
+"""Points [N, 2], m in the agent's frame: x ahead, y to the left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +25,9 @@ class Body:
     """Vehicle or pedestrian."""
 
     outline: Points
-    """Corners now, [4, 2]."""
+    """Present corners, [4, 2]."""
     past: Points
-    """Past positions, oldest first, the last is now; NaN where it was not seen."""
+    """Positions, oldest first, including the present one; NaN if not seen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +38,9 @@ class Surroundings:
     vehicles: tuple[Body, ...]
     pedestrians: tuple[Body, ...]
     roads: tuple[Points, ...]
-    """Outlines."""
+    """Outlines of roads."""
     crosswalks: tuple[Points, ...]
-    """Outlines."""
+    """Outlines of crosswalks."""
     lanes: tuple[tuple[Points, float], ...]
     """Centre lines in the direction of driving, each with the state of its lights (values of ``lights``)."""
 
@@ -50,7 +50,7 @@ class Cells:
     """Surroundings from a feature map."""
 
     values: Float32
-    """[17, y, x] in the released layout."""
+    """Feature map [17, y, x] in the released layout."""
     resolution: float
     """Edge of a cell, m."""
 
@@ -85,9 +85,9 @@ def surroundings(scene: Scene, agent: Agent) -> Surroundings:
 
 
 def future(scene: Scene, agent: Agent) -> Points | None:
-    """Return the agent's future positions in the scene, [T, 2], NaN where it was not seen; None where it never was.
+    """Return the agent's future positions in the scene, [T, 2], NaN if it was not seen; None if it never was.
 
-    For evaluation and pictures; models do not see it.
+    For evaluation and pictures only; it is no input of models.
     """
     steps = scene.message.future_vehicle_tracks
     track = _places(step.tracks for step in steps).get(agent.track_id)
@@ -95,7 +95,7 @@ def future(scene: Scene, agent: Agent) -> Points | None:
 
 
 def _places(steps: Iterable[Any]) -> dict[int, Points]:
-    """Return the position of each track at each step, in the scene's frame, NaN where it was not seen."""
+    """Return the position of each track at each step, in the scene's frame, NaN if not seen."""
     steps = list(steps)
     positions: dict[int, Points] = defaultdict(lambda: np.full((len(steps), 2), np.nan))
     for number, tracks in enumerate(steps):

@@ -1,6 +1,6 @@
 """Training of a motion member as in Shifts 1.0, E.4: AdamW on the likelihood of true trajectories, cosine with warm-up.
 
-Best weights have the least negative log-likelihood (NLL) of development requests. Needs torch.
+The selected weights have the least negative log-likelihood (NLL) of development requests. Needs torch.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from models.training.checkpoints import TrainedMember, claim_members
 from models.training.loop import Report, Stage, Weights
 
 REPORT_EVERY = 20
-"""Steps between two reports."""
-_DEV_BATCH = 128  # development requests of one pass
+"""Steps between two progress reports."""
+_DEV_BATCH = 128  # development requests per pass
 
 
 def train(
@@ -35,14 +35,14 @@ def train(
     fingerprint: str = "",
     progress: Report | None = None,
 ) -> TrainedMember:
-    """Train the member of a seed; its score is the NLL of development requests as it was trained, nats.
+    """Train the member of a seed; its score is the NLL of development requests, computed as in training, nats.
 
     Args:
-        folder: where its state and weights are kept; an interrupted training resumes.
-        fingerprint: of both sets of examples; empty: computed here, which reads all.
+        folder: folder of its state and weights; an interrupted training resumes from it.
+        fingerprint: fingerprint of both sets of examples; empty: computed here, which reads all examples.
 
     Raises:
-        ValueError: no examples, maps of another grid, or a folder of another training.
+        ValueError: there are no examples, maps have another grid, or the folder belongs to another training.
         FloatingPointError: the loss is not finite.
     """
     for name, requests in (("training", examples), ("development", dev)):
@@ -74,7 +74,7 @@ class MotionTraining(loop.MemberTraining[NDArray[np.intp]]):
         rows = np.linspace(0, len(dev) - 1, min(settings.dev_examples, len(dev))).astype(int)
         self._dev = dev.take(rows)
         self._batch = min(settings.batch, len(examples))
-        self._epoch = len(examples) // self._batch  # steps; requests left over wait for the order of another epoch
+        self._epoch = len(examples) // self._batch  # steps; remaining requests are left out of this epoch
         self._steps, self._warmup = settings.schedule.lengths(self._epoch)
         self.stages = [Stage(self._steps, settings.dev_every, REPORT_EVERY)]
         self.clip_norm = settings.clip

@@ -1,4 +1,4 @@
-"""How members are trained; nothing here needs torch."""
+"""Training settings of members; nothing here needs torch."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ Conditioning = Literal["samples", "truth"]
 
 @dataclass(frozen=True)
 class Schedule:
-    """Learning rate of AdamW: a line up, then half a cosine down to zero (Shifts 1.0, E.4).
+    """Learning rate of AdamW: linear warm-up, then half a cosine down to zero (Shifts 1.0, E.4).
 
     Raises:
-        ValueError: no rate, no length, or a warm-up that does not end before it.
+        ValueError: the rate is not above 0, or the warm-up is not shorter than the length.
     """
 
     rate: float
-    """The largest."""
+    """Peak learning rate."""
     length: int
-    """In ``unit``."""
+    """Length of the training, in ``unit``."""
     warmup: int
-    """In ``unit``."""
+    """Length of the warm-up, in ``unit``."""
     unit: Literal["epochs", "steps"]
 
     def __post_init__(self) -> None:
@@ -41,12 +41,12 @@ class Schedule:
             raise ValueError(f"{self} cannot be followed: a rate above 0, and a warm-up shorter than the length")
 
     def lengths(self, epoch: int) -> tuple[int, int]:
-        """Steps of all and of the warm-up, given those of an epoch."""
+        """Return the steps of the whole training and of the warm-up, given those of an epoch."""
         scale = epoch if self.unit == "epochs" else 1
         return self.length * scale, self.warmup * scale
 
     def at(self, step: int, steps: int, warmup: int) -> float:
-        """Return the rate of a step, given what ``lengths`` says."""
+        """Return the learning rate of a step, given the values of ``lengths``."""
         if step < warmup:
             return self.rate * (step + 1) / warmup
         return self.rate * 0.5 * (1 + math.cos(math.pi * (step - warmup) / (steps - warmup)))
@@ -54,25 +54,26 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train a member.
+    """Training settings of a member.
 
     Raises:
-        ValueError: a size below one.
+        ValueError: a number is below its least value.
     """
 
     sizes: Sizes
     schedule: Schedule
     batch: int
-    """Requests of a step."""
+    """Number of requests per step."""
     conditioning: Conditioning
-    """What a step of a trajectory is conditioned on: ``samples`` that the member draws itself, as Shifts 1.0, E.4 does
-    for behavioural cloning, or the ``truth`` before it (teacher forcing)."""
+    """Condition of each step of a trajectory: ``samples`` of the member itself, as in Shifts 1.0, E.4 for behavioural
+    cloning, or the preceding ``truth`` (teacher forcing).
+    """
     dev_every: int
-    """Steps between two looks at development requests; the state is saved then."""
+    """Steps between evaluations on development requests; the state is saved at each."""
     dev_examples: int = 2048
-    """Development requests that are looked at, at most."""
+    """Largest number of development requests that are evaluated."""
     decay: float = 0.01
-    """Of weights, in AdamW."""
+    """Weight decay of AdamW."""
     clip: float = 1.0
     """Largest norm of the gradient."""
 
@@ -107,15 +108,17 @@ PRESETS: Mapping[str, Mapping[str, Settings]] = {
     "small": {"bc": _small(SMALL_BC), "dim": _small(SMALL_DIM)},
     "paper": {"bc": _paper(RELEASED_BC), "dim": _paper(RELEASED_DIM)},
 }
-"""``tiny``: seconds, for tests. ``small``: minutes a member on one core, reference artefacts. ``paper``: a hundred
-passes over the training requests with the released networks (Shifts 1.0, E.4)."""
+"""Settings by preset and decoder. ``tiny``: seconds, for tests. ``small``: minutes per member on one core, for
+reference artefacts. ``paper``: a hundred passes over the training requests with the released networks (Shifts 1.0,
+E.4).
+"""
 
 
 def preset(name: str, family: str) -> Settings:
     """Return the settings of a preset for a family.
 
     Raises:
-        ValueError: an unknown family or preset.
+        ValueError: the family or preset is unknown.
     """
     if family not in FAMILIES:
         raise ValueError(f"family {family!r} is unknown; use one of {', '.join(FAMILIES)}")

@@ -1,4 +1,4 @@
-"""Which labelled requests train members, choose their weights, calibrate the ensemble and judge it."""
+"""Division of labelled requests: training, choice of weights, calibration and evaluation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from models.tasks.motion.data.examples import Examples
 TRAIN, DEV, EVAL = "train", "dev", "eval"
 """Splits of an official folder."""
 EVERY = 4
-"""Of so many in-domain development scenes, one chooses weights and the others calibrate."""
+"""Interval of in-domain development scenes that choose weights; the others calibrate."""
 
 
 def training(train: Examples) -> Examples:
@@ -21,23 +21,23 @@ def training(train: Examples) -> Examples:
 
 
 def choosing(dev: Examples) -> Examples:
-    """In-domain development requests that choose the weights of members: those of every fourth scene."""
+    """Return the in-domain development requests that choose the weights of members: those of every fourth scene."""
     return dev.take(~dev.shifted & _of_choosing_scenes(dev))
 
 
 def calibrating(dev: Examples) -> Examples:
-    """In-domain development requests of the other scenes; of the same one where there is only one."""
+    """Return the in-domain development requests of the other scenes; of the same one if there is only one."""
     others = ~dev.shifted & ~_of_choosing_scenes(dev)
     return dev.take(others) if others.any() else choosing(dev)
 
 
 def unseen(dev: Examples) -> Examples:
-    """Return all development requests but the in-domain ones that choose weights; tables judge these."""
+    """Return all development requests but the in-domain ones that choose weights, for evaluation in tables."""
     return dev.take(dev.shifted | ~_of_choosing_scenes(dev))
 
 
 def judging(stored: Mapping[str, Examples]) -> dict[str, Examples]:
-    """Development and evaluation requests by name, without those that calibrate; parts that are empty are left out."""
+    """Return development and evaluation requests by name, without those that calibrate; empty parts are left out."""
     found = {}
     for split in (DEV, EVAL):
         if (examples := stored.get(split)) is not None:

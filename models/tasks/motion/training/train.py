@@ -27,9 +27,9 @@ from models.training.training_folder import parts_folder
 from models.workbench import Progress
 
 RANKED = Recipe()
-"""Plans ranked by the mean over members (MA), as Shifts 1.0 found best."""
+"""Default ranking of plans: by the mean over members (MA), the best in Shifts 1.0."""
 _COMMAND_PRESETS = {"fast": "small", "full": "paper"}
-_GATHERED, _TRAINED = 0.05, 0.9  # shares of the time that have gone by then
+_GATHERED, _TRAINED = 0.05, 0.9  # shares of the time that have passed then
 
 
 def train_artefact(
@@ -49,21 +49,21 @@ def train_artefact(
 ) -> Artefact:
     """Train a family on an official folder and write the calibrated artefact.
 
-    In-domain requests of the split ``train`` train, those of ``dev`` choose weights and calibrate, all others of
-    ``dev`` and ``eval`` are judged for the manifest. Needs torch.
+    Members are trained on in-domain requests of ``train``; those of ``dev`` choose weights and calibrate; all others of
+    ``dev`` and ``eval`` are scored for the manifest. Needs torch.
 
     Args:
-        parts: where examples and members are kept, so that a run that was cut off goes on, and other families find the
-            examples; by default a folder beside ``out`` that is removed when the artefact is there.
-        jobs: members that are trained side by side, by default one a core.
-        device: computes what is calibrated, under its numeric profile.
-        plan: how plans are ranked.
+        parts: folder of examples and members, from which an interrupted run resumes and other families reuse the
+            examples; by default a folder beside ``out`` that is removed when the artefact is complete.
+        jobs: members that are trained in parallel, by default one per core.
+        device: runs the calibration, under its numeric profile.
+        plan: ranking of plans.
         preset: also ``fast`` and ``full``, the names of the command line.
-        provenance: by default the one that the folder states.
+        provenance: provenance of the data; by default that of the folder.
 
     Raises:
-        ValueError: unknown family or preset, no members, or no requests to train on or to choose weights by.
-        BadFile: a file that cannot be read.
+        ValueError: the family or preset is unknown, or there are no members, training requests or development requests.
+        BadFile: a file cannot be read.
         RuntimeError: a member's training failed; the message says why.
     """
     preset = _COMMAND_PRESETS.get(preset, preset)
@@ -105,10 +105,10 @@ def train(
     jobs: int | None = None,
     progress: Progress = ignore,
 ) -> Ensemble:
-    """Return the trained ensemble; members that are finished in ``folder`` are not trained again.
+    """Return the trained ensemble; finished members in ``folder`` are reused.
 
     Args:
-        stored: where the examples of the splits ``train`` and ``dev`` lie (``gathering.gathered``).
+        stored: folders of the examples of the splits ``train`` and ``dev`` (``gathering.gathered``).
 
     Raises:
         ValueError, RuntimeError: see ``train_artefact``.
@@ -143,7 +143,7 @@ def train_member(
     """Train one member and store it in ``folder`` (``checkpoints.finished``).
 
     Raises:
-        ValueError, FloatingPointError: as ``training.train``.
+        ValueError, FloatingPointError: see ``training.train``.
     """
     from models.tasks.motion.training import member as training
 
@@ -170,8 +170,8 @@ def assembled(
     """Return the ensemble of finished members of a folder. Needs torch.
 
     Args:
-        seed: of frozen masks.
-        requests: that the members were trained on; for the record.
+        seed: seed of the frozen masks.
+        requests: number of training requests, recorded in the manifest.
 
     Raises:
         ValueError: a member is not finished there.
@@ -216,7 +216,7 @@ def built(
     device: Device = CPU,
     progress: Progress = ignore,
 ) -> Artefact:
-    """Write the artefact of an ensemble that was trained on stored examples; calibrated as by ``train_artefact``.
+    """Write the artefact of an ensemble that was trained on stored examples, calibrated as in ``train_artefact``.
 
     Needs torch.
     """
@@ -238,5 +238,5 @@ def built(
 
 
 def _parts(stored: Mapping[str, Path], grid: Grid) -> tuple[Examples, Examples]:
-    """Return the requests that train, and those that choose weights."""
+    """Return the requests for training, and those that choose weights."""
     return shares.training(Examples.load(stored[TRAIN], grid)), shares.choosing(Examples.load(stored[DEV], grid))

@@ -1,4 +1,4 @@
-"""Commands ``demur data motion`` and ``demur train motion``: scenes out, scenes in, with progress."""
+"""Commands ``demur data motion`` and ``demur train motion``, with progress."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from models.tasks.motion.training.train import train_artefact
 __all__ = ["ACTIONS", "FAMILIES", "read_files", "train_artefact"]
 
 ACTIONS = official_actions.ACTIONS
-"""Actions of ``demur data`` beside those of the simulator."""
+"""Actions of ``demur data`` besides those of the simulator."""
 
 
 def read_files(directory: Path) -> Path:
     """Return the directory itself: a released ensemble is calibrated with requests that are read one by one.
 
     Raises:
-        FileNotFoundError: it is no folder.
+        FileNotFoundError: ``directory`` is not a folder.
     """
     if not directory.is_dir():
         raise FileNotFoundError(f"{directory} is no folder; one with the official names is needed, dev_pb/000/*.pb")

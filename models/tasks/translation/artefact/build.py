@@ -1,7 +1,7 @@
-"""Building of a translation artefact: graphs, tokeniser, calibration, golden sentences, model card.
+"""Build of a translation artefact: graphs, tokeniser, calibration, golden sentences, model card.
 
-All that is calibrated is computed by what will serve: the graphs in ONNX Runtime, in their precision. Fewer bits than
-float32 are taken only if they rank sentences as float32 does.
+Calibration uses the code that serves: the graphs in ONNX Runtime, in their precision. A precision below float32 is
+accepted only if it ranks sentences as float32 does.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from models.training.progress import Counter, ignore
 from models.workbench import Progress
 
 LOOKED = 4000
-"""Training sentences, evenly spaced, whose appearance says what is typical."""
+"""Training sentences, evenly spaced, that define the typical appearance."""
 COMPARED = 400
 """Calibration sentences, evenly spaced, that are also translated in float32."""
 CALIBRATION = "calibration"
@@ -53,17 +53,18 @@ def build(
 ) -> Artefact:
     """Write the artefact into ``directory`` (replacing an older one there) and verify it.
 
-    Without calibration pairs nothing is calibrated: everything is deferred until a threshold is set, and fewer bits are
-    not compared with float32. The replay set takes sentences of these, and of pairs that are judged.
+    Without calibration pairs nothing is calibrated: every sentence is deferred until a threshold is set, and a lower
+    precision is not compared with float32. The replay set consists of sentences of ``calibration`` and of ``judge``.
 
     Args:
-        train: pairs that the members were trained on; they say what is typical.
+        train: pairs that the members were trained on; they define the typical appearance.
         calibration: in-domain pairs that the members have not seen.
         judge: further pairs by name, for figures in the manifest.
-        device: computes what is calibrated, under its numeric profile.
+        device: runs the calibration, under its numeric profile.
 
     Raises:
-        ArtefactError: a tokeniser that does not fit the weights, or a precision that ranks sentences in another way.
+        ArtefactError: the tokeniser does not fit the weights, or the precision ranks sentences differently from
+            float32.
     """
     sets = {name: one for name, one in {CALIBRATION: calibration, **(judge or {})}.items() if one}
     steps = Counter(sum(map(len, sets.values())) + (min(COMPARED, len(calibration)) if calibration else 0), progress)
@@ -112,10 +113,10 @@ def admitted(
     device: Device,
     progress: Callable[[int], None],
 ) -> dict[str, float]:
-    """Rank correlations with float32, for the record.
+    """Return the rank correlations with float32, for the manifest.
 
     Raises:
-        ArtefactError: the head's measure ranks sentences in another way.
+        ArtefactError: the head's measure ranks sentences differently.
     """
     rows = np.unique(np.linspace(0, len(judged) - 1, min(COMPARED, len(judged))).astype(int)).tolist()
     exact: Translator = opened(ensemble, "fp32", device=device)
@@ -131,7 +132,7 @@ def admitted(
 
 
 def _with_typical(ensemble: Ensemble, train: Corpus) -> Ensemble:
-    """The ensemble with what training sentences look like: the middle 99 % by the names of ``appearance.FEATURES``."""
+    """Return the ensemble with the typical range (middle 99 %) of training sentences by ``appearance.FEATURES``."""
     tokeniser = members.tokeniser(ensemble.recipe, ensemble.tokeniser)
     rows = np.unique(np.linspace(0, len(train) - 1, min(LOOKED, len(train))).astype(int)).tolist()
     looks = []
@@ -142,7 +143,7 @@ def _with_typical(ensemble: Ensemble, train: Corpus) -> Ensemble:
 
 
 def _inputs_hash(ensemble: Ensemble) -> str:
-    """Of what is fed: sentences in the tokens of its tokeniser."""
+    """Return the hash of the inputs: sentences in the tokens of the tokeniser."""
     digest = hashlib.sha256(f"English sentences, {ensemble.recipe.tokens}".encode())
     for name in sorted(ensemble.tokeniser):
         digest.update(ensemble.tokeniser[name])

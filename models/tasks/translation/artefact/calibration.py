@@ -1,4 +1,4 @@
-"""What pairs of sentences say of an ensemble: the head's calibration, its figures, and whether few bits rank alike."""
+"""Calibration of an ensemble on pairs of sentences, its figures, and the check of lower precisions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from models.tasks.translation.text.documents import document
 from models.uncertainty.sequences import SCORES
 
 ADMITTED = 0.98
-"""Least rank correlation, over sentences, of the head's measure in fewer bits with that in float32."""
+"""Least rank correlation, over sentences, of the head's measure in a lower precision with that in float32."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """N translated sentences beside their references; pairs of several sentences, or not English, are left out."""
+    """N translated sentences with their references; pairs of several sentences, or not in English, are left out."""
 
     sources: tuple[str, ...]
     references: tuple[str, ...]
@@ -36,26 +36,26 @@ class Judged:
 
     @property
     def predictive(self) -> Sequences:
-        """Their statistics."""
+        """Statistics of the translations."""
         return predictive(self.translations)
 
     @property
     def gleus(self) -> NDArray[np.float64]:
-        """GLEU of each hypothesis, %, [N, H]; tokens are what whitespace separates."""
+        """GLEU of each hypothesis, %, [N, H]; tokens are separated by whitespace."""
         return text.n_best_gleu(self.references, [one.texts for one in self.translations])
 
     @property
     def errors(self) -> NDArray[np.float64]:
-        """100 - expected GLEU of each sentence, % [N]."""
+        """100 - expected GLEU of each sentence, %, [N]."""
         scores = np.stack([one.score for one in self.translations]).astype(np.float64)
         return text.egleu_error(self.gleus, text.n_best_weights(-scores))
 
 
 def judge(pairs: Corpus, translator: Translator, progress: Callable[[int], None] = lambda done: None) -> Judged:
-    """Sentences translated as they are served.
+    """Translate sentences as in serving.
 
     Args:
-        progress: told how many more are done.
+        progress: called with the number of further sentences that are done.
     """
     kept = [pair for pair in pairs.pairs if document(pair.english, translator.fits).whole]
     progress(len(pairs) - len(kept))
@@ -69,7 +69,7 @@ def judge(pairs: Corpus, translator: Translator, progress: Callable[[int], None]
 
 
 def calibration(judged: Judged) -> Calibration:
-    """Of the head: retention and expected error by its measure and the others, in-domain references."""
+    """Return the head's calibration: retention and expected error by all measures, in-domain references."""
     statistics = judged.predictive
     several = statistics.hypothesis_scores is not None
     own = HYPOTHESES.own_measure(several)
@@ -80,7 +80,7 @@ def calibration(judged: Judged) -> Calibration:
 
 
 def quality(judged: Judged) -> dict[str, float]:
-    """BLEU and chrF of the most confident hypothesis, expected and best GLEU, area under the retention curve."""
+    """Return BLEU and chrF of the best hypothesis, expected and best GLEU, and area under the retention curve."""
     need("sacrebleu", "BLEU and chrF")
     from sacrebleu.metrics import BLEU, CHRF
 
@@ -101,7 +101,7 @@ def quality(judged: Judged) -> dict[str, float]:
 
 
 def agreement(found: Sequence[Translation], exact: Sequence[Translation]) -> dict[str, float]:
-    """Spearman's rank correlation of each measure over the same sentences, by the measure's name."""
+    """Return Spearman's rank correlation of each measure over the same sentences, by the measure's name."""
     from scipy.stats import spearmanr
 
     several = exact[0].values is not None
@@ -114,7 +114,7 @@ def agreement(found: Sequence[Translation], exact: Sequence[Translation]) -> dic
 
 
 def refused(correlations: Mapping[str, float], several: bool) -> str:
-    """Why fewer bits are not admitted; empty: they are."""
+    """Return the reason to refuse a lower precision, or an empty text."""
     own = HYPOTHESES.own_measure(several)
     if correlations[own] >= ADMITTED:
         return ""

@@ -24,14 +24,14 @@ from models.tasks.translation.text.vocabulary import UNKNOWN
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Members of one kind, with the files that their tokeniser needs."""
+    """Members of one family, with the files of their tokeniser."""
 
     family: str
     members: tuple[Weights, ...]
     sizes: Sizes
     recipe: Recipe
     tokeniser: Mapping[str, bytes]
-    """File name to content."""
+    """Content of the files by name."""
     seeds: tuple[int, ...]
     training: Mapping[str, float | int | str]
 
@@ -39,10 +39,10 @@ class Ensemble:
         return len(self.members)
 
     def subset(self, members: Sequence[int]) -> Ensemble:
-        """Some members as an ensemble of their own.
+        """Return the ensemble of some members.
 
         Raises:
-            ValueError: none, or one that is not there.
+            ValueError: there are no members, or one does not exist.
         """
         if not members or not set(members) <= set(range(len(self))):
             raise ValueError(f"{len(self)} members have no subset {list(members)}")
@@ -62,16 +62,16 @@ class Ensemble:
 
 
 def executor(precision: Precision) -> Executor:
-    """How the graphs are run."""
+    """Return the executor that runs the graphs."""
     return Executor(kind="onnx", layout="stepwise", precision=precision, models={HYPOTHESES.name: (READING, STEPPING)})
 
 
 def opened(ensemble: Ensemble, precision: Precision, *, device: Device = CPU) -> Translator:
-    """Return an ensemble as it will serve.
+    """Return the translator of an ensemble, as in serving.
 
     Raises:
-        ArtefactError: tokeniser and weights that do not fit each other.
-        ProviderUnavailable: CUDA was asked for and is not there, or does not take the precision.
+        ArtefactError: tokeniser and weights do not fit each other.
+        ProviderUnavailable: CUDA was requested and is not available, or does not support the precision.
     """
     with tempfile.TemporaryDirectory(prefix="demur-") as scratch:
         paths = []

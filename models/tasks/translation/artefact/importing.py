@@ -1,4 +1,4 @@
-"""From a folder of the released baselines to an artefact."""
+"""Import of a folder of released baselines as an artefact."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROVENANCE = Provenance(
     "that of the checkpoints and of the data they were trained on; not Demur's",
 )
 CALIBRATED, JUDGED = 1000, 200
-"""Pairs that calibrate, and pairs of a domain that figures are of, at most: such models take a second a sentence."""
+"""Largest number of pairs for calibration, and per domain for figures: such models need about a second per sentence."""
 
 
 def import_released(
@@ -37,9 +37,9 @@ def import_released(
     """Make an artefact of released checkpoints; held-out pairs of ``data`` (``pairs_folder``), if given, calibrate it.
 
     Raises:
-        ArtefactError: a folder that is not in order (``released_folder.read``), or a precision that ranks sentences
-            unlike float32.
-        BadFile: data that cannot be read.
+        ArtefactError: the folder is invalid (``released_folder.read``), or the precision ranks sentences differently
+            from float32.
+        BadFile: data cannot be read.
     """
     from models.tasks.translation.artefact.build import build
 

@@ -1,4 +1,4 @@
-"""What a translation artefact says of its own use: ``recipe.json`` beside its graphs, hashed with it."""
+"""Serving recipe of a translation artefact: ``recipe.json`` beside its graphs, hashed with it."""
 
 from __future__ import annotations
 
@@ -18,39 +18,43 @@ __all__ = ["RECIPE", "Recipe", "encode", "read"]
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How texts become tokens, and how a search goes."""
+    """Parameters of tokenisation and of the search."""
 
     tokens: Literal["pieces", "released"] = "pieces"
-    """``pieces``: SentencePiece, with marks for literals. ``released``: Moses, BPE and two dictionaries."""
+    """Tokeniser. ``pieces``: SentencePiece, with marks for literals. ``released``: Moses, BPE and two dictionaries."""
     source: tuple[int, ...] = ()
-    """Of ``pieces``: which piece each token of the source side is."""
+    """Piece of each token of the source side, for ``pieces``."""
     target: tuple[int, ...] = ()
-    """Of ``pieces``: which piece each token of the target side is."""
+    """Piece of each token of the target side, for ``pieces``."""
     marks: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Tokens that stand for literals, the first of them 4."""
+    """Number of tokens that stand for literals; the first is token 4."""
     forbidden: tuple[int, ...] = ()
-    """Tokens that are never said."""
+    """Tokens that are never generated."""
     beam: Positive = 5
-    """Hypotheses of a sentence."""
+    """Number of hypotheses per sentence."""
     longest: Positive = 201
-    """Tokens of a hypothesis at most ..."""
+    """Largest number of tokens of a hypothesis."""
     longest_factor: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    """... and so many times those of its sentence, and ten more; 0: the first alone counts."""
+    """Further limit of a hypothesis: this factor times the tokens of its sentence, plus ten; 0: only ``longest``
+    applies.
+    """
     longest_sentence: Positive = 250
-    """Tokens of a sentence; longer ones are cut."""
+    """Largest number of tokens of a sentence; longer ones are split."""
     width: Positive = 16
-    """Sentences that are decoded in one pass, at most."""
+    """Largest number of sentences that are decoded in one pass."""
     candidates: Positive = 10
-    """Tokens that the step graph tells of each hypothesis."""
+    """Number of candidate tokens of the decoder graph per hypothesis."""
     typical: dict[str, tuple[float, float]] = {}
-    """Appearance of a sentence (``appearance.FEATURES``) to where training sentences lay: the middle 99 %."""
+    """Range of the middle 99 % of training sentences, by feature of a sentence's appearance
+    (``appearance.FEATURES``).
+    """
 
     def __post_init__(self) -> None:
         self.rules  # noqa: B018  refuses impossible ones
 
     @property
     def rules(self) -> Rules:
-        """Of the search."""
+        """Rules of the search."""
         return Rules(
             self.beam,
             self.longest,
@@ -64,6 +68,6 @@ def read(artefact: Artefact) -> Recipe:
     """Return the recipe of a verified artefact.
 
     Raises:
-        ArtefactError: there is none, or it is not one.
+        ArtefactError: the recipe is missing or invalid.
     """
     return recipe_file.read(artefact, Recipe)

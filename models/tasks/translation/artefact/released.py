@@ -1,6 +1,6 @@
 """Members of the released baselines: checkpoints of fairseq 0.7 to 0.12 (``transformer_wmt_en_de_big`` and its kin).
 
-fairseq is not needed, and nothing that a checkpoint names is run (``models.untrusted_checkpoints``).
+fairseq is not needed, and no code that a checkpoint names is run (``models.untrusted_checkpoints``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from models.artefact import ArtefactError
 from models.tasks.translation.networks.settings import Sizes
 
 LARGEST_BYTES = 8 << 30
-"""Of a checkpoint with its optimiser: three times its weights."""
+"""Limit of the size of a checkpoint; with its optimiser it has three times the size of its weights."""
 _SKIPPED = re.compile(r"(?:^|\.)(?:version|_float_tensor|embed_positions\..*)$")
 _MEASURED = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "encoder.layers.0.fc1.weight")
 _OLD_NORMS = {
@@ -31,7 +31,7 @@ _OLD_NORMS = {
 
 @dataclass(frozen=True)
 class Member:
-    """Weights by the names of ``networks.transformer``, and their sizes."""
+    """Member with its weights by the names of ``networks.transformer``, and its sizes."""
 
     weights: Mapping[str, NDArray[np.float32]]
     sizes: Sizes
@@ -41,8 +41,8 @@ def read(path: Path) -> Member:
     """Return the member in a checkpoint.
 
     Raises:
-        ArtefactError: no checkpoint of fairseq, weights that are missing, of a shape that does not fit or not finite,
-            or a model that is not served here (learnt positions, an output table of its own).
+        ArtefactError: the file is not a checkpoint of fairseq, weights are missing, not finite or of a wrong shape, or
+            the model is not supported (learnt positions, a separate output table).
     """
     found = untrusted_checkpoints.read(path, LARGEST_BYTES)
     if not isinstance(found, Mapping) or not isinstance(found.get("model"), Mapping):
@@ -62,7 +62,7 @@ def _weights(state: Mapping[str, Any], path: Path) -> dict[str, NDArray[np.float
         if not isinstance(name, str) or not isinstance(value, torch.Tensor):
             raise ArtefactError(f"{path}: {str(name)[:80]} is no weight")
         total += value.numel() * 4
-        if total > LARGEST_BYTES:  # names may share what they name
+        if total > LARGEST_BYTES:  # names may share a tensor
             raise ArtefactError(f"{path}: weights of more than {LARGEST_BYTES} bytes")
         own = name.removeprefix("module.")
         if own.endswith("embed_positions.weight"):
@@ -81,7 +81,7 @@ def _weights(state: Mapping[str, Any], path: Path) -> dict[str, NDArray[np.float
 
 
 def _renamed(name: str, array: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-    """Return a weight under its present names: fairseq 0.7 joined query, key and value, 0.6 counted norms."""
+    """Return a weight under its current names: fairseq 0.7 joined query, key and value, 0.6 numbered norms."""
     if found := re.fullmatch(r"(.*)\.in_proj_(weight|bias)", name):
         if not array.ndim or len(array) % 3:
             return {name: array}

@@ -1,4 +1,4 @@
-"""A folder of the released baselines: checkpoints, two dictionaries, and the merges that they were trained with."""
+"""Folder of the released baselines: checkpoints, two dictionaries, and the merges of their training."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from models.tasks.translation.text.dictionary import LARGEST_BYTES
 from models.tasks.translation.text.released_tokens import MERGES, SOURCE, TARGET, ReleasedTokens, of_texts
 
 MERGES_NAMES = ("code", "codes", "bpecodes")
-"""Names that a file of merges goes by."""
+"""Accepted names of the file of merges."""
 _MEMBER = re.compile(r"model([1-9][0-9]*)\.pt")
 
 
 @dataclass(frozen=True)
 class Released:
-    """An ensemble with its tokenisation."""
+    """Ensemble with its tokenisation."""
 
     members: tuple[Member, ...]
-    """In the order of their numbers, all of one size."""
+    """Members in the order of their numbers, all of one size."""
     tokens: ReleasedTokens
     texts: Mapping[str, bytes]
-    """What ``released_tokens.of_texts`` makes the tokenisation of, by file name."""
+    """Files of the tokenisation by name, as for ``released_tokens.of_texts``."""
 
     @property
     def sizes(self) -> Sizes:
@@ -35,11 +35,11 @@ class Released:
 
 
 def read(folder: Path) -> Released:
-    """Return the members and the tokenisation in a folder; small files are looked at before large ones are read.
+    """Return the members and the tokenisation in a folder; small files are checked before large ones are read.
 
     Raises:
-        ArtefactError: a file that is missing, twice there or not in order, members of different sizes, or dictionaries
-            and merges that are not theirs; the message says what to do.
+        ArtefactError: a file is missing, duplicated or invalid, members differ in size, or dictionaries and merges do
+            not fit; the message explains what to do.
     """
     paths = checkpoints(folder)
     texts = {MERGES: _content(merges_file(folder))}
@@ -65,7 +65,7 @@ def checkpoints(folder: Path) -> list[Path]:
     """Return the files ``model1.pt`` ... in their order.
 
     Raises:
-        ArtefactError: no folder, no checkpoint, or a number that is left out.
+        ArtefactError: there is no folder or no checkpoint, or a number is missing.
     """
     if not folder.is_dir():
         raise ArtefactError(f"{folder}: no such folder; one with model1.pt, {SOURCE}, {TARGET} and {MERGES} is needed")
@@ -83,7 +83,7 @@ def merges_file(folder: Path) -> Path:
     """Return the file of merges.
 
     Raises:
-        ArtefactError: none, or several.
+        ArtefactError: there is none, or several.
     """
     found = [name for name in MERGES_NAMES if (folder / name).is_file()]
     if not found:
@@ -99,6 +99,6 @@ def merges_file(folder: Path) -> Path:
 def _content(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(LARGEST_BYTES + 1)  # what is larger is refused by its reader
+            return file.read(LARGEST_BYTES + 1)  # larger content is refused by its reader
     except OSError as error:
         raise ArtefactError(f"{path}: cannot be read: {error}") from error

@@ -1,4 +1,4 @@
-"""Replay sets of translation: English sentences, decoded side by side as they are served."""
+"""Replay sets of translation: English sentences, decoded in batches as in serving."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from models.tasks.translation.inference.translator import Asked, Translator, pre
 from models.tasks.translation.spec import HEADS, HYPOTHESES
 
 UNITS = 400
-"""Sentences of a set, where data have so many."""
+"""Number of sentences in a set, if there are enough."""
 _TEXT, _ENDS = "text", "ends"
 
 
 def encode(known: Sequence[str], shifted: Sequence[str], units: int = UNITS) -> bytes:
-    """Return a file of inputs: in-domain and shifted sentences, drawn and shuffled from a fixed seed."""
+    """Return a file of inputs: in-domain and shifted sentences, drawn and shuffled with a fixed seed."""
     inside, outside = replay.chosen(len(known), len(shifted), units)
     picked = [known[at] for at in inside.tolist()] + [shifted[at] for at in outside.tolist()]
     encoded = [picked[at].encode() for at in replay.shuffled(len(picked)).tolist()]
@@ -41,7 +41,7 @@ def decoded(arrays: Arrays) -> list[str]:
     """Return the sentences of a file of inputs.
 
     Raises:
-        BadArrays: ends that do not ascend to the length of the text, or bytes that are no UTF-8.
+        BadArrays: ends do not ascend to the length of the text, or bytes are not UTF-8.
     """
     text = replay.array(arrays, _TEXT, "uint8", None).tobytes()
     ends = replay.array(arrays, _ENDS, "uint32", None).astype(np.int64)
@@ -63,7 +63,10 @@ def attached(
     *,
     device: Device = CPU,
 ) -> Artefact:
-    """The artefact with sentences it was calibrated with, and others, as its replay set; as it is without any."""
+    """Attach sentences of the calibration data, and others, as the replay set.
+
+    Without any, return the artefact unchanged.
+    """
     known = usable([pair.english for pair in calibration.pairs], translator) if calibration is not None else []
     if not known:
         return artefact
@@ -78,10 +81,10 @@ def attached(
 
 
 def of_files(artefact: Artefact, directory: Path) -> Artefact:
-    """The artefact with sentences of a folder of pairs as its replay set, see ``pairs_folder``: valid and shifted ones.
+    """Attach valid and shifted sentences of a folder of pairs (``pairs_folder``) as the replay set.
 
     Raises:
-        BadFile, OSError, ValueError: files that are missing or cannot be read.
+        BadFile, OSError, ValueError: a file is missing or cannot be read.
     """
     from models.tasks.translation.data import pairs_folder
 
@@ -91,15 +94,16 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
 
 
 def usable(sentences: Sequence[str], translator: Translator) -> list[str]:
-    """Sentences that are translated: each once, English, and short enough to be translated whole."""
+    """Return the distinct sentences that are English and short enough to be translated whole."""
     return [text for text in dict.fromkeys(sentences) if translator.fits(text) and translator.asked(text).english]
 
 
 def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Sentences:
-    """
+    """Return the replayer of a file of inputs.
+
     Raises:
-        BadArrays: see ``decoded``; or a sentence that the artefact does not translate whole.
-        ArtefactError, ProviderUnavailable: members cannot be run.
+        BadArrays: see ``decoded``; or the artefact does not translate a sentence whole.
+        ArtefactError, ProviderUnavailable: the members cannot be run.
     """
     texts = decoded(arrays)
     translator = members.translator(artefact, device=device)
@@ -111,7 +115,7 @@ def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Sentences:
 
 @dataclass(frozen=True)
 class Sentences:
-    """Replayer of sentences: those that are done leave a batch, and those that wait join it."""
+    """Replayer of sentences: finished sentences leave a batch, and waiting ones join it."""
 
     manifest: Manifest
     translator: Translator
@@ -129,7 +133,7 @@ class Sentences:
 
     def __call__(self, first: int, count: int, batch: int) -> Scores:
         """See ``Replayer``."""
-        replay.passes(self.units, first, count, batch)  # refuses what cannot be
+        replay.passes(self.units, first, count, batch)  # validates the arguments
         sources = (self.translator.source(place, self.asked[place]) for place in range(first, first + count))
         found = {
             place: self.translator.translation(self.asked[place], hypotheses)

@@ -1,8 +1,8 @@
-"""Anomalies that people marked in the benchmark's Reddit sentences, as groups to break figures down by.
+"""Anomalies that annotators marked in the benchmark's Reddit sentences, used as groups of figures.
 
 Shifts 1.0 (appendix D.1) names seven flags that do not exclude each other; sentences of news have none. The papers do
-not say how the file of flags looks. Read here are JSON lines, ``{"id": 0, "slang": 1, ...}`` with all seven or
-``{"id": 0, "flags": ["slang"]}``, and columns of 0 and 1, a line a sentence.
+not specify the file of flags. Supported are JSON lines, ``{"id": 0, "slang": 1, ...}`` with all seven or ``{"id": 0,
+"flags": ["slang"]}``, and columns of 0 and 1, a line per sentence.
 """
 
 from __future__ import annotations
@@ -27,36 +27,36 @@ FLAGS: Mapping[str, str] = {
     "emoji": "emoji at the end or instead of words",
     "tags": "marks of user names or code, such as r/username",
 }
-"""Name to meaning, in the order of the paper."""
+"""Meaning of each flag, in the order of the paper."""
 COUNT = "anomalies"
 """Name of the group by the number of flags."""
 YES, NO, UNKNOWN = "yes", "no", "unknown"
-"""Values of a flag; sentences that nobody looked at, such as those of news, are unknown."""
+"""Values of a flag; sentences without annotation, such as those of news, are unknown."""
 
 Row = tuple[bool, ...]
-"""Of the seven, in their order."""
+"""The seven flags in order."""
 
 
 @dataclass(frozen=True)
 class Anomalies:
-    """Flags of sentences, by id or line by line."""
+    """Flags of sentences, by id or by line."""
 
     path: Path
     by_id: Mapping[int, Row] | None
     by_line: tuple[Row, ...]
-    """Where there are no ids."""
+    """Flags of each line, if there are no ids."""
 
     def groups(self, ids: NDArray[np.int64], shifted: Mask | None, source: Path) -> dict[str, NDArray[np.str_]]:
-        """Each flag of N sentences, and how many of them there are, as text [N].
+        """Return each flag of N sentences, and the number of flags, as text [N].
 
-        Lines without ids are either about all sentences or, where it is known which are shifted, about those alone.
+        Lines without ids refer either to all sentences or, if ``shifted`` is known, to the shifted ones only.
 
         Args:
             ids: ascending, [N].
-            source: of the predictions, for messages.
+            source: path of the predictions, for messages.
 
         Raises:
-            BadFile: flags of a sentence that is not predicted, or another number of lines.
+            BadFile: there are flags of a sentence without prediction, or the number of lines differs.
         """
         rows = self._rows(ids, shifted, source)
         columns = {
@@ -88,12 +88,14 @@ class Anomalies:
 
 
 def read(path: Path) -> Anomalies:
-    """The flags of a file: JSON lines, or columns between tabs, commas or spaces. The first line names the columns (the
-    seven in any order, and ``id`` if there is one), or the seven stand there in the order of the paper.
+    """Read the flags of a file: JSON lines, or columns separated by tabs, commas or spaces.
+
+    The first line names the columns (the seven in any order, and optionally ``id``); without names, the seven are in
+    the order of the paper.
 
     Raises:
-        BadFile: a file that cannot be read, is not UTF-8 or empty, a flag that is missing, unknown or neither 0 nor 1,
-            or an id given twice; the message names the line.
+        BadFile: the file cannot be read, is not UTF-8 or is empty, a flag is missing, unknown or neither 0 nor 1, or an
+            id occurs twice; the message names the line.
     """
     if path.suffix in (".json", ".jsonl") or next(iter(text_lines(path))).lstrip().startswith("{"):
         return _of_records(path)
@@ -171,7 +173,7 @@ def _flag(place: str, name: str, value: object) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Return a name as it is called here: "Punctuation anomalies" and "capitalisation" are known, too."""
+    """Return the canonical name of a flag, also for "Punctuation anomalies" and "capitalisation"."""
     plain = name.strip().strip('"').lower().replace("_", " ").replace("-", " ")
     plain = plain.removesuffix(" anomalies").removesuffix(" anomaly").replace("capitalisation", "capitalization")
     return {"emojis": "emoji", "tag": "tags"}.get(plain, plain)

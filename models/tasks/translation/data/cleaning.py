@@ -1,6 +1,6 @@
-"""Which training pairs the released recipe keeps: rules on tokenised lines, then on their pieces.
+"""Selection of training pairs as in the released recipe: rules on tokenised lines, then on their pieces.
 
-``cleaned`` is what ``clean_nmt_data.py`` does to Moses' tokens of both sides; ``for_validation`` and ``short`` come
+``cleaned`` does the same as ``clean_nmt_data.py`` on Moses' tokens of both sides; ``for_validation`` and ``short`` come
 after it. The recipe's validation set is not shortened: its script overwrites the shortened files with whole ones.
 """
 
@@ -14,21 +14,21 @@ from typing import TypeVar
 
 Pair = TypeVar("Pair")
 Lines = tuple[str, str]
-"""A sentence and its translation: tokens, one space between."""
+"""A sentence and its translation: tokens separated by single spaces."""
 
 LONGEST = 1024
-"""Tokens."""
+"""Largest number of tokens of a line."""
 ALIKE = 0.05
-"""Sides that share so much of their words are no translations of each other; below is kept."""
+"""Least share of common words for which two sides are not accepted as translations of each other."""
 EVERY = 100
-"""Each such line is for validation."""
+"""Interval of lines that are used for validation."""
 LONGEST_PIECES, RATIO = 250, 1.5
 _REPLACEMENT = "\ufffd"
 _NO_WORDS = frozenset(string.digits + string.punctuation)
 
 
 def fault(english: str, russian: str) -> str | None:
-    """Why a pair of tokenised lines is left out, in words; None where it is kept."""
+    """Return the reason to leave out a pair of tokenised lines, or None if it is kept."""
     ours, theirs = english.split(" "), russian.split(" ")
     longest = max(len(ours), len(theirs))
     if longest > LONGEST:
@@ -46,7 +46,10 @@ def fault(english: str, russian: str) -> str | None:
 
 
 def likeness(english: Sequence[str], russian: Sequence[str]) -> float:
-    """Jaccard's coefficient of two bags of words, of those that are more than digits and punctuation; 0 without any."""
+    """Return Jaccard's coefficient of two bags of words, 0 without words.
+
+    Words of only digits and punctuation do not count.
+    """
     ours, theirs = (Counter(word for word in side if not _NO_WORDS.issuperset(word)) for side in (english, russian))
     both = (ours & theirs).total()
     either = ours.total() + theirs.total() - both
@@ -54,7 +57,7 @@ def likeness(english: Sequence[str], russian: Sequence[str]) -> float:
 
 
 def cleaned(pairs: Iterable[Pair], lines: Callable[[Pair], Lines]) -> Iterator[Pair]:
-    """The pairs whose tokenised lines have no fault, each once, where it comes first."""
+    """Yield the pairs whose tokenised lines have no fault, without duplicates."""
     seen: set[bytes] = set()
     for pair in pairs:
         english, russian = lines(pair)
@@ -67,11 +70,14 @@ def cleaned(pairs: Iterable[Pair], lines: Callable[[Pair], Lines]) -> Iterator[P
 
 
 def for_validation(number: int) -> bool:
-    """Return whether the pair of this number, counted from 1 among those kept, is for validation: every hundredth."""
+    """Return whether the pair of this number is for validation: every hundredth, counted from 1 among the kept ones."""
     return number % EVERY == 0
 
 
 def short(english: Sequence[str], russian: Sequence[str]) -> bool:
-    """Whether a pair of pieces is short and even enough to train with (``clean-corpus-n.perl -ratio 1.5 1 250``)."""
+    """Return whether a pair of pieces is short and even enough for training.
+
+    As ``clean-corpus-n.perl -ratio 1.5 1 250``.
+    """
     ours, theirs = len(english), len(russian)
     return min(ours, theirs) > 0 and max(ours, theirs) <= min(LONGEST_PIECES, RATIO * min(ours, theirs))

@@ -1,7 +1,7 @@
-"""Official files of pairs into one file of the columns that ``select`` and training read.
+"""Conversion of official files of pairs to one file of the columns that ``select`` and training read.
 
-A file of columns stands for itself; of SGML and of plain text two follow each other, English and Russian. Pairs go
-through one at a time, as the training corpus has 62 million of them.
+A file of columns contains both languages; SGML and plain text come as two files, English and Russian. Pairs are
+streamed, as the training corpus has 62 million of them.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from models.tasks.translation.text import moses
 
 _SGML = (".sgm", ".sgml")
 _TOLD_EVERY = 10_000
-"""Pairs between two words on progress."""
+"""Number of pairs between two progress reports."""
 
 
 @dataclass(frozen=True)
 class Converted:
-    """What came of some files."""
+    """Counts of a conversion."""
 
     read: int
-    """Pairs with two sides."""
+    """Number of pairs with two sides."""
     kept: int
     held: int
-    """Of those kept, the ones for validation."""
+    """Number of kept pairs that are for validation."""
 
 
 def convert(
@@ -44,19 +44,20 @@ def convert(
     held: Path | None = None,
     tell: Callable[[int], None] = lambda read: None,
 ) -> Converted:
-    """Write the pairs of official files as ``corpus.read`` takes them.
+    """Write the pairs of official files in the format of ``corpus.read``.
 
     Args:
-        files: each one of ``official.COLUMNS`` by its name, or two by two English and Russian: SGML where both end so
-            (``.sgm``), text of a sentence a line otherwise. All may be packed (``.gz``).
-        domain: of all pairs.
-        key: of their source; the name of the file up to its first dot if not given. Files of columns have their own.
+        files: each one of ``official.COLUMNS`` by its name, or pairs of English and Russian: SGML if both have the
+            suffix ``.sgm``, else text with a sentence per line. All may be gzipped (``.gz``).
+        domain: domain of all pairs.
+        key: key of their source; the name of the file up to its first dot if not given. Files of columns have their
+            own.
         clean: whether only pairs without a ``cleaning.fault`` are kept, each once; needs the ``released`` extra.
-        held: where every hundredth pair that is kept goes instead of ``out``; nowhere if not given.
-        tell: is called now and then with the number of pairs read.
+        held: file for every hundredth kept pair, instead of ``out``; by default none is held out.
+        tell: called from time to time with the number of pairs read.
 
     Raises:
-        BadFile: a file that cannot be read, English without Russian, or SGML with text (see ``official``).
+        BadFile: a file cannot be read, English comes without Russian, or SGML with text (see ``official``).
         ArtefactError: the tokeniser for ``clean`` is not installed.
         OSError: ``out`` or ``held`` cannot be written.
     """
@@ -84,7 +85,7 @@ def convert(
 
 
 def _parts(files: Sequence[Path]) -> list[tuple[Path, ...]]:
-    """Return the files one by one or in twos."""
+    """Group the files: one of columns, or two of English and Russian."""
     parts: list[tuple[Path, ...]] = []
     waiting = list(files)
     while waiting:
@@ -117,7 +118,7 @@ def _is_sgml(path: Path) -> bool:
 
 
 def _tokens(pair: Pair) -> Lines:
-    """Both sides as the recipe sees them when it cleans."""
+    """Return both sides as tokenised for cleaning in the recipe."""
     return _tokenised(pair.english, moses.ENGLISH), _tokenised(pair.russian, moses.RUSSIAN)
 
 

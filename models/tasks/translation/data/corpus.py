@@ -1,4 +1,4 @@
-"""Pairs of sentences with their domain and source: tab-separated text, plain or packed (``.gz``)."""
+"""Pairs of sentences with their domain and source: tab-separated text, plain or gzipped (``.gz``)."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from models.tasks.translation.data.lines import text_lines
 
 COLUMNS = ("domain", "source", "en", "ru")
 LARGEST_BYTES = 1 << 30
-"""Of a file when it is unpacked."""
+"""Limit of the size of an unpacked file."""
 _SPACES = str.maketrans("\t\r\n", "   ")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One English sentence and its Russian translation."""
+    """An English sentence and its Russian translation."""
 
     domain: str
     source: str
-    """``<key>:<document>``."""
+    """Source as ``<key>:<document>``."""
     english: str
     russian: str
 
     @property
     def key(self) -> str:
-        """Of the source, by which its licence is known."""
+        """Key of the source, which identifies its licence."""
         return self.source.partition(":")[0]
 
 
@@ -46,7 +46,7 @@ class Corpus:
         return len(self.pairs)
 
     def only(self, keep: Callable[[Pair], bool]) -> Corpus:
-        """Return the pairs that ``keep`` is true of."""
+        """Return the pairs for which ``keep`` is true."""
         return Corpus(tuple(pair for pair in self.pairs if keep(pair)))
 
     def of_domains(self, domains: Collection[str]) -> Corpus:
@@ -54,7 +54,7 @@ class Corpus:
         return self.only(lambda pair: pair.domain in domains)
 
     def without(self, keys: Collection[str]) -> Corpus:
-        """Return the pairs that do not come from some sources."""
+        """Return the pairs that are not from the sources ``keys``."""
         return self.only(lambda pair: pair.key not in keys)
 
     @property
@@ -70,21 +70,21 @@ def read(paths: Sequence[Path]) -> Corpus:
     """Return the pairs of some files, one after the other.
 
     A file is UTF-8 text of tab-separated lines without quoting; the first line names the columns ``domain``,
-    ``source``, ``en`` and ``ru`` in any order, others are skipped.
+    ``source``, ``en`` and ``ru`` in any order; other columns are skipped.
 
     Raises:
-        BadFile: a file that cannot be read, is not UTF-8, lacks a column, or has a line of other columns or an empty
-            side; the message names file and line.
+        BadFile: a file cannot be read, is not UTF-8 or lacks a column, or a line has another number of columns or an
+            empty side; the message names file and line.
     """
     return Corpus(tuple(pair for path in paths for pair in _pairs(path)))
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[Callable[[Pair], None]]:
-    """Give what takes pairs for a file as ``read`` reads it, packed if its name ends in ``.gz``.
+    """Open a file for pairs in the format of ``read``, gzipped if its name ends in ``.gz``; yield the function that
+    writes.
 
-    The file is there when all went well, and only then; its folder is made. Tabs and line ends within a text
-    become spaces.
+    The file only appears if all goes well; its folder is created. Tabs and line ends within a text become spaces.
 
     Raises:
         OSError: it cannot be written.
@@ -101,7 +101,7 @@ def writing(path: Path) -> Iterator[Callable[[Pair], None]]:
 
 
 def _packed(file: BinaryIO, path: Path) -> BinaryIO:
-    # without a name and a time equal pairs make equal files
+    # no name and no time, so that equal pairs give equal files
     return gzip.GzipFile("", "wb", fileobj=file, mtime=0) if path.suffix == ".gz" else file  # type: ignore[return-value]
 
 

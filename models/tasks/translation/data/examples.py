@@ -1,4 +1,4 @@
-"""Pairs as numbers: what training reads, and batches of pairs of like length."""
+"""Tokenised pairs for training, and batches of pairs of similar length."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Examples:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Tokens of source and target [N, 2]."""
+        """Number of tokens of source and target, [N, 2]."""
         return np.array(
             [(len(ours), len(theirs)) for ours, theirs in zip(self.source, self.target, strict=True)], np.int64
         ).reshape(-1, 2)
 
     def take(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> Examples:
-        """Some pairs."""
+        """Return the pairs of some rows."""
         return Examples(
             tuple(self.source[row] for row in rows),
             tuple(self.target[row] for row in rows),
@@ -49,11 +49,11 @@ class Examples:
         )
 
     def padded(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> tuple[Tokens, Tokens]:
-        """Source [n, s] and target [n, t] of some pairs, padded at the right."""
+        """Return source [n, s] and target [n, t] of some pairs, padded at the right."""
         return pad([self.source[row] for row in rows]), pad([self.target[row] for row in rows])
 
     def save(self, path: Path) -> None:
-        """Keep them in a file of NumPy's."""
+        """Save the pairs as a NumPy file."""
         flat = [np.array([token for row in side for token in row], np.int32) for side in (self.source, self.target)]
         content = io.BytesIO()
         np.savez(content, source=flat[0], target=flat[1], lengths=self.lengths, domains=np.array(self.domains))
@@ -61,10 +61,10 @@ class Examples:
 
     @classmethod
     def load(cls, path: Path) -> Examples:
-        """What ``save`` kept.
+        """Load pairs from a file of ``save``.
 
         Raises:
-            ValueError: another file.
+            ValueError: the file was not written by ``save``.
         """
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
@@ -94,7 +94,7 @@ class Examples:
 
 
 def pad(rows: Sequence[Sequence[int]]) -> Tokens:
-    """Lists of tokens as an array [n, longest], padded at the right."""
+    """Return lists of tokens as an array [n, longest], padded at the right."""
     found = np.full((len(rows), max(map(len, rows))), PAD, np.int64)
     for row, tokens in enumerate(rows):
         found[row, : len(tokens)] = tokens
@@ -102,7 +102,7 @@ def pad(rows: Sequence[Sequence[int]]) -> Tokens:
 
 
 def marked_pairs(corpus: Corpus) -> list[tuple[Pair, str, str]]:
-    """Pairs in plain text with marks on both sides; those that part in their literals are left out."""
+    """Return pairs in plain text with marks on both sides; pairs with different literals are left out."""
     found = []
     for pair in corpus.pairs:
         sides = mark_pair(pair.english, pair.russian)
@@ -112,7 +112,10 @@ def marked_pairs(corpus: Corpus) -> list[tuple[Pair, str, str]]:
 
 
 def examples(corpus: Corpus, pieces: Pieces, longest: int) -> Examples:
-    """Pairs that can be learnt: literals alike, known characters only, and neither side longer than so many tokens."""
+    """Return the pairs that are usable for training.
+
+    Both sides have the same literals, known characters only, and at most ``longest`` tokens.
+    """
     kept = []
     for pair, english, russian in marked_pairs(corpus):
         source, target = (pieces.encode(pieces.simple(side)) for side in (english, russian))
@@ -123,15 +126,17 @@ def examples(corpus: Corpus, pieces: Pieces, longest: int) -> Examples:
 
 
 def batches(lengths: NDArray[np.int64], most: int, seed: Sequence[int]) -> list[NDArray[np.intp]]:
-    """Rows of an epoch's batches in a random order: pairs of like length, at most so many tokens with padding.
+    """Return the rows of an epoch's batches in random order.
+
+    Batches have pairs of similar length, and at most ``most`` tokens with padding.
 
     Args:
         lengths: tokens of source and target [N, 2].
-        most: tokens of a batch, both sides; a pair that alone has more is a batch.
-        seed: of the order.
+        most: tokens of a batch, both sides; a pair that exceeds it is a batch by itself.
+        seed: seed of the order.
     """
     random = np.random.default_rng(list(seed))
-    # lengths are blurred a little, so that pairs do not meet the same company in every epoch
+    # lengths are blurred a little, so that batches differ between epochs
     blurred = lengths.max(axis=1) + random.random(len(lengths)) * 3
     order = np.argsort(blurred, kind="stable")
     found: list[NDArray[np.intp]] = []

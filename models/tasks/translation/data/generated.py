@@ -1,8 +1,8 @@
 """Translations as fairseq's ``generate.py`` prints them with ``--nbest`` and, for ensembles, ``--compute-uncertainty``.
 
-A line of each kind is told by what stands before its tab: ``S-id`` source, ``T-id`` reference, and for every
-hypothesis ``H-id`` score and text, ``P-id`` log-probabilities of its tokens, ``SU-id`` the 19 scores in the released
-order. Scores are natural logarithms divided by length, texts stay in Moses' tokens. Other lines are log.
+The text before the tab is the kind of a line: ``S-id`` source, ``T-id`` reference, and for every hypothesis ``H-id``
+score and text, ``P-id`` log-probabilities of its tokens, ``SU-id`` the 19 scores in the released order. Scores are
+natural logarithms divided by length, texts stay in Moses' tokens. Other lines are log messages.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from models.uncertainty.sequences import SCORES
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One translation of a sentence."""
+    """Translation of a sentence."""
 
     text: str
-    """Tokens between spaces, or any text of one line."""
+    """Tokens separated by spaces, or any text of one line."""
     score: float
     """Log-probability under PE over the length with the end of sentence, nats."""
     token_log_probabilities: tuple[float, ...] = ()
-    """Of each token under PE with the end of sentence, nats."""
+    """Log-probability of each token under PE, with the end of sentence, nats."""
     scores: Mapping[str, float] = field(default_factory=dict)
-    """The 19 by the names of ``SCORES``; none of a single model."""
+    """The 19 scores by the names of ``SCORES``; empty for single models."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Generated:
 
 
 def lines(sentences: Iterable[Generated]) -> Iterator[str]:
-    """Lines without their ends; log-probabilities of tokens have four decimals, as fairseq prints them.
+    """Yield lines without line ends; log-probabilities of tokens have four decimals, as fairseq prints them.
 
     Raises:
-        ValueError: a text of several lines or with tabs, no hypothesis, or some of the 19 scores without the others.
+        ValueError: a text has several lines or tabs, a sentence has no hypothesis, or only some of the 19 scores exist.
     """
     for one in sentences:
         if one.source is not None:
@@ -67,7 +67,7 @@ def lines(sentences: Iterable[Generated]) -> Iterator[str]:
 
 
 def write(path: Path, sentences: Iterable[Generated]) -> None:
-    """The lines as a file."""
+    """Write the lines of ``lines`` to a file."""
     write_whole(path, "".join(f"{line}\n" for line in lines(sentences)).encode())
 
 
@@ -78,7 +78,7 @@ def _line(text: str) -> str:
 
 
 def is_generated(path: Path) -> bool:
-    """Return whether a file has a line of such a hypothesis among its first thousand, which are log."""
+    """Return whether a hypothesis line is among the first thousand lines of a file, which may be log messages."""
     for number, line in enumerate(text_lines(path)):
         if _LINE.match(_printed(line)) is not None:
             return True
@@ -92,13 +92,14 @@ _BASE_TWO = math.log(2)
 
 
 def read(path: Path) -> list[Generated]:
-    """Return the sentences of a file in their order, each with the hypotheses that stand there.
+    """Return the sentences of a file in their order, each with its hypotheses.
 
-    fairseq from 0.9 on prints logarithms of base 2, which its ``D`` lines tell; they become natural ones.
+    fairseq from 0.9 on, recognised by ``D`` lines, prints logarithms of base 2; they are converted to natural ones.
 
     Raises:
-        BadFile: a file that cannot be read, without a hypothesis, a score that is no finite number, lines of scores
-            that are not one a hypothesis, a source or reference given twice, or a hypothesis whose sentence has ended.
+        BadFile: the file cannot be read, a sentence has no hypothesis, a score is not finite, the lines of scores do
+            not match the hypotheses, a source or reference occurs twice, or a hypothesis follows the end of its
+            sentence.
     """
     found: dict[int, _Sentence] = {}
     detokenised = False
@@ -132,12 +133,12 @@ def read(path: Path) -> list[Generated]:
 
 
 def _printed(line: str) -> str:
-    """Return a line without what a progress bar drew over before it."""
+    """Return a line without text that a progress bar wrote before it."""
     return line.rpartition("\r")[2]
 
 
 class _Sentence:
-    """What was read of a sentence so far."""
+    """Partially read sentence."""
 
     def __init__(self, key: int, line: int) -> None:
         self.key, self.line = key, line

@@ -1,4 +1,4 @@
-"""Files of one record a line, with the line in every refusal."""
+"""Files of one record per line; errors name the line."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ _UNBOUNDED = 1 << 62
 
 
 def text_lines(path: Path, *, longest: int = _UNBOUNDED, most: int = _UNBOUNDED) -> Iterator[str]:
-    """Lines of a UTF-8 file, plain or packed (``.gz``), without their ends; other separators that Unicode knows do not
-    end a line. The file is read a line at a time.
+    """Yield the lines of a UTF-8 file, plain or gzipped (``.gz``), without their ends.
+
+    Other separators of Unicode do not end a line. The file is read a line at a time.
 
     Args:
-        longest: bytes of a line.
-        most: bytes of the file when it is unpacked.
+        longest: limit of the bytes of a line.
+        most: limit of the bytes of the unpacked file.
 
     Raises:
-        BadFile: no such file, not UTF-8, empty, or beyond a bound.
+        BadFile: the file does not exist, is not UTF-8, is empty, or exceeds a limit.
     """
     number = 0
     try:
@@ -52,10 +53,10 @@ def _bounded(file: BinaryIO | gzip.GzipFile, path: Path, longest: int, most: int
 
 
 def records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """JSON objects, one a line, each with its place in words (lines count from 1).
+    """Yield JSON objects, one per line, each with a description of its place (lines count from 1).
 
     Raises:
-        BadFile: as ``text_lines``, or a line that is no JSON object.
+        BadFile: see ``text_lines``; or a line is not a JSON object.
     """
     for count, line in enumerate(text_lines(path), 1):
         place = f"{path}, line {count}"
@@ -72,7 +73,7 @@ def field(place: str, record: dict[str, Any], name: str) -> Any:
     """Return the value of a field.
 
     Raises:
-        BadFile: there is none.
+        BadFile: it is missing.
     """
     if name not in record:
         raise BadFile(f"{place}: {name} is missing; the line has {', '.join(record) or 'no fields'}")
@@ -83,7 +84,7 @@ def identifier(place: str, record: dict[str, Any]) -> int:
     """Return the field ``id``.
 
     Raises:
-        BadFile: it is missing, or no whole number from 0.
+        BadFile: it is missing, or not a whole number from 0.
     """
     value = field(place, record, "id")
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
@@ -95,7 +96,7 @@ def number(place: str, record: dict[str, Any], name: str) -> float:
     """Return a number, which may be infinite.
 
     Raises:
-        BadFile: it is missing, no number, or NaN.
+        BadFile: it is missing, not a number, or NaN.
     """
     value = field(place, record, name)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -113,7 +114,7 @@ def text(place: str, record: dict[str, Any], name: str) -> str:
     """Return a text.
 
     Raises:
-        BadFile: it is missing or no text.
+        BadFile: it is missing or not a text.
     """
     value = field(place, record, name)
     if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Lists of hypotheses whatever file they come in: the official submission, or what fairseq printed."""
+"""Lists of hypotheses from the official submission or from output of fairseq."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from models.tasks.translation.data.generated import Generated
 from models.uncertainty.sequences import SCORES
 
 IN_DOMAIN, SHIFTED = ("results-test.txt", "results_test.txt"), ("results-test1.txt", "results_test1.txt")
-"""Names of what fairseq printed for both parts of development data: newstest and Reddit."""
+"""File names of fairseq's output for both parts of development data: newstest and Reddit."""
 
 
 @dataclass(frozen=True)
@@ -25,21 +25,23 @@ class Lists:
     ids: NDArray[np.int64]
     texts: tuple[tuple[str, ...], ...]
     confidences: NDArray[np.float64]
-    """[N, H]."""
+    """Confidences [N, H]."""
     measures: Mapping[str, NDArray[np.float64]]
-    """Name to values [N]; the first is the one that defers."""
+    """Values [N] by measure; the first one is used to defer."""
     references: tuple[str, ...] | None = None
-    """Where the file has them."""
+    """References, if the file has them."""
     shifted: Mask | None = None
-    """Where the file says so."""
+    """Mask of shifted sentences, if the file has it."""
 
 
 def read(path: Path) -> Lists:
-    """The lists of a submission, of a file that fairseq printed, or of a folder with such files for both parts of
-    development data, whose ids follow each other.
+    """Read the lists of a submission, of a file that fairseq printed, or of a folder of two such files.
+
+    The files of a folder are the two parts of development data; ids of the second part follow those of the first.
 
     Raises:
-        BadFile: as ``nbest.read`` and ``generated.read``, lists of different length, or a folder without the two files.
+        BadFile: see ``nbest.read`` and ``generated.read``; or lists differ in length, or a folder lacks one of the two
+            files.
     """
     if path.is_dir():
         parts = [generated.read(_printed(path, names)) for names in (IN_DOMAIN, SHIFTED)]
@@ -65,7 +67,7 @@ def _printed(folder: Path, names: Sequence[str]) -> Path:
 
 
 def _check_numbers(path: Path, sentences: Sequence[Generated]) -> None:
-    """Ids of a part count from 0, or those of the next one would not follow them."""
+    """Check that ids of a part count from 0, so that those of the next part can follow."""
     if strange := {one.id for one in sentences} - set(range(len(sentences))):
         raise BadFile(f"{path}: id {min(strange)} in a part of {len(sentences)} sentences; are some left out?")
 

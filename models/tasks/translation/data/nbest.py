@@ -1,4 +1,4 @@
-"""The official n-best file: JSON lines {id, uncertainty, hypos: [{text, confidence}]} (Shifts 1.0, section 4)."""
+"""Official n-best file: JSON lines {id, uncertainty, hypos: [{text, confidence}]} (Shifts 1.0, section 4)."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from models.tasks.translation.data.lines import field, identifier, number, recor
 
 MOST_HYPOTHESES = 10
 SUM_TOLERANCE = 1e-5
-"""Of the confidences of a list, as the released evaluation asks."""
+"""Tolerance of the sum of a list's confidences, as in the released evaluation."""
 
 
 @dataclass(frozen=True)
 class NBest:
-    """N lists of H hypotheses, by ascending id as the released evaluation sorts them."""
+    """N lists of H hypotheses, by ascending id as in the released evaluation."""
 
     ids: NDArray[np.int64]
     uncertainty: NDArray[np.float64]
     texts: tuple[tuple[str, ...], ...]
     confidences: NDArray[np.float64]
-    """[N, H]."""
+    """Confidences [N, H]."""
 
 
 def read(path: Path) -> NBest:
     """Return the lists of a file.
 
     Raises:
-        BadFile: a line that is no such record, an id given twice, lists of different length or of more than 10
-            hypotheses, confidences that are negative or do not sum to 1 within 1e-5.
+        BadFile: a line is not such a record, an id occurs twice, lists differ in length or have more than 10
+            hypotheses, or confidences are negative or do not sum to 1 within 1e-5.
     """
     places: dict[int, str] = {}
     rows: list[tuple[int, float, tuple[str, ...], list[float]]] = []

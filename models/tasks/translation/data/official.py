@@ -1,7 +1,7 @@
-"""Pairs of sentences in the files that the benchmark gives out: SGML, columns, and text of a sentence a line.
+"""Pairs of sentences in the official files: SGML, columns, and text with a sentence per line.
 
-Files may be packed (``.gz``), and are read a line at a time: the training corpus has 62 million pairs. Empty sides are
-part of some files (news commentary separates its documents so); they are left out here, as the recipe does it later.
+Files may be gzipped (``.gz``), and are read a line at a time: the training corpus has 62 million pairs. Some files have
+empty sides (news commentary separates documents by them); they are left out here, while the recipe drops them later.
 """
 
 from __future__ import annotations
@@ -23,35 +23,36 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "wikititles": (RUSSIAN, ENGLISH),
     "WikiMatrix": ("score", ENGLISH, RUSSIAN),
 }
-"""Beginning of the name of a training file of columns to what they are; further ones, such as the languages that were
-recognised, are not read."""
+"""Columns of a training file, by the beginning of its name; further columns, such as detected languages, are
+ignored.
+"""
 LONGEST_LINE = 1 << 20
-"""Bytes."""
+"""Limit of the bytes of a line."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A sentence of an SGML file."""
+    """Sentence of an SGML file."""
 
     document: str
     number: str
-    """Within the document."""
+    """Number within the document."""
     text: str
     place: str
     """File and line, for messages."""
 
 
 def has_columns(path: Path) -> bool:
-    """Return whether a file is one of columns, by its name."""
+    """Return whether the name of a file is that of a file of columns."""
     return _columns_key(path) is not None
 
 
 def columns(path: Path, domain: str) -> Iterator[Pair]:
-    """Pairs of a training file of columns, which are known by its name.
+    """Yield the pairs of a training file, whose name determines its columns.
 
     Raises:
-        BadFile: a name that is none of ``COLUMNS``, a file that cannot be read or is not UTF-8, a line of too few
-            columns; the message names file and line.
+        BadFile: the name is not in ``COLUMNS``, the file cannot be read or is not UTF-8, or a line has too few columns;
+            the message names file and line.
     """
     key = _columns_key(path)
     if key is None:
@@ -68,14 +69,15 @@ def columns(path: Path, domain: str) -> Iterator[Pair]:
 
 
 def parallel(english: Path, russian: Path, domain: str, key: str) -> Iterator[Pair]:
-    """Pairs of two files of text, line by line (``reddit_dev.en`` and ``.ru``, ``eval.en`` and ``.ru``, most training
-    files).
+    """Yield the pairs of two text files, line by line.
+
+    Such files are ``reddit_dev.en`` and ``.ru``, ``eval.en`` and ``.ru``, and most training files.
 
     Args:
-        key: of the source, by which its licence is known.
+        key: key of the source, which identifies its licence.
 
     Raises:
-        BadFile: as ``columns``, or files of different length.
+        BadFile: see ``columns``; or the files differ in length.
     """
     missing = (0, "")
     for (number, ours), (other, theirs) in itertools.zip_longest(_lines(english), _lines(russian), fillvalue=missing):
@@ -86,14 +88,15 @@ def parallel(english: Path, russian: Path, domain: str, key: str) -> Iterator[Pa
 
 
 def sgml(source: Path, reference: Path, domain: str, key: str, *, decode: bool = True) -> list[Pair]:
-    """Pairs of two SGML files (``newstest2019-enru-src.en.sgm`` and ``-ref.ru.sgm``), whose documents are kept as
-    ``<key>:<document>``; an empty side stays, since the lines of predictions count.
+    """Return the pairs of two SGML files, such as ``newstest2019-enru-src.en.sgm`` and ``-ref.ru.sgm``.
+
+    Sources are ``<key>:<document>``. Empty sides are kept, since predictions are matched by line number.
 
     Args:
         decode: whether entities become characters. The recipe leaves them, so that ``&amp;`` counts as five there.
 
     Raises:
-        BadFile: as ``segments``, or segments that are not in both files, in one order.
+        BadFile: see ``segments``; or the files differ in segments or their order.
     """
     pairs = []
     for ours, theirs in itertools.zip_longest(segments(source, decode=decode), segments(reference, decode=decode)):
@@ -117,11 +120,11 @@ _ANY = re.compile(r"<(?:doc|/doc|seg)\b", re.IGNORECASE)
 
 
 def segments(path: Path, *, decode: bool = True) -> list[Segment]:
-    """Return the segments of an SGML file, each in a line of its own as the recipe asks for it.
+    """Return the segments of an SGML file, each on a separate line as the recipe requires.
 
     Raises:
-        BadFile: a file that cannot be read or is not UTF-8, without a segment, a segment outside a document, without a
-            number, twice in a document, or not closed in its line; the message names the line.
+        BadFile: the file cannot be read, is not UTF-8 or has no segment, or a segment is outside a document, has no
+            number, occurs twice in a document, or is not closed in its line; the message names the line.
     """
     found: list[Segment] = []
     document: str | None = None
@@ -176,5 +179,5 @@ def _pair(domain: str, source: str, english: str, russian: str) -> Iterator[Pair
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines counted from 1."""
+    """Return the numbered lines of a file, from 1."""
     return enumerate(text_lines(path, longest=LONGEST_LINE), 1)

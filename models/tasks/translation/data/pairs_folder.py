@@ -1,4 +1,4 @@
-"""A folder of pairs to train on: ``train.tsv.gz``, ``valid.tsv.gz`` and, if shift is to be seen, ``shifted.tsv.gz``."""
+"""Folder of pairs for training: ``train.tsv.gz``, ``valid.tsv.gz`` and optionally ``shifted.tsv.gz``."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _SUFFIXES = (".tsv.gz", ".tsv")
 
 @dataclass(frozen=True)
 class Folder:
-    """Pairs by what they are for."""
+    """Pairs by purpose."""
 
     train: Corpus
     valid: Corpus
-    """Of the same domains, kept out of training: they choose weights, calibrate and judge."""
+    """Pairs of the same domains, held out from training to choose weights, calibrate and evaluate."""
     shifted: Corpus
-    """Of other domains; empty where there are none."""
+    """Pairs of other domains; may be empty."""
     provenance: Provenance
 
     @property
     def calibration(self) -> Corpus:
-        """The half of ``valid`` that calibrates."""
+        """Half of ``valid`` that is used for calibration."""
         return self.valid.only(lambda pair: _half(pair.english) == 0)
 
     @property
     def judged(self) -> dict[str, Corpus]:
-        """By name: the other half of ``valid``, domain by domain, and the domains of ``shifted``."""
+        """Evaluation pairs by name: the other half of ``valid`` and ``shifted``, domain by domain."""
         held = self.valid.only(lambda pair: _half(pair.english) == 1)
         return {
             **{f"held out: {name}": held.of_domains({name}) for name in _domains(held)},
@@ -48,7 +48,8 @@ def read(directory: Path) -> Folder:
     """Return the pairs of a folder.
 
     Raises:
-        BadFile: no folder, no file for training or validation, or one that cannot be read (see ``corpus.read``).
+        BadFile: the folder or a file for training or validation does not exist, or a file cannot be read (see
+            ``corpus.read``).
     """
     if not directory.is_dir():
         raise BadFile(f"{directory} is no folder; one with {TRAIN}.tsv.gz and {VALID}.tsv.gz is needed")
@@ -71,18 +72,18 @@ def select(
     without: Collection[str] = (),
     provenance: Provenance = UNSTATED,
 ) -> list[Path]:
-    """Write a folder of some domains of larger files.
+    """Write a folder with the pairs of some domains from larger files.
 
     Args:
-        domains: to train on, and to keep the pairs of ``valid`` of.
-        shifted: to judge only; their pairs come from both.
+        domains: domains of the training and validation pairs.
+        shifted: domains for evaluation only, from both ``train`` and ``valid``.
         without: sources that are left out, by key.
 
     Returns:
-        What was written.
+        Paths of the written files.
 
     Raises:
-        BadFile: a file that cannot be read, a domain that is in none of them, or one that is both.
+        BadFile: a file cannot be read, a domain has no pairs, or a domain is in both lists.
     """
     if both := sorted(set(domains) & set(shifted)):
         raise BadFile(f"the domain {both[0]} cannot be trained on and be shifted")
@@ -108,7 +109,7 @@ def select(
 
 
 def _domains(pairs: Corpus) -> list[str]:
-    """Return the most frequent first."""
+    """Return the domains, most frequent first."""
     return [name for name, _ in Counter(pair.domain for pair in pairs.pairs).most_common()]
 
 

@@ -1,4 +1,4 @@
-"""Files of translations with confidences, for ``demur evaluate``: lists of hypotheses against references."""
+"""Reader of translations with confidences for ``demur evaluate``: lists of hypotheses against references."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from models.tasks.translation.data.lists import Lists
 from models.tasks.translation.spec import GLEU_UNIT, HYPOTHESES
 
 OPTIONS = frozenset({"references", "domains", "flags"})
-"""What of ``ErrorOptions`` is of use here besides error, limit, groups and convention."""
+"""Options of ``ErrorOptions`` that apply besides error, limit, groups and convention."""
 
 OWN_UNITS = {"egleu": GLEU_UNIT, "maxgleu": GLEU_UNIT, "bleu": "BLEU points, 0 to 100"}
 
 
 def read(path: Path, asked: ErrorOptions) -> UnitErrors:
-    """Return the official submission (JSON lines), what fairseq printed, or a folder of that for both development sets.
+    """Read the official submission (JSON lines), output of fairseq, or a folder of it for both development sets.
 
-    Companions: ``references``, which what fairseq printed holds itself; optional ``domains``, and ``flags`` of
-    anomalies to break figures down by. Texts are compared as they come, tokens being what whitespace separates. BLEU
-    is that of the first hypothesis of each list, as in the released evaluation, not of the most confident one.
+    Companions: ``references``, which output of fairseq contains already; optionally ``domains``, and ``flags`` of
+    anomalies as groups of figures. Texts are compared unchanged, with tokens separated by whitespace. BLEU is that of
+    the first hypothesis of each list, as in the released evaluation, not of the most confident one.
 
     Raises:
         BadFile: the message names file, line and field.
@@ -71,7 +71,7 @@ def _references(found: Lists, asked: ErrorOptions, path: Path) -> list[str]:
 
 
 def _with_domains(judged: UnitErrors, found: Lists, asked: ErrorOptions, path: Path) -> UnitErrors:
-    """By the file of labels, else by what the predictions' folder or the references say."""
+    """Add domains by the file of labels, else by the predictions' folder or the references."""
     given, truth = asked.companions.get("domains"), asked.companions.get("references")
     if given is not None:
         file = Path(given)

@@ -1,4 +1,4 @@
-"""Reference translations and domain labels, both found by the id of a sentence."""
+"""Reference translations and domain labels by the id of a sentence."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from models.tasks.translation.data.lines import identifier, records, text, text_
 
 
 def read(path: Path) -> dict[int, str]:
-    """References by id: official JSON lines {id, ref}, or plain text whose line number, from 0, is the id.
+    """Read references by id: official JSON lines {id, ref}, or plain text whose line number, from 0, is the id.
 
     Raises:
-        BadFile: no such file, empty, not UTF-8, a record without id or ref, an id given twice.
+        BadFile: the file does not exist, is empty or not UTF-8, a record has no id or ref, or an id occurs twice.
     """
     if not _is_json(path):
         return dict(enumerate(text_lines(path)))
@@ -31,10 +31,10 @@ def read(path: Path) -> dict[int, str]:
 
 
 def in_order(path: Path, ids: NDArray[np.int64], source: Path) -> list[str]:
-    """Return the reference of each id [N]; both files are about the same ids.
+    """Return the reference of each id [N]; both files must have the same ids.
 
     Raises:
-        BadFile: as ``read``; an id of ``source`` without a reference, or a reference without a prediction.
+        BadFile: see ``read``; or an id of ``source`` has no reference, or a reference has no prediction.
     """
     references = read(path)
     missing = [key for key in ids.tolist() if key not in references]
@@ -50,10 +50,10 @@ def in_order(path: Path, ids: NDArray[np.int64], source: Path) -> list[str]:
 
 
 def domains(path: Path, ids: NDArray[np.int64], source: Path) -> tuple[NDArray[np.int64], int]:
-    """Return the label of each id [N], other than 0 where it is shifted, and the number of labels in the file.
+    """Return the label of each id [N], other than 0 if it is shifted, and the number of labels in the file.
 
     Raises:
-        BadFile: a line that is no whole number, or an id beyond the file.
+        BadFile: a line is not a whole number, or an id is beyond the file.
     """
     labels: list[np.int64] = []
     for number, line in enumerate(text_lines(path), 1):
@@ -67,11 +67,12 @@ def domains(path: Path, ids: NDArray[np.int64], source: Path) -> tuple[NDArray[n
 
 
 def own_domains(path: Path, ids: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """The label of each id [N] where JSON lines of references have the field ``domain``, as the released code writes
-    them; None where they do not.
+    """Return the label of each id [N] from the field ``domain`` of JSON lines of references.
+
+    The released code writes this field; None without it.
 
     Raises:
-        BadFile: some lines have it and others do not, or it is no whole number.
+        BadFile: only some lines have it, or it is not a whole number.
     """
     if not _is_json(path):
         return None

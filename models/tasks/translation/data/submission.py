@@ -1,4 +1,4 @@
-"""The benchmark's submission and its references, written: JSON lines that ``nbest`` and ``references`` read again."""
+"""Writer of the benchmark's submission and references: JSON lines that ``nbest`` and ``references`` read."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ ENSEMBLE, SINGLE = HYPOTHESES.ensemble_measure, HYPOTHESES.single_measure
 
 
 def uncertainty(sentence: Generated, measure: str) -> float:
-    """A measure of a sentence: the mean over its hypotheses of one of the 19 scores, or of the negated score of the
-    search (``nll``). The log-probability is negated, as every measure grows with uncertainty.
+    """Return a measure of a sentence: the mean over its hypotheses.
+
+    The measure is one of the 19 scores, or the negated score of the search (``nll``). The log-probability is negated,
+    as every measure grows with uncertainty.
 
     Raises:
-        ValueError: no such measure, or a sentence without it.
+        ValueError: the measure is unknown, or the sentence does not have it.
     """
     if measure == SINGLE:
         return float(np.mean([-one.score for one in sentence.hypotheses]))
@@ -37,21 +39,21 @@ def uncertainty(sentence: Generated, measure: str) -> float:
 
 
 def weights(sentence: Generated) -> list[float]:
-    """Confidences of a sentence's hypotheses: exp(score) over its sum."""
+    """Return the confidences of a sentence's hypotheses: exp(score) over its sum."""
     return [float(one) for one in confidences(np.array([[one.score for one in sentence.hypotheses]]))[0]]
 
 
 def joined(in_domain: Sequence[Generated], shifted: Sequence[Generated]) -> list[Generated]:
-    """Both parts of development data under one numbering: ids of the shifted part follow those in domain."""
+    """Join both parts of development data; ids of the shifted part follow those of the in-domain part."""
     return [*in_domain, *(replace(one, id=one.id + len(in_domain)) for one in shifted)]
 
 
 def lines(sentences: Iterable[Generated], measure: str) -> Iterator[str]:
-    """A line a sentence: id, uncertainty, and hypotheses with confidences that sum to 1 when they are read again.
+    """Yield a line per sentence: id, uncertainty, and hypotheses with confidences that sum to 1 when read again.
 
     Raises:
-        ValueError: a measure that is not there, more hypotheses than a submission may have, another number of them than
-            before, or an id given twice.
+        ValueError: the measure is missing, a sentence has too many hypotheses or another number than before, or an id
+            occurs twice.
     """
     seen: set[int] = set()
     count = None
@@ -70,10 +72,10 @@ def lines(sentences: Iterable[Generated], measure: str) -> Iterator[str]:
 
 
 def reference_lines(sentences: Iterable[Generated], first_shifted: int | None = None) -> Iterator[str]:
-    """A line a sentence: id, ref, and the domain if it is known: 1 from the id ``first_shifted`` on, else 0.
+    """Yield a line per sentence: id, ref, and the domain if known: 1 from the id ``first_shifted`` on, else 0.
 
     Raises:
-        ValueError: a sentence without reference.
+        ValueError: a sentence has no reference.
     """
     for one in sentences:
         if one.reference is None:
@@ -83,12 +85,12 @@ def reference_lines(sentences: Iterable[Generated], first_shifted: int | None = 
 
 
 def write(path: Path, sentences: Iterable[Generated], measure: str) -> None:
-    """The submission as a file."""
+    """Write the submission to a file."""
     _write(path, lines(sentences, measure))
 
 
 def write_references(path: Path, sentences: Iterable[Generated], first_shifted: int | None = None) -> None:
-    """The references as a file."""
+    """Write the references to a file."""
     _write(path, reference_lines(sentences, first_shifted))
 
 

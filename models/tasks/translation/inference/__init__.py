@@ -1,1 +1,1 @@
-"""From a request of the translation task to the statistics of an ensemble."""
+"""Inference of the translation task: from a request to the statistics of an ensemble."""

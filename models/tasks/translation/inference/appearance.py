@@ -1,4 +1,4 @@
-"""How a sentence looks, in a few numbers, and what to say of one unlike those of training."""
+"""Appearance of a sentence in a few numbers, and remarks on sentences unlike those of training."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FEATURES: Mapping[str, Feature] = {
 
 
 def measured(text: str, sentence: Sentence) -> dict[str, float]:
-    """Return the numbers of a sentence, by the names of ``FEATURES``."""
+    """Return the features of a sentence, by the names of ``FEATURES``."""
     letters = [one for one in text if one.isalpha()]
     words = max(len(text.split()), 1)
     copied = sum(map(len, sentence.literals))
@@ -35,7 +35,7 @@ def measured(text: str, sentence: Sentence) -> dict[str, float]:
 
 
 def latin_share(text: str) -> float:
-    """Of letters; 1 where there are none."""
+    """Return the share of Latin letters among all letters; 1 without letters."""
     letters = [one for one in text if one.isalpha()]
     if not letters:
         return 1.0
@@ -43,11 +43,11 @@ def latin_share(text: str) -> float:
 
 
 def remarks(text: str, sentence: Sentence, typical: Mapping[str, tuple[float, float]]) -> tuple[Remark, ...]:
-    """What to say of a sentence.
+    """Return the remarks on a sentence.
 
     Args:
-        typical: where training sentences lay (the middle 99 %), by feature; a number may pass its range by half of it.
-            Features without a range say nothing, but that letters are mostly Latin.
+        typical: range of training sentences (the middle 99 %) by feature; values beyond it by more than half its width
+            are remarked on. Features without a range are not checked; the share of Latin letters always is.
     """
     said = []
     if (share := latin_share(text)) < LEAST_LATIN:

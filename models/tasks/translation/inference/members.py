@@ -1,4 +1,4 @@
-"""A translation artefact, opened: graphs, tokeniser and rules as a ``Translator``, and its golden sentences."""
+"""Loading of a translation artefact: graphs, tokeniser and rules as a ``Translator``, and its golden sentences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from models.tasks.translation.text.vocabulary import END, PAD
 
 PIECES = "pieces.model"
 GOLDEN_TOLERANCE = 2e-2
-"""Of the scale of scores: levels of eight bits, and steps that depend on each other, carry rounding on."""
+"""Relative tolerance of scores: quantisation to eight bits and dependent steps amplify rounding."""
 _SCORE, _SCR_PE = "score", "scr_pe"
 _GOLDEN_LENGTHS = (3, 6, 9, 14, 20)
 
@@ -36,9 +36,9 @@ def translator(artefact: Artefact, *, device: Device = CPU) -> Translator:
     """Return the ensemble of a verified artefact.
 
     Raises:
-        ArtefactError: graphs or tokeniser that are damaged or not of this task, or other members than the manifest
-            says.
-        ProviderUnavailable: CUDA was asked for and is not there, or does not take the precision.
+        ArtefactError: graphs or tokeniser are damaged or of another task, or the number of members differs from the
+            manifest.
+        ProviderUnavailable: CUDA was requested and is not available, or does not support the precision.
     """
     manifest = artefact.manifest
     names = manifest.executor.files
@@ -63,11 +63,11 @@ def opened(paths: Iterable[Path], precision: Precision, device: Device, name: st
     """Return the graphs of an ensemble on a device.
 
     Args:
-        name: of the ensemble, for messages.
+        name: name of the ensemble, for messages.
 
     Raises:
         ArtefactError: they cannot be loaded.
-        ProviderUnavailable: CUDA was asked for and is not there, or does not take the precision.
+        ProviderUnavailable: CUDA was requested and is not available, or does not support the precision.
     """
     try:
         return [OnnxGraph(path, device=device) for path in paths]
@@ -81,7 +81,7 @@ def opened(paths: Iterable[Path], precision: Precision, device: Device, name: st
 
 
 def _needed(recipe: Recipe) -> tuple[str, ...]:
-    """Files of the tokeniser."""
+    """Return the names of the tokeniser's files."""
     return (PIECES,) if recipe.tokens == "pieces" else released_tokens.FILES
 
 
@@ -89,7 +89,7 @@ def tokeniser(recipe: Recipe, files: Mapping[str, bytes]) -> Tokeniser:
     """Return the tokeniser that a recipe and its files describe.
 
     Raises:
-        ArtefactError: files that are none of a tokeniser.
+        ArtefactError: the files are not those of a tokeniser.
     """
     if recipe.tokens == "released":
         return released_tokens.of_texts(files)
@@ -105,12 +105,12 @@ def tokeniser(recipe: Recipe, files: Mapping[str, bytes]) -> Tokeniser:
 
 
 def assembled(graphs: Sequence[OnnxGraph], recipe: Recipe, files: Mapping[str, bytes], where: str) -> Translator:
-    """Graphs and tokeniser put together, and tried.
+    """Assemble graphs and tokeniser, and run a first step as a check.
 
     Args:
-        graphs: the one that reads, and that of a step.
-        files: of the tokeniser.
-        where: for messages.
+        graphs: encoder graph and decoder graph.
+        files: files of the tokeniser by name.
+        where: name of the ensemble, for messages.
 
     Raises:
         ArtefactError: they do not work together.
@@ -132,7 +132,7 @@ def assembled(graphs: Sequence[OnnxGraph], recipe: Recipe, files: Mapping[str, b
 
 
 class Golden:
-    """An ensemble that can be asked again what it said of recorded tokens (``models.executors.golden``)."""
+    """Ensemble that scores recorded tokens again (``models.executors.golden``)."""
 
     outputs: tuple[str, ...] = (_SCORE, _SCR_PE)
 
@@ -140,7 +140,7 @@ class Golden:
         self._decoder = decoder
 
     def run(self, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[NDArray[np.float32]]:
-        """Of sentences [G, s], padded at the right: the best score [G], and SCR-PE, mean over hypotheses [G]."""
+        """Return the best score [G] and the mean SCR-PE over hypotheses [G] of padded sentences [G, s]."""
         rows = inputs[TOKENS]
         sources = [Source(number, row[row != PAD].tolist()) for number, row in enumerate(rows)]
         said = dict(search(self._decoder, sources, width=len(sources)))
@@ -152,10 +152,10 @@ class Golden:
 
 
 def golden(translator: Translator, tokens: int) -> dict[str, NDArray[Any]]:
-    """Random sentences and what the ensemble says of them.
+    """Return random sentences and the ensemble's scores of them.
 
     Args:
-        tokens: of the source vocabulary.
+        tokens: size of the source vocabulary.
     """
     draw = np.random.default_rng(0)
     rows = np.full((len(_GOLDEN_LENGTHS), max(_GOLDEN_LENGTHS)), PAD, np.int64)

@@ -1,6 +1,6 @@
-"""An ensemble that translates: sentences to what its decoder takes, and hypotheses to texts with what is known of them.
+"""Translator: sentences to inputs of the decoder, and hypotheses to texts with scores and uncertainties.
 
-Nothing here waits or loops: who serves drives the decoder step by step, who judges lets ``search`` do it.
+Nothing here waits or loops: serving drives the decoder step by step, evaluation uses ``search``.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from models.uncertainty.tokens import TOKEN_VALUES
 
 Float32 = NDArray[np.float32]
 _MOST_CHARACTERS = 60
-"""Of a token, more or less: a text that is longer is cut before it is looked at closely."""
+"""Characters per token, approximately: longer texts are split before tokenisation."""
 _TOTAL, _DATA, _KNOWLEDGE = (TOKEN_VALUES.index(name) for name in ("eoe", "exe", "mi"))
 
 
 class Tokeniser(Protocol):
-    """Texts to tokens and back."""
+    """Conversion of texts to tokens and back."""
 
     def sentence(self, text: str) -> Sentence:
         """Return a sentence of the source language."""
         ...
 
     def surface(self, tokens: Sequence[int] | NDArray[np.int64], literals: Sequence[str]) -> list[str]:
-        """What each token of a hypothesis says; together the translation."""
+        """Return the text of each token of a hypothesis; joined, they are the translation."""
         ...
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A sentence that is to be translated."""
+    """Sentence to be translated."""
 
     text: str
     sentence: Sentence
@@ -51,18 +51,18 @@ class Asked:
 
     @property
     def english(self) -> bool:
-        """False: it is not translated."""
+        """True if the sentence is English; others are not translated."""
         return all(remark.code != appearance.NOT_ENGLISH for remark in self.remarks)
 
 
 @dataclass(frozen=True)
 class Said:
-    """What is known of the L tokens of a hypothesis, the end of sentence the last."""
+    """Values of the L tokens of a hypothesis; the last is the end of sentence."""
 
     spans: NDArray[np.uint32]
-    """Where each stands in the text, characters [start, stop), [L, 2]."""
+    """Position of each token in the text, characters [start, stop), [L, 2]."""
     log_probabilities: Float32
-    """Under the members' mean, nats [L]."""
+    """Log-probabilities under the members' mean, nats [L]."""
     total: Float32
     """Entropy of the members' mean, nats [L]."""
     data: Float32 | None
@@ -77,18 +77,18 @@ class Translation:
 
     texts: tuple[str, ...]
     score: Float32
-    """Log-probability over length, nats [H]; NaN where nothing was translated."""
+    """Log-probability over length, nats [H]; NaN if nothing was translated."""
     values: Mapping[str, Float32] | None
     """The released scores by name, [H] each; None for a single model."""
     tokens: tuple[Said, ...]
-    """Of each hypothesis; none where nothing was translated."""
+    """Values of each hypothesis's tokens; empty if nothing was translated."""
 
     def __len__(self) -> int:
         return len(self.texts)
 
 
 class Translator:
-    """Decoder and tokeniser of one ensemble. Calls are independent and may be made by several threads at once."""
+    """Decoder and tokeniser of an ensemble. Calls are independent and thread-safe."""
 
     def __init__(self, decoder: Decoder, tokeniser: Tokeniser, recipe: Recipe) -> None:
         self.decoder = decoder
@@ -97,7 +97,7 @@ class Translator:
 
     @property
     def single(self) -> bool:
-        """Return whether there is one member only: no knowledge uncertainty, and none of the released scores."""
+        """True if there is only one member: no knowledge uncertainty, and none of the released scores."""
         return self.decoder.members == 1
 
     def fits(self, text: str) -> bool:
@@ -109,16 +109,16 @@ class Translator:
         return len(sentence.tokens) <= most and not sentence.left
 
     def asked(self, text: str) -> Asked:
-        """Return a sentence that fits, looked at."""
+        """Tokenise a sentence that fits, and add its remarks."""
         sentence = self._tokeniser.sentence(text)
         return Asked(text, sentence, appearance.remarks(text, sentence, self.recipe.typical))
 
     def source(self, name: Any, asked: Asked) -> Source:
-        """As the decoder takes it."""
+        """Return a sentence in the form that the decoder takes."""
         return Source(name, asked.sentence.tokens, len(asked.sentence.literals))
 
     def translation(self, asked: Asked, hypotheses: Sequence[Hypothesis]) -> Translation:
-        """Hypotheses of a sentence, as a search leaves them, in words."""
+        """Convert the hypotheses of a search to texts with scores."""
         said = [self._tokeniser.surface(one.tokens, asked.sentence.literals) for one in hypotheses]
         return Translation(
             texts=tuple("".join(parts) for parts in said),
@@ -130,17 +130,17 @@ class Translator:
         )
 
     def as_it_came(self, asked: Asked) -> Translation:
-        """Return the answer about a sentence that is not English: itself, with scores that are no numbers."""
+        """Return the result for a sentence that is not English: its own text, with NaN scores."""
         nan = np.full(1, np.nan, np.float32)
         return Translation((asked.text,), nan, None if self.single else dict.fromkeys(SCORES, nan), ())
 
     def translations(
         self, texts: Iterable[str], progress: Callable[[int], None] = lambda done: None
     ) -> Iterator[tuple[int, Translation]]:
-        """Sentences translated in batches, as they are done: the number of each, and what was said.
+        """Translate sentences in batches; yield the number and translation of each as it finishes.
 
         Args:
-            progress: told how many more are done.
+            progress: called with the number of further sentences that are done.
         """
         every = [self.asked(text) for text in texts]
         for number, one in enumerate(every):
@@ -167,7 +167,7 @@ class Translator:
 
 
 def predictive(translations: Sequence[Translation]) -> Sequences:
-    """Translations of N sentences with as many hypotheses each, as statistics; at least one."""
+    """Return translations of N >= 1 sentences, each with the same number of hypotheses, as statistics."""
     values = [one.values for one in translations]
     known = [one for one in values if one is not None]
     return Sequences(
@@ -178,6 +178,6 @@ def predictive(translations: Sequence[Translation]) -> Sequences:
 
 
 def none(translator: Translator) -> Sequences:
-    """Return the statistics of no sentence."""
+    """Return the statistics of zero sentences."""
     empty = np.empty((0, translator.recipe.beam), np.float32)
     return Sequences(empty, None if translator.single else dict.fromkeys(SCORES, empty), ())

@@ -1,4 +1,4 @@
-"""Sizes of translation networks and how members are trained; nothing here needs torch."""
+"""Sizes of translation networks and training settings; nothing here needs torch."""
 
 from __future__ import annotations
 
@@ -8,33 +8,36 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 Precision = Literal["fp32", "fp16", "int8"]
-"""Of a graph."""
+"""Precision of a graph."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of a Transformer.
+    """Sizes of a Transformer.
 
     Raises:
-        ValueError: heads that do not divide the width, or a size below one.
+        ValueError: twice the heads does not divide the width, a size is too small, or the vocabularies of a shared
+            table differ.
     """
 
     source: int
-    """Tokens of the source vocabulary."""
+    """Size of the source vocabulary, tokens."""
     target: int
-    """Tokens of the target vocabulary."""
+    """Size of the target vocabulary, tokens."""
     width: int
     heads: int
     inner: int
-    """Of the feed-forward blocks."""
+    """Width of the feed-forward blocks."""
     encoder: int
-    """Layers."""
+    """Number of encoder layers."""
     decoder: int
-    """Layers."""
+    """Number of decoder layers."""
     norm_first: bool = True
     """Layer normalisation before each block, with one at the end, else after each block as released."""
     shared: bool = True
-    """One table of embeddings for both languages; False: one each, that of the target also on the way out."""
+    """True if both languages share a table of embeddings, else each has its own; the target's is also the output
+    table.
+    """
 
     def __post_init__(self) -> None:
         if min(self.source, self.target, self.width, self.heads, self.inner, self.encoder, self.decoder) < 1:
@@ -49,28 +52,28 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train a member (Shifts 1.0, D.3 and the released recipe: label smoothing, inverse square root)."""
+    """Training settings of a member (Shifts 1.0, D.3 and the released recipe: label smoothing, inverse square root)."""
 
     sizes: Sizes
     steps: int
     batch_tokens: int
-    """Tokens of both languages in a step, at most."""
+    """Largest number of tokens of both languages in a step."""
     rate: float
-    """The largest, at the end of the warm-up; then it falls with the square root of steps."""
+    """Peak learning rate, at the end of the warm-up; then it falls with the square root of steps."""
     warmup: int
-    """Steps."""
+    """Steps of the warm-up."""
     dev_every: int
-    """Steps between two looks at development sentences; the state is saved then."""
+    """Steps between evaluations on development sentences; the state is saved at each."""
     dev_sentences: int = 800
     smoothing: float = 0.1
-    """Of labels."""
+    """Label smoothing."""
     dropout: float = 0.1
     average: float = 0.999
-    """Of weights: the share that a step leaves of the running average, which is what is kept."""
+    """Decay of the running average of weights, which is the result of training."""
     longest: int = 64
-    """Tokens of either side of a training pair."""
+    """Largest number of tokens of either side of a training pair."""
     weights: tuple[tuple[str, int], ...] = ()
-    """Domains whose pairs come so many times in an epoch; once if not named."""
+    """Repetitions of a domain's pairs in an epoch; 1 for other domains."""
     clip: float = 1.0
     """Largest norm of the gradient."""
 
@@ -83,7 +86,7 @@ class Settings:
             raise ValueError(f"{self} cannot be followed: clip is above 0, and domains come at least once in an epoch")
 
     def rate_at(self, step: int) -> float:
-        """Of a step, from 0."""
+        """Return the learning rate of a step, counted from 0."""
         done = step + 1
         return self.rate * min(done / self.warmup, math.sqrt(self.warmup / done))
 
@@ -91,7 +94,7 @@ class Settings:
 RELEASED = Sizes(
     source=40_000, target=40_000, width=1024, heads=16, inner=4096, encoder=6, decoder=6, norm_first=False, shared=False
 )
-"""transformer_wmt_en_de_big; vocabularies as their dictionaries say."""
+"""Sizes of transformer_wmt_en_de_big; vocabularies as in the released dictionaries."""
 _SMALL = Sizes(source=7000, target=7000, width=256, heads=4, inner=512, encoder=3, decoder=2)
 _TINY = Sizes(source=400, target=400, width=32, heads=2, inner=64, encoder=1, decoder=1)
 
@@ -111,15 +114,16 @@ PRESETS: Mapping[str, Settings] = {
         RELEASED, steps=50_000, batch_tokens=460_000, rate=5e-4, warmup=4000, dev_every=1000, longest=250
     ),
 }
-"""``tiny``: seconds, for tests. ``small``: the reference artefact, hours a member on one core. ``paper``: the released
-recipe, for GPUs."""
+"""Settings by preset. ``tiny``: seconds, for tests. ``small``: the reference artefact, hours per member on one core.
+``paper``: the released recipe, for GPUs.
+"""
 
 
 def preset(name: str) -> Settings:
     """Return the settings of a preset.
 
     Raises:
-        ValueError: an unknown preset.
+        ValueError: the preset is unknown.
     """
     if name not in PRESETS:
         raise ValueError(f"preset {name!r} is unknown; use one of {', '.join(PRESETS)}")
@@ -127,5 +131,5 @@ def preset(name: str) -> Settings:
 
 
 def with_vocabulary(settings: Settings, tokens: int) -> Settings:
-    """Return the settings for a joint vocabulary of so many tokens."""
+    """Return the settings for a joint vocabulary of ``tokens`` tokens."""
     return replace(settings, sizes=replace(settings.sizes, source=tokens, target=tokens))

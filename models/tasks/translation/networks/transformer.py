@@ -1,7 +1,7 @@
-"""The Transformer of the released baselines (fairseq's ``transformer_wmt_en_de_big`` and smaller), whole sentences.
+"""The Transformer of the released baselines (fairseq's ``transformer_wmt_en_de_big`` and smaller), for whole sentences.
 
-Names of weights are those of fairseq's checkpoints, so that released members load as they are. Decoding step by step
-is the exporter's; here all target tokens are given (teacher forcing).
+Names of weights are those of fairseq's checkpoints, so that released members load unchanged. Only the exported graphs
+decode step by step; here all target tokens are given (teacher forcing).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from models.tasks.translation.text.vocabulary import PAD
 
 
 def positions(count: int, width: int) -> Tensor:
-    """Sinusoidal embeddings [count, width] of the places 0 to count - 1: sines, then cosines, as in fairseq.
+    """Return sinusoidal embeddings [count, width] of positions 0 to count - 1: sines, then cosines, as in fairseq.
 
-    fairseq counts places from its padding token on: the first one has the number PAD + 1.
+    fairseq counts positions from its padding token on: the first position has the number PAD + 1.
     """
     half = width // 2
     rates = torch.exp(torch.arange(half, dtype=torch.float32) * -(math.log(10_000) / (half - 1)))
@@ -42,7 +42,7 @@ class Attention(nn.Module):  # type: ignore[misc]  # torch is not followed
         nn.init.zeros_(self.out_proj.bias)
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
-        """[n, t, width] and [n, s, width]; ``mask`` [n, 1, 1, s] is true where memory may be looked at."""
+        """Attend from [n, t, width] to [n, s, width]; ``mask`` [n, 1, 1, s] is true for visible memory."""
         q, k, v = (
             projection(of).unflatten(2, (self.heads, -1)).transpose(1, 2)
             for projection, of in ((self.q_proj, x), (self.k_proj, memory), (self.v_proj, memory))
@@ -54,7 +54,7 @@ class Attention(nn.Module):  # type: ignore[misc]  # torch is not followed
 
 
 class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed
-    """One layer of encoder or decoder."""
+    """Layer of encoder or decoder."""
 
     def __init__(self, sizes: Sizes, dropout: float, decoder: bool) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed
         self.drop = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor | None, memory: Tensor | None = None) -> Tensor:
-        """``mask`` is of the source's tokens: an encoder's own, a decoder's memory."""
+        """Apply the layer; ``mask`` covers the source's tokens: the encoder's input, the decoder's memory."""
         own = None if self.decoder else mask
         x = self._block(x, self.self_attn_layer_norm, lambda y: self.self_attn(y, y, own, self.decoder))
         if memory is not None:
@@ -108,7 +108,7 @@ class Side(nn.Module):  # type: ignore[misc]  # torch is not followed
 
 
 class Transformer(nn.Module):  # type: ignore[misc]  # torch is not followed
-    """Source tokens and target tokens to logits of the next ones."""
+    """Transformer from source and target tokens to logits of the next tokens."""
 
     def __init__(self, sizes: Sizes, dropout: float = 0.0) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class Transformer(nn.Module):  # type: ignore[misc]  # torch is not followed
             self.decoder.embed_tokens = self.encoder.embed_tokens
 
     def forward(self, source: Tensor, before: Tensor) -> Tensor:
-        """Logits [n, t, V].
+        """Return logits [n, t, V].
 
         Args:
             source: tokens with their end [n, s], padded at the right with PAD.

@@ -1,4 +1,4 @@
-"""Dictionaries of fairseq: a token and its count a line, numbered in their order after four tokens of its own."""
+"""Dictionaries of fairseq: a token and its count per line, numbered in order after four special tokens."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from models.artefact import ArtefactError
 from models.tasks.translation.text.vocabulary import UNKNOWN
 
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
-"""Numbers 0 to 3, as ``vocabulary`` has them; no line says them."""
+"""Special tokens 0 to 3, as in ``vocabulary``; they are not in the file."""
 LARGEST_BYTES = 64 << 20
 _MULTIPLE = 8
-"""fairseq fills dictionaries up to such a number of tokens; released ones have the fillers in the file."""
+"""fairseq pads dictionaries to a multiple of this number; released ones have the fillers in the file."""
 
 
 @dataclass(frozen=True)
 class Dictionary:
-    """Tokens of one language by their numbers."""
+    """Tokens of a language by number."""
 
     symbols: tuple[str, ...]
-    """The four of its own with them."""
+    """Tokens with the four special ones."""
 
     def __len__(self) -> int:
         return len(self.symbols)
@@ -35,18 +35,19 @@ class Dictionary:
         return {symbol: number for number, symbol in enumerate(self.symbols)}
 
     def number(self, symbol: str) -> int:
-        """Of a token; that of ``<unk>`` if there is none."""
+        """Return the number of a token; that of ``<unk>`` for unknown tokens."""
         return self._numbers.get(symbol, UNKNOWN)
 
     def of_size(self, rows: int, name: str) -> Dictionary:
-        """The dictionary of a table of embeddings with so many rows; fillers that a file does not have are added, up
-        to the next multiple of eight.
+        """Return the dictionary for a table of embeddings with ``rows`` rows.
+
+        Fillers that the file lacks are added, up to the next multiple of eight.
 
         Args:
-            name: of the file.
+            name: name of the file, for messages.
 
         Raises:
-            ArtefactError: a table of another size.
+            ArtefactError: the table has another size.
         """
         fillers = rows - len(self)
         if fillers == 0:
@@ -63,11 +64,11 @@ def parse(content: bytes, name: str) -> Dictionary:
     """Return the dictionary in a file.
 
     Args:
-        name: of the file, for messages.
+        name: name of the file, for messages.
 
     Raises:
-        ArtefactError: too large, not UTF-8, empty, or a line that is not a token, a space and a count, or says a token
-            again; the message names the line.
+        ArtefactError: the file is too large, not UTF-8 or empty, a line is not a token, a space and a count, or a token
+            occurs twice; the message names the line.
     """
     if len(content) > LARGEST_BYTES:
         raise ArtefactError(f"{name}: {len(content)} bytes; a dictionary has at most {LARGEST_BYTES}")

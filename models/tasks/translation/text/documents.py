@@ -1,4 +1,4 @@
-"""Texts of several sentences: cut into what is translated and what stays, and joined again from translations."""
+"""Texts of several sentences: split into sentences and other parts, and joined from translations."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from models.tasks.translation.inference.translator import Float32, Translation
 from models.tasks.translation.text.segments import Segment, segments
 
 Span = tuple[int, int]
-"""Characters [start, stop)."""
+"""Range of characters [start, stop)."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """A text in parts, which joined are the text."""
+    """Text in parts; joined, they are the text."""
 
     parts: tuple[Segment, ...]
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
-        """What is translated, in order."""
+        """Sentences to translate, in order."""
         return tuple(part.text for part in self.parts if part.translated)
 
     @cached_property
     def places(self) -> tuple[Span, ...]:
-        """Where each sentence stands in the text."""
+        """Position of each sentence in the text."""
         return _places(self.parts, [part.text for part in self.parts])
 
     @property
     def whole(self) -> bool:
-        """Return whether it is one sentence and nothing else."""
+        """True if the text is one sentence and nothing else."""
         return len(self.parts) == 1 and self.parts[0].translated
 
     def joined(self, said: Sequence[str]) -> tuple[str, tuple[Span, ...]]:
-        """Return the text with a translation for each sentence, and where each stands in it."""
+        """Return the text with each sentence replaced by its translation, and the translations' positions."""
         translations = iter(said)
         texts = [next(translations) if part.translated else part.text for part in self.parts]
         return "".join(texts), _places(self.parts, texts)
 
 
 def cut_at(text: str, places: Sequence[Span]) -> Document:
-    """Return a text whose sentences stand in these places, ascending."""
+    """Split a text into the sentences at ``places``, ascending, and other parts."""
     parts = []
     end = 0
     for start, stop in places:
@@ -58,18 +58,18 @@ def cut_at(text: str, places: Sequence[Span]) -> Document:
 
 
 def document(text: str, fits: Callable[[str], bool]) -> Document:
-    """Return a text, cut; ``fits`` says whether a sentence is short enough."""
+    """Split a text; ``fits`` returns whether a sentence is short enough."""
     return Document(tuple(segments(text, fits)))
 
 
 def as_one(found: Document, translations: Sequence[Translation]) -> Translation:
-    """One n-best list for a whole text, as official files have it: the first hypotheses joined, the second ones, ...
+    """Return one n-best list for a whole text, as in official files: the first hypotheses joined, the second ones, ...
 
-    Scores are those of its sentences, weighted by their tokens: what is a mean over tokens (log-probabilities, SCR-PE,
-    token values) is exactly that of the joined hypothesis; variances over members are not, and are only alike.
+    Scores are means over its sentences, weighted by their tokens. For means over tokens (log-probabilities, SCR-PE,
+    token values) this is exact; for variances over members it is an approximation.
 
     Raises:
-        ValueError: nothing in it was translated.
+        ValueError: no part of the text was translated.
     """
     spoken = [one for one in translations if one.tokens]
     if not spoken:

@@ -1,7 +1,8 @@
-"""What a translation copies: numbers, addresses, names of code, emoji and foreign scripts become marks, and come back.
+"""Literals that a translation copies: numbers, addresses, names of code, emoji and foreign scripts.
 
-A mark is one character of Unicode's private area, ``MARKS[0]`` for the first literal of a sentence and so on. Models
-learn marks as tokens, so that a literal survives translation letter by letter whatever it is.
+In the model's input each literal is replaced by a mark, which is replaced back in the translation. A mark is one
+character of Unicode's private area, ``MARKS[0]`` for the first literal of a sentence and so on. Models learn marks as
+tokens, so that any literal survives translation unchanged.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 MOST = 12
-"""Literals of a sentence; one with more has to be cut."""
+"""Largest number of literals of a sentence; a sentence with more is split."""
 MARKS = tuple(chr(0xE000 + number) for number in range(MOST))
 
-# Every alternative begins where none of its own can have begun before, or is bounded: a search takes time in proportion
-# to the length of a text, whatever is in it.
+# A match of each alternative cannot begin inside another one, or its length is bounded: the time of a search is linear
+# in the length of any text.
 _ADDRESS = r"(?:https?|ftp)://[^\s<>\"]*[^\s<>\"'.,;:!?)\]}…»”’]|www\.[^\s<>\"]*[^\s<>\"'.,;:!?)\]}…»”’]"
 _MAIL = r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+"
 _NAMED = r"(?<![\w/])(?:[@#]\w[\w-]*|/?[ru]/\w+)"  # @user, #tag, r/place
@@ -46,20 +47,21 @@ _JOINED = frozenset({"Mn", "Mc", "Me", "Cf"})
 
 @dataclass(frozen=True)
 class Marked:
-    """A sentence with marks, and what they stand for."""
+    """Sentence with marks, and the literals that they stand for."""
 
     text: str
     literals: tuple[str, ...]
     left: int = 0
-    """Literals past the twelfth, which are in the text as they were."""
+    """Number of literals after the twelfth, which are unchanged in the text."""
 
 
 def mark(sentence: str, knows: Callable[[str], bool] | None = None) -> Marked:
-    """The sentence with a mark for each literal, in their order; those past the twelfth stay, unless they are marks
-    themselves.
+    """Replace each literal of a sentence by a mark, in order.
+
+    Literals after the twelfth stay in the text, unless they are marks themselves.
 
     Args:
-        knows: whether a model knows a character; runs of others are literals too. None: it knows all.
+        knows: whether a model knows a character; runs of others are literals too. None: all are known.
     """
     found: list[str] = []
     parts: list[str] = []
@@ -77,10 +79,10 @@ def mark(sentence: str, knows: Callable[[str], bool] | None = None) -> Marked:
 
 
 def spans(sentence: str, knows: Callable[[str], bool] | None = None) -> list[tuple[int, int]]:
-    """Where literals lie, [start, stop) in characters, in order and apart.
+    """Return the positions of literals, [start, stop) in characters, in order and disjoint.
 
-    What joins itself to a character, such as an accent, belongs to the literal that the character is in, and is none of
-    its own behind a known letter.
+    A combining character, such as an accent, belongs to the literal of the character before it, and is no literal after
+    a known letter.
     """
     found = [match.span() for match in _PATTERN.finditer(sentence)]
     if knows is None:
@@ -111,9 +113,9 @@ def spans(sentence: str, knows: Callable[[str], bool] | None = None) -> list[tup
 
 
 def mark_pair(source: str, target: str) -> tuple[str, str] | None:
-    """Both sides of a training pair, marked alike; None where they do not hold the same literals, or more than twelve.
+    """Mark both sides of a training pair alike; None if their literals differ, or are more than twelve.
 
-    Decimal points and commas are one: English and Russian part there.
+    Decimal points and commas are equal, as English and Russian differ in them.
     """
     places = spans(target)
     marked = mark(source)
@@ -138,6 +140,6 @@ def _alike(literal: str) -> str:
 
 
 def restore(parts: Sequence[str], literals: Sequence[str]) -> list[str]:
-    """Pieces of a translation with marks replaced by what they stand for; a mark that stands for nothing vanishes."""
+    """Replace the marks in pieces of a translation by their literals; marks without a literal are removed."""
     table = {ord(sign): literals[number] if number < len(literals) else "" for number, sign in enumerate(MARKS)}
     return [part.translate(table) for part in parts]

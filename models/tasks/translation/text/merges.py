@@ -1,4 +1,4 @@
-"""Merges of subword-nmt (byte-pair encoding): the file ``code`` of the released recipe, and words cut by it."""
+"""Merges of subword-nmt (byte-pair encoding): the file ``code`` of the released recipe, and segmentation."""
 
 from __future__ import annotations
 
@@ -12,28 +12,31 @@ from models.artefact import ArtefactError
 from models.tasks.translation.text.moses import library
 
 CONTINUED = "@@"
-"""At the end of a piece that does not end its word."""
+"""Suffix of a piece that does not end its word."""
 LARGEST_BYTES = 64 << 20
 LONGEST_WORD = 250
-"""Letters; longer words are cut first, so that the work is in proportion to their length. No URL is that long: Moses
-splits them at their punctuation."""
+"""Largest number of letters of a word; longer words are split first, so that the time is linear in their length. Moses
+splits URLs at their punctuation, so they are shorter.
+"""
 _END = "</w>"
 _VERSIONS = {"0.1": False, "0.2": True}
-"""Of files, and whether the last letter of a word and its end are one; without a first line it is 0.1."""
+"""Version of the file, and whether the last letter of a word is joined with its end; without a version line it is
+0.1.
+"""
 _REMEMBERED = 50_000
-"""Words whose pieces are kept."""
+"""Number of words whose pieces are cached."""
 
 
 @dataclass(frozen=True)
 class Merges:
-    """Pairs of pieces that become one, the most urgent first."""
+    """Pairs of pieces that are merged, by priority."""
 
     pairs: tuple[tuple[str, str], ...]
     joined_end: bool
-    """Whether the last letter of a word and its end are one (version 0.2)."""
+    """True if the last letter of a word is joined with its end (version 0.2)."""
 
     def pieces(self, words: Iterable[str]) -> list[str]:
-        """Words as pieces, each with ``CONTINUED`` if its word goes on."""
+        """Split words into pieces, with the suffix ``CONTINUED`` if the word goes on."""
         found: list[str] = []
         for word in words:
             parts = [word[start : start + LONGEST_WORD] for start in range(0, len(word), LONGEST_WORD)]
@@ -44,7 +47,7 @@ class Merges:
         return found
 
     def makes(self, symbol: str) -> bool:
-        """Return whether a piece can come of these merges, as far as pairs tell; single letters always do."""
+        """Return whether these merges can produce a piece, as far as single pairs show; single letters always can."""
         text = symbol.removesuffix(CONTINUED)
         if len(text) < 2:
             return True
@@ -72,11 +75,11 @@ def parse(content: bytes, name: str) -> Merges:
     """Return the merges in a file.
 
     Args:
-        name: of the file, for messages.
+        name: name of the file, for messages.
 
     Raises:
-        ArtefactError: too large, not UTF-8, of an unknown version, without merges, or a line that is not two pieces
-            with a space between; the message names the line.
+        ArtefactError: the file is too large, not UTF-8, of an unknown version or without merges, or a line is not two
+            pieces separated by a space; the message names the line.
     """
     if len(content) > LARGEST_BYTES:
         raise ArtefactError(f"{name}: {len(content)} bytes; merges have at most {LARGEST_BYTES}")

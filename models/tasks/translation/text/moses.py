@@ -1,9 +1,9 @@
-"""Text as the released recipe prepares it with Moses' scripts: punctuation, tokens, and readable text again.
+"""Text preparation of the released recipe with Moses' scripts: punctuation, tokenisation and detokenisation.
 
-The released models know nothing but this form: tokens between single spaces, dashes inside words split off as ``@-@``,
-and eight characters escaped (``&apos;``, ``&#91;`` ...). sacremoses is a port of the scripts; where it departs from
-those of Moses that the recipe runs, the scripts are followed: letters of all scripts are letters, a full stop that
-ends a sentence is a token, and what cannot be printed is a space.
+The released models only know this form: tokens between single spaces, dashes inside words split off as ``@-@``, and
+eight characters escaped (``&apos;``, ``&#91;`` ...). sacremoses is a port of the scripts; if it differs from the
+scripts of the recipe, this module follows the scripts: letters of all scripts are letters, a full stop that ends a
+sentence is a token, and unprintable characters become spaces.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ _ESCAPES = (
     *(("&bar;", "|"), ("&#124;", "|"), ("&lt;", "<"), ("&gt;", ">"), ("&bra;", "["), ("&ket;", "]")),
     *(("&quot;", '"'), ("&apos;", "'"), ("&#91;", "["), ("&#93;", "]"), ("&amp;", "&")),
 )
-"""What Moses' detokeniser replaces, in its order: the ampersand is the last."""
+"""Replacements of Moses' detokeniser, in its order: the ampersand is the last."""
 _SUPERFLUOUS = re.compile(
     r""" (?="(?:[,!?;:)]|\.(?!\.)|$))|(?<=\d:) (?=\d{1,2}\b)"""
     r"""|(?<=[A-Za-z]) (?='[A-Za-z])|(?<=[A-Za-z]') (?=[a-z]{1,2}\b)|(?<=\b[ОД]) (?='[А-Я])"""
 )
-"""Spaces that Moses' detokeniser leaves in Russian: before a closing quote whose opening one stands in another
-sentence, in times of day and scores (15:00, 4:1), in foreign names (L'Oreal, Burt's)."""
+"""Spaces that Moses' detokeniser leaves in Russian: before a closing quote whose opening quote is in another sentence,
+in times of day and scores (15:00, 4:1), in foreign names (L'Oreal, Burt's).
+"""
 _LETTER = r"\p{Alphabetic}"
 _NUMERIC = " #NUMERIC_ONLY#"
 
 
 def library(module: str) -> Any:
-    """Import what only released models need.
+    """Import a module that only released models need.
 
     Raises:
         ArtefactError: it is not installed; the message says how to install it.
@@ -44,31 +45,33 @@ def library(module: str) -> Any:
 
 
 def prepared(text: str, language: str = ENGLISH) -> str:
-    """Return a sentence with Moses' punctuation and without what cannot be printed (``normalize-punctuation.perl`` and
-    ``remove-non-printing-char.perl``): what comes before ``tokenised``, except for newstest."""
-    # the script sees the end of the line, too, and one of its rules counts it as a character
+    """Normalise punctuation and remove unprintable characters of a sentence, the step before ``tokenised``.
+
+    As ``normalize-punctuation.perl`` and ``remove-non-printing-char.perl``; not for newstest.
+    """
+    # the input of the script includes the end of the line, which one of its rules counts as a character
     return _visible(str(_normaliser(language).normalize(f"{text}\n")))
 
 
 def newstest(text: str) -> str:
-    """Return a sentence of newstest: the recipe does no more to it than to straighten the right single quote."""
+    """Prepare a sentence of newstest: the recipe only straightens the right single quote."""
     return text.replace("\u2019", "'")
 
 
 def tokenised(text: str, language: str = ENGLISH) -> str:
-    """Moses' tokens between single spaces, escaped, dashes split (``tokenizer.perl -a``)."""
+    """Return Moses' tokens separated by single spaces, escaped, with split dashes (``tokenizer.perl -a``)."""
     return " ".join(_tokeniser(language).tokenize(text, aggressive_dash_splits=True, escape=True))
 
 
 def readable(text: str, language: str = RUSSIAN) -> tuple[str, list[int]]:
-    """Return the text that tokens stand for, and where each of its characters comes from.
+    """Return the detokenised text of tokens, and the origin of each of its characters.
 
     Args:
         text: tokens between single spaces.
 
     Returns:
-        The detokenised text, and for each of its characters a place in ``text``, which never falls. A space has the
-        place of what follows it.
+        The detokenised text, and for each of its characters a non-decreasing position in ``text``. A space has the
+            position of its successor.
     """
     characters, places = text, list(range(len(text)))
     characters, places = _replaced(f" {characters} ", [0, *places, len(text)], " @-@ ", "-")
@@ -90,7 +93,7 @@ def readable(text: str, language: str = RUSSIAN) -> tuple[str, list[int]]:
 
 
 def _replaced(text: str, places: Sequence[int], old: str, new: str) -> tuple[str, list[int]]:
-    """A text with a part replaced wherever it stands, and the places of its characters; ``new`` is one character."""
+    """Replace all occurrences of a part of a text by one character, and return the positions of characters."""
     parts = text.split(old)
     kept: list[int] = []
     start = 0
@@ -103,7 +106,7 @@ def _replaced(text: str, places: Sequence[int], old: str, new: str) -> tuple[str
 
 
 def _visible(text: str) -> str:
-    """Spaces for control characters, unassigned ones and those of private use (sacremoses drops them)."""
+    """Replace control, unassigned and private-use characters by spaces (sacremoses drops them)."""
     return "".join(" " if unicodedata.category(one)[0] == "C" else one for one in text)
 
 
@@ -146,8 +149,10 @@ _NUMBER = re.compile("[0-9]").match
 
 
 def _full_stops(text: str, *, prefixes: frozenset[str], numeric: frozenset[str]) -> str:
-    """Split full stops off words that are no abbreviations. The last word is never one (sacremoses has another rule
-    there, and looks through all letters of Unicode for each word)."""
+    """Split full stops off words that are no abbreviations.
+
+    The last word never is one (sacremoses has another rule for it, and searches all letters of Unicode for each word).
+    """
     words = text.split()
     found = []
     for word, following in zip(words, [*words, ""][1:], strict=True):

@@ -1,7 +1,7 @@
-"""SentencePiece for both languages at once: sentences to tokens and back, with marks for literals.
+"""SentencePiece model for both languages: sentences to tokens and back, with marks for literals.
 
-Text is made plain first (``plain``): NFKC, straight quotes, no control characters. What a piece of a translation says
-is known letter by letter (``surface``), so that a doubtful token can be underlined.
+Text is normalised first (``plain``): NFKC, straight quotes, no control characters. The exact text of each piece of a
+translation is known (``surface``), so that an uncertain token can be underlined.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from models.tasks.translation.text.literals import MARKS, Marked, mark
 from models.tasks.translation.text.vocabulary import END, PAD, START, UNKNOWN
 
 SPACE = "\u2581"
-"""What stands for a space in pieces."""
+"""Symbol of a space in pieces."""
 _PLAIN = str.maketrans(
     {
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
@@ -33,7 +33,7 @@ _LETTERS = "".join(
         "\u0401\u0451\u00ab\u00bb\u2014",
     )
 )
-"""Known whether or not they are frequent: Latin and Russian letters, marks of punctuation."""
+"""Characters that are always in the alphabet: Latin and Russian letters, punctuation."""
 _STROKES = {
     **dict(zip("\u00d8\u00f8\u0141\u0142\u0110\u0111\u0126\u0127\u0166\u0167\u0131", "OoLlDdHhTti", strict=True)),
     "\u00df": "ss",
@@ -42,12 +42,15 @@ _STROKES = {
     "\u0152": "OE",
     "\u0153": "oe",
 }
-"""Letters that Unicode does not take apart."""
+"""Replacements of letters that Unicode does not decompose."""
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 
 
 def plain(text: str) -> str:
-    """NFKC with straight quotes (« and » stay), one kind of dash, single spaces and nothing invisible; marks stay."""
+    """Normalise a text: NFKC, straight quotes, one kind of dash, single spaces, nothing invisible.
+
+    The quotes « and », and marks, stay.
+    """
     seen = (
         one if one in MARKS or unicodedata.category(one) not in _INVISIBLE else " " if one.isspace() else ""
         for one in text
@@ -57,8 +60,10 @@ def plain(text: str) -> str:
 
 
 def simple(text: str, knows: Callable[[str], bool]) -> str:
-    """Plain text whose letters lose their accents and strokes where a model does not know them but knows the letters
-    without; accents on nothing vanish."""
+    """Strip accents and strokes of unknown letters in plain text, if the bare letters are known.
+
+    Lone accents are removed.
+    """
     return "".join(one if knows(one) else _simple(one, knows) for one in text)
 
 
@@ -70,10 +75,10 @@ def _simple(one: str, knows: Callable[[str], bool]) -> str:
 
 @dataclass(frozen=True)
 class Pieces:
-    """A trained model of pieces."""
+    """Trained SentencePiece model."""
 
     content: bytes
-    """The file that SentencePiece writes."""
+    """Content of the model file."""
 
     def __len__(self) -> int:
         return int(self._processor.get_piece_size())
@@ -95,13 +100,13 @@ class Pieces:
         )
 
     def knows(self, one: str) -> bool:
-        """Return whether the simple, plain form of a character is made of known ones."""
+        """Return whether the simple, plain form of a character consists of known characters."""
         if one not in self._known:
             self._known[one] = all(part == " " or part in self.alphabet for part in self.simple(plain(one)))
         return self._known[one]
 
     def simple(self, text: str) -> str:
-        """See the function of that name."""
+        """Call the function ``simple`` with the model's alphabet."""
         return simple(text, self.alphabet.__contains__)
 
     @cached_property
@@ -109,20 +114,23 @@ class Pieces:
         return {}
 
     def marked(self, sentence: str) -> Marked:
-        """Return the sentence in plain text, with marks for what is not translated."""
+        """Return the sentence as plain text, with marks for its literals."""
         found = mark(sentence, self.knows)
         return replace(found, text=self.simple(plain(found.text)))
 
     def encode(self, text: str) -> list[int]:
-        """Tokens of a marked sentence, with the end of sentence."""
+        """Return the tokens of a marked sentence, with the end of sentence."""
         return [*self._processor.encode(text), END]
 
     def text(self, token: int) -> str:
-        """Return a piece as it is stored, SPACE for a space."""
+        """Return a piece as stored, with SPACE for a space."""
         return str(self._processor.id_to_piece(token))
 
     def surface(self, tokens: Sequence[int]) -> list[str]:
-        """What each token says; together the sentence, after ``strip``. The end and unknown tokens say nothing."""
+        """Return the text of each token; joined and stripped, they are the sentence.
+
+        Special tokens have an empty text.
+        """
         return [
             "" if token in (START, PAD, END, UNKNOWN) else self._processor.id_to_piece(token).replace(SPACE, " ")
             for token in tokens
@@ -130,13 +138,13 @@ class Pieces:
 
 
 def learn(sentences: Iterable[str], size: int, *, seed: int = 0) -> Pieces:
-    """Pieces of marked, plain sentences of both languages.
+    """Train pieces on marked, plain sentences of both languages.
 
     Args:
-        size: tokens of the vocabulary.
+        size: size of the vocabulary, tokens.
 
     Raises:
-        ValueError: too few sentences for that size.
+        ValueError: there are too few sentences for that size.
     """
     from sentencepiece import SentencePieceTrainer, set_random_generator_seed
 

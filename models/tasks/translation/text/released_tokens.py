@@ -1,7 +1,7 @@
-"""What the released models make of a text and say: Moses' tokens, byte-pair encoding and two dictionaries of fairseq.
+"""Tokenisation of the released models: Moses' tokens, byte-pair encoding and two dictionaries of fairseq.
 
-It has the face of ``tokens.Tokens``. There are no literals: these models copy, or fail to copy, what stands in a text
-themselves. ``official`` is the form in which the benchmark judges translations.
+It has the interface of ``tokens.Tokens``. There are no literals: these models must copy numbers and names themselves,
+and may fail to. ``official`` is the form that the benchmark evaluates.
 """
 
 from __future__ import annotations
@@ -23,38 +23,42 @@ from models.tasks.translation.text.vocabulary import END, PAD, START
 
 MERGES, SOURCE, TARGET = "code", "dict.en.txt", "dict.ru.txt"
 FILES = (MERGES, SOURCE, TARGET)
-"""Names of the files that a tokenisation is made of."""
+"""Names of the files of a tokenisation."""
 _UNMADE = 0.05
-"""Largest share of a dictionary that its merges cannot make; what differs is what fairseq splits at odd spaces."""
+"""Largest share of a dictionary's tokens that the merges need not produce: fairseq also splits at unusual spaces."""
 
 
 @dataclass(frozen=True)
 class ReleasedTokens:
-    """The tokenisation that released models were trained with."""
+    """Tokenisation of the released models' training."""
 
     merges: Merges
     source: Dictionary
     target: Dictionary
 
     def sentence(self, text: str) -> Sentence:
-        """Return a sentence of English, as the recipe prepares all but newstest."""
+        """Tokenise an English sentence, prepared as in the recipe for all data but newstest."""
         return self.encoded(moses.tokenised(moses.prepared(text)))
 
     def encoded(self, tokenised: str) -> Sentence:
-        """Return a sentence that is Moses' tokens already, escaped and between spaces."""
+        """Encode a sentence of Moses' tokens, escaped and separated by spaces."""
         pieces = self.merges.pieces(tokenised.split())
         return Sentence((*map(self.source.number, pieces), END), ())
 
     def official(self, tokens: Sequence[int] | NDArray[np.integer[Any]]) -> str:
-        """A hypothesis as fairseq prints it with ``--remove-bpe``: Moses' tokens, escaped. The benchmark judges it."""
+        """Return a hypothesis as fairseq prints it with ``--remove-bpe``: Moses' tokens, escaped.
+
+        The benchmark evaluates this form.
+        """
         return self._joined(tokens)[0]
 
     def surface(self, tokens: Sequence[int] | NDArray[np.integer[Any]], literals: Sequence[str] = ()) -> list[str]:
-        """What each token of a hypothesis says to people; together the readable translation, detokenised, a space
-        before a token if at all. ``<unk>`` says so.
+        """Return the readable text of each token of a hypothesis; joined, they are the detokenised translation.
+
+        Spaces come before tokens. ``<unk>`` stays as it is.
 
         Args:
-            literals: none; a parameter because other models have them.
+            literals: unused; other models have them.
         """
         text, owners = self._joined(tokens)
         readable, places = moses.readable(text)
@@ -64,7 +68,7 @@ class ReleasedTokens:
         return parts
 
     def _joined(self, tokens: Sequence[int] | NDArray[np.integer[Any]]) -> tuple[str, list[int]]:
-        """Return the official form, and of each of its characters the place of the token that says it."""
+        """Return the official form, and the index of the token of each of its characters."""
         text: list[str] = []
         owners: list[int] = []
         for place, token in enumerate(tokens):
@@ -83,11 +87,11 @@ def of_texts(texts: Mapping[str, bytes], sizes: Sizes | None = None) -> Released
 
     Args:
         texts: contents of ``FILES`` by these names.
-        sizes: of the models; None: those of the dictionaries, with all the fillers that there may be.
+        sizes: sizes of the models; None: those of the dictionaries with all fillers.
 
     Raises:
-        ArtefactError: one is missing or not in order, a dictionary that is not that of the embeddings, or merges that
-            are not those of the dictionaries.
+        ArtefactError: a file is missing or invalid, a dictionary does not fit the embeddings, or the merges do not fit
+            the dictionaries.
     """
     for name in FILES:
         if name not in texts:

@@ -1,4 +1,4 @@
-"""Texts cut into sentences and what lies between them; joined again they are the text, letter by letter."""
+"""Split of texts into sentences and the parts between them; joined, they are exactly the text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 _BREAK = re.compile(r"[^\S\n]*\n\s*|[^\S\n]{2,}|\t\s*|[\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
-"""Ends a sentence whatever stands before it: new lines, tabs, runs of spaces."""
+"""Unconditional ends of a sentence: new lines, tabs, runs of spaces."""
 _BULLET = re.compile(r"(?:[-*+\u2022\u2013\u2014>#]+|\(?\d{1,3}[.)])\s+")
 _END = re.compile(r"(?<![.!?\u2026\u203d])[.!?\u2026\u203d]++[\"'\u201d\u2019\u00bb)\]]*+(?=\s)")
 _OPENS = re.compile(r"[\"'\u201c\u2018\u00ab(\[\u00bf\u00a1]*[^\W_a-z\u0430-\u044f\u0451]")
@@ -27,18 +27,18 @@ _CUTS = (r"[;:]\s+", r"\s+[\u2013\u2014-]\s+", r",\s+", r"\s+")
 
 @dataclass(frozen=True)
 class Segment:
-    """A part of a text."""
+    """Part of a text."""
 
     text: str
     translated: bool
-    """Whether it is a sentence; what is not stays as it is."""
+    """True if the part is a sentence; other parts are copied."""
 
 
 def segments(text: str, fits: Callable[[str], bool]) -> list[Segment]:
-    """Return the parts of a text in their order; their texts joined are the text.
+    """Return the parts of a text in order; joined, they are the text.
 
     Args:
-        fits: whether a sentence is short enough for a model; longer ones are cut at punctuation, else at spaces, else
+        fits: whether a sentence is short enough for a model; longer ones are split at punctuation, else at spaces, else
             in the middle of a word.
     """
     found: list[Segment] = []
@@ -57,7 +57,7 @@ def segments(text: str, fits: Callable[[str], bool]) -> list[Segment]:
 
 
 def _sentences(text: str, fits: Callable[[str], bool]) -> Iterator[Segment]:
-    """As ``segments``, with nothing joined."""
+    """Yield the parts of ``segments`` before adjacent ones are joined."""
     for part in _parts(text):
         if part.translated and _speaks(part.text):
             for piece in _cut(part.text, fits):
@@ -67,12 +67,12 @@ def _sentences(text: str, fits: Callable[[str], bool]) -> Iterator[Segment]:
 
 
 def _speaks(piece: str) -> bool:
-    """Return whether there is a letter in it."""
+    """Return whether a text contains a letter."""
     return any(unicodedata.category(one)[0] == "L" for one in piece)
 
 
 def _parts(text: str) -> Iterator[Segment]:
-    """Sentences and what lies between them."""
+    """Yield sentences and the parts between them."""
     end = 0
     for space in _BREAK.finditer(text):
         yield from _line(text[end : space.start()])
@@ -101,7 +101,7 @@ def _line(line: str) -> Iterator[Segment]:
 
 
 def _bare(piece: str) -> Iterator[Segment]:
-    """A sentence without spaces and emoji at its edges; nothing without letters is one."""
+    """Yield a sentence without spaces and emoji at its edges, and these; a text without letters is no sentence."""
     if not _speaks(piece):
         yield Segment(piece, False)
         return
@@ -110,7 +110,7 @@ def _bare(piece: str) -> Iterator[Segment]:
     end = len(piece)
     while end > begin and _EDGE.match(piece, end - 1):
         end -= 1
-    while end < len(piece) and piece[end] in _JOINING:  # belongs to the character before it, such as a digit in a box
+    while end < len(piece) and piece[end] in _JOINING:  # belongs to the character before it, such as a keycap
         end += 1
     yield Segment(piece[:begin], False)
     yield Segment(piece[begin:end], True)
@@ -118,7 +118,7 @@ def _bare(piece: str) -> Iterator[Segment]:
 
 
 def _cut(sentence: str, fits: Callable[[str], bool]) -> Iterator[str]:
-    """A sentence that fits, or its parts; the work is in proportion to its length times the logarithm of that."""
+    """Yield a sentence that fits, or its parts; the time is O(n log n) in its length."""
     waiting = [sentence]
     while waiting:
         one = waiting.pop()
@@ -130,7 +130,7 @@ def _cut(sentence: str, fits: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _middle(sentence: str) -> int:
-    """Where to cut a sentence in two: at the strongest punctuation in its middle half, else anywhere."""
+    """Return the position to split a sentence: the strongest punctuation in its middle half, else anywhere."""
     low, high = len(sentence) // 4, len(sentence) - len(sentence) // 4
     for pattern in _CUTS:
         ends = [match.end() for match in re.compile(pattern).finditer(sentence, low, high)]

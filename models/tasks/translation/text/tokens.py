@@ -1,7 +1,7 @@
-"""Texts to the numbers that graphs take, and back: pieces, of which each side keeps those it has use for.
+"""Conversion between texts and token numbers of the graphs: each side keeps the pieces that it needs.
 
-The vocabulary of pieces is one for both languages, but sentences are read in one and said in the other: rows of tables
-that the other side alone needs are left out of a graph. Tokens below ``SPECIAL`` are the same on both sides.
+Both languages share the vocabulary of pieces, but each is on one side only: embedding rows that only the other side
+needs are left out of a graph. Tokens below ``SPECIAL`` are the same on both sides.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from models.tasks.translation.text.vocabulary import END, UNKNOWN
 
 FIRST_MARK = 4
 SPECIAL = FIRST_MARK + len(MARKS)
-"""Start, padding, end, unknown and marks."""
+"""Number of special tokens: start, padding, end, unknown and marks."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence as a decoder takes it."""
+    """Sentence in the form that a decoder takes."""
 
     tokens: tuple[int, ...]
-    """Of the source side, with the end of sentence."""
+    """Tokens of the source side, with the end of sentence."""
     literals: tuple[str, ...]
-    """What its marks stand for, in their order."""
+    """Literals that the marks stand for, in order."""
     left: int = 0
-    """Literals that it has more than there are marks: it has to be cut, as they are unknown here."""
+    """Number of literals beyond the number of marks: the sentence must be split, as these are unknown here."""
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Which pieces each side has, by the tokens' numbers there."""
+    """Pieces of each side, by the numbers of their tokens."""
 
     pieces: Pieces
     source: tuple[int, ...]
     target: tuple[int, ...]
 
     def sentence(self, text: str) -> Sentence:
-        """Return a sentence of the source language; what no piece says is a literal."""
+        """Tokenise a sentence of the source language; text without a piece becomes a literal."""
         found = mark(text, self._known)
         tokens: list[int] = []
         for piece in self.pieces.encode(simple(plain(found.text), self._has))[:-1]:
@@ -52,8 +52,10 @@ class Tokens:
         return Sentence((*tokens, END), found.literals, found.left)
 
     def surface(self, tokens: Sequence[int] | NDArray[np.int64], literals: Sequence[str]) -> list[str]:
-        """What each token of a hypothesis says, literals in full; together the translation, a space before it if at
-        all. A literal that the hypothesis does not have stands after its last word."""
+        """Return the text of each token of a hypothesis, with literals restored; joined, they are the translation.
+
+        Spaces come before tokens. A literal that the hypothesis lacks is appended to its last word.
+        """
         said = [self.target[token] for token in tokens]
         parts = restore(self.pieces.surface(said), literals)
         missing = [
@@ -74,7 +76,7 @@ class Tokens:
 
     @cached_property
     def _letters(self) -> dict[str, int]:
-        """Single characters of the source side."""
+        """Numbers of the single characters of the source side."""
         return {text: number for number, piece in enumerate(self.source) if len(text := self.pieces.text(piece)) == 1}
 
     @cached_property
@@ -97,11 +99,12 @@ class Tokens:
 
 
 def trimmed(pieces: Pieces, source: Iterable[Sequence[int]], target: Iterable[Sequence[int]]) -> Tokens:
-    """The tokens that sides of training pairs have, and single characters; foreign letters on the source side do not
-    count, so that they are copied.
+    """Return the tokens that occur in training pairs, and all single characters.
+
+    Foreign letters of the source side are left out, so that they are copied.
 
     Args:
-        source, target: tokens of training sentences, as ``Pieces.encode`` numbers them.
+        source, target: tokens of training sentences, as numbered by ``Pieces.encode``.
     """
     used, said = ({token for row in side for token in row} for side in (source, target))
     letters = {number for number in range(SPECIAL, len(pieces)) if len(pieces.text(number)) == 1}
@@ -114,5 +117,5 @@ def trimmed(pieces: Pieces, source: Iterable[Sequence[int]], target: Iterable[Se
 
 
 def _foreign(text: str) -> bool:
-    """Return whether it has letters that are not Latin."""
+    """Return whether a text has letters that are not Latin."""
     return any(one != SPACE and one.isalpha() and "LATIN" not in unicodedata.name(one, "") for one in text)

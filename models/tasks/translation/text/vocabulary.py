@@ -1,6 +1,6 @@
-"""Numbers of the tokens that every vocabulary has, as fairseq numbers them."""
+"""Numbers of the tokens that all vocabularies share, as in fairseq."""
 
 from __future__ import annotations
 
 START, PAD, END, UNKNOWN = 0, 1, 2, 3
-"""``START`` is never said; decoders begin with ``END``, as the released models do."""
+"""Special tokens. ``START`` is never generated; decoders begin with ``END``, as in the released models."""

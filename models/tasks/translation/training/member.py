@@ -1,6 +1,6 @@
 """Training of a translation member by the released recipe: Adam, label smoothing, inverse square root with warm-up.
 
-The running average of weights is kept, as it is at the validation with the least negative log-likelihood (NLL) of
+The result is the running average of weights at the validation with the least negative log-likelihood (NLL) of
 development sentences. Needs torch.
 """
 
@@ -24,7 +24,7 @@ from models.training.checkpoints import TrainedMember, claim_members
 from models.training.loop import Report, Stage, Weights
 
 REPORT_EVERY = 50
-"""Steps between two reports."""
+"""Steps between two progress reports."""
 
 
 def train(
@@ -38,15 +38,15 @@ def train(
     device: str = "cpu",
     progress: Report | None = None,
 ) -> TrainedMember:
-    """Train the member of a seed; its score is the NLL of development sentences, nats a token.
+    """Train the member of a seed; its score is the NLL of development sentences, nats per token.
 
     Args:
-        folder: where its state and weights are kept; an interrupted training resumes.
-        fingerprint: of both sets of examples; empty: computed here.
-        device: of torch, such as ``cuda``.
+        folder: folder of its state and weights; an interrupted training resumes from it.
+        fingerprint: fingerprint of both sets of examples; empty: computed here.
+        device: device of torch, such as ``cuda``.
 
     Raises:
-        ValueError: no examples, or a folder of another training.
+        ValueError: there are no examples, or the folder belongs to another training.
         FloatingPointError: the loss is not finite.
     """
     for name, pairs in (("training", examples), ("development", dev)):

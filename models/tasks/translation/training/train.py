@@ -1,6 +1,6 @@
 """Training of a translation ensemble from a folder of pairs, to an artefact.
 
-Pieces are learnt, pairs become numbers, a member a seed is trained; finished results are kept and reused.
+Steps: train the pieces, tokenise pairs, train a member per seed; finished results are kept and reused.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 TRAIN, DEV = "train.npz", "dev.npz"
 FAMILIES = ("transformer",)
 JUDGED = 1000
-"""Pairs of a domain that figures are of, at most."""
+"""Largest number of pairs per domain for figures."""
 _COMMAND_PRESETS = {"fast": "small", "full": "paper"}
-_TRAINED = 0.95  # share of the time that has gone by then
+_TRAINED = 0.95  # share of the time that has passed then
 _LONGEST_FACTOR = 2.0
-"""Of a hypothesis over its sentence: in training 99.9 % of translations are shorter."""
+"""Factor of the length limit of a hypothesis: 99.9 % of translations in training are shorter."""
 
 
 def train_artefact(
@@ -65,15 +65,15 @@ def train_artefact(
 
     Args:
         preset: also ``fast`` and ``full``, the names of the command line.
-        parts: where pieces and members are kept, so that a run that was cut off goes on; by default a folder beside
-            ``out`` that is removed when the artefact is there.
-        jobs: members that are trained side by side, by default one a core.
-        device: computes what is calibrated, under its numeric profile.
+        parts: folder of pieces and members, from which an interrupted run resumes; by default a folder beside ``out``
+            that is removed when the artefact is complete.
+        jobs: members that are trained in parallel, by default one per core.
+        device: runs the calibration, under its numeric profile.
 
     Raises:
-        ValueError: unknown family or preset, no members, or too few pairs.
-        BadFile: a file that cannot be read.
-        ArtefactError: the precision ranks sentences unlike float32.
+        ValueError: the family or preset is unknown, or there are no members or too few pairs.
+        BadFile: a file cannot be read.
+        ArtefactError: the precision ranks sentences differently from float32.
         RuntimeError: a member's training failed; the message says why.
     """
     if family not in FAMILIES:
@@ -105,10 +105,10 @@ def built(
     device: Device = CPU,
     progress: Progress = ignore,
 ) -> Artefact:
-    """Write the calibrated artefact of an ensemble, judged on what its folder of pairs keeps out of training.
+    """Write the calibrated artefact of an ensemble, evaluated on the held-out pairs of its folder.
 
     Raises:
-        ArtefactError: the precision ranks sentences unlike float32.
+        ArtefactError: the precision ranks sentences differently from float32.
     """
     from models.tasks.translation.artefact.build import build
 
@@ -178,10 +178,10 @@ def assembled(folder: Path, settings: Settings, seeds: Sequence[int], *, preset:
 
 
 def prepare(corpus: Corpus, dev: Corpus, settings: Settings, folder: Path) -> Settings:
-    """Learn pieces and store pairs as numbers in ``folder``, unless they are there already.
+    """Train pieces and store tokenised pairs in ``folder``, unless they exist.
 
     Returns:
-        The settings for the vocabulary that was learnt.
+        The settings for the trained vocabulary.
 
     Raises:
         ValueError: the folder was prepared for other pairs or settings, or there are too few pairs.
@@ -206,10 +206,10 @@ def train_members(
     jobs: int | None = None,
     progress: Progress = ignore,
 ) -> None:
-    """Train the members of some seeds on what ``prepare`` left in ``folder``; those finished there stay.
+    """Train the members of some seeds on the data of ``prepare`` in ``folder``; finished members are kept.
 
     Raises:
-        ValueError, RuntimeError: as ``training.train``, in words.
+        ValueError, RuntimeError: see ``training.train``.
     """
     train, dev = (Examples.load(folder / "data" / name) for name in (TRAIN, DEV))
     fingerprint = f"{train.fingerprint} {dev.fingerprint}"
@@ -233,7 +233,7 @@ def train_member(
     """Train one member and store it in ``folder`` (``checkpoints.finished``).
 
     Raises:
-        ValueError, FloatingPointError: as ``training.train``.
+        ValueError, FloatingPointError: see ``training.train``.
     """
     from models.tasks.translation.training import member as training
 

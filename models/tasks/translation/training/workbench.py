@@ -1,4 +1,4 @@
-"""Commands ``demur data translation`` and ``demur train translation``: pairs in, pairs out, with progress."""
+"""Commands ``demur data translation`` and ``demur train translation``, with progress."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from models.workbench import Action, Option, Progress
 __all__ = ["ACTIONS", "FAMILIES", "MEMBERS", "PRECISIONS", "read_files", "train_artefact"]
 
 MEMBERS = 3
-"""As in Shifts 1.0."""
+"""Default number of members, as in Shifts 1.0."""
 PRECISIONS = get_args(Precision)
-"""Of artefacts."""
+"""Precisions of artefacts."""
 
 
 def _select(options: Mapping[str, Any], progress: Progress) -> list[Path]:
@@ -100,7 +100,7 @@ def read_files(directory: Path) -> Path:
     """Return the folder itself: a released ensemble is calibrated with its pairs.
 
     Raises:
-        FileNotFoundError: it is no folder.
+        FileNotFoundError: ``directory`` is not a folder.
     """
     if not directory.is_dir():
         raise FileNotFoundError(f"{directory} is no folder; one with train.tsv.gz and valid.tsv.gz is needed")

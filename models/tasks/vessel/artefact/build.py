@@ -1,6 +1,6 @@
-"""Building of a complete artefact from a trained vessel ensemble: graph, calibration, golden replies, model card.
+"""Build of a complete artefact from a trained vessel ensemble: graph, calibration, golden replies, model card.
 
-Everything that is calibrated is computed from the served graph itself, under its numeric profile.
+Calibration uses the served graph itself, under its numeric profile.
 """
 
 from __future__ import annotations
@@ -35,9 +35,11 @@ if TYPE_CHECKING:
 
 GRAPH = "ensemble.onnx"
 TRAINED_ON = ("train", "low_speed")
-"""Tables that are trained on, and so not judged."""
+"""Training tables, which are not evaluated."""
 GOLDEN_TOLERANCE = 1e-3
-"""Set by varm, a small difference of large float32 numbers; mean and mvar repeat to 1e-6 on one machine."""
+"""Relative tolerance of golden replies, for varm, a small difference of large float32 numbers; mean and mvar repeat to
+1e-6 on one machine.
+"""
 
 
 SIMULATED = Provenance("simulated by simulators/vessel of this repository", "CC0-1.0")
@@ -55,10 +57,10 @@ def build(
 
     ``data`` may hold train (training range, fingerprint), low_speed (fingerprint), dev_in (calibration) and further
     labelled tables (quality figures). Without dev_in the artefact has neither calibration nor replay set and can be
-    served only with a fixed threshold or deferring everything. The replay set takes rows of dev_in and dev_out.
+    served only with a fixed threshold or deferring everything. The replay set consists of rows of dev_in and dev_out.
 
     Args:
-        device: computes what is calibrated, under its numeric profile.
+        device: runs the calibration, under its numeric profile.
     """
     schema = Schema(FEATURES)
     content = export(ensemble)
@@ -110,7 +112,7 @@ def build(
 
 
 def calibrate(predictive: Gaussian, power: NDArray[Any]) -> Calibration:
-    """Retention, reference, intervals and expected error from in-domain labelled units."""
+    """Return retention, reference, intervals and expected error from in-domain labelled units."""
     ensemble = predictive.varm is not None
     reference = ("tvar", "mvar", "varm") if ensemble else (POWER.single_measure,)
     return building.calibrate(POWER, predictive, power, ensemble=ensemble, reference=reference)

@@ -1,7 +1,7 @@
-"""A trained ensemble as plain arrays: what training hands to export, calibration and files.
+"""A trained ensemble as plain arrays: the result of training, for export, calibration and files.
 
-Nothing here needs torch. All arrays carry the members axis first, so an ensemble of M networks is one
-dictionary of stacked weights.
+Nothing here needs torch. All arrays have the members axis first, so an ensemble of M networks is one dictionary of
+stacked weights.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SAMPLED: tuple[Family, ...] = ("mc_dropout", "variational")
 
 DRY_DOCK = "timeSinceDryDock"
 DRY_DOCK_DIVISOR = 4_324_320.0
-"""Minutes; the released scaler divides by it and subtracts nothing."""
+"""Divisor of the released scaler for the time since dry dock, minutes; it subtracts no mean."""
 
 Array = NDArray[np.float32]
 Weights = dict[str, Array]
@@ -30,20 +30,20 @@ class Scaling:
     """Affine scaling of inputs and target: ``(rows - mean) / std`` and ``(power - mean) / std``."""
 
     mean: NDArray[np.float64]
-    """Per feature in schema order and units, float64 [F]; zero where only a divisor applies."""
+    """Mean of each feature in schema order and units, float64 [F]; zero if only a divisor applies."""
     std: NDArray[np.float64]
-    """Divisors, float64 [F]."""
+    """Divisor of each feature, float64 [F]."""
     power_mean: float
-    """kW."""
+    """Mean power, kW."""
     power_std: float
-    """kW."""
+    """Standard deviation of the power, kW."""
 
     @classmethod
     def fit(cls, names: tuple[str, ...], features: NDArray[Any], power: NDArray[Any]) -> Scaling:
         """Return the released scaling of features [N, F] and power [N]: standard deviations with ddof 1.
 
         Raises:
-            ValueError: fewer than two rows, or a column that does not vary.
+            ValueError: there are fewer than two rows, or a column is constant.
         """
         if len(features) < 2:
             raise ValueError(f"scaling needs at least two rows, got {len(features)}")
@@ -67,7 +67,7 @@ class TrainedEnsemble:
     weights: Weights
     """Stacked float32 arrays [M, ...] for scaled inputs and scaled power; names are the network's."""
     seeds: tuple[int, ...]
-    """One seed a member."""
+    """Seed of each member."""
     samples: int = 1
     """Frozen masks or weight samples per member at inference."""
     sample_seed: int = 0
@@ -87,10 +87,10 @@ class TrainedEnsemble:
 
     @property
     def size(self) -> int:
-        """Predictors in the ensemble: members times samples."""
+        """Number of predictors in the ensemble: members times samples."""
         return self.members * self.samples
 
     def select(self, members: slice) -> TrainedEnsemble:
-        """Some of the members; their frozen samples stay what they were."""
+        """Return some of the members; their frozen samples are unchanged."""
         weights = {name: array[members] for name, array in self.weights.items()}
         return replace(self, weights=weights, seeds=self.seeds[members])

@@ -1,12 +1,12 @@
 """One ONNX graph for all members and samples of a vessel ensemble (stacked layout).
 
-Input ``rows`` float32 [N, F] in the schema's units; outputs ``mean`` (kW), ``mvar`` and, for ensembles,
-``varm`` (kW²), float32 [N], and the members' own ``member_mean`` (kW) and ``member_var`` (kW²), float32
-[K, N] with K = members x samples. Scaling is folded into the first layer, its inverse into the last.
+Input ``rows`` float32 [N, F] in the schema's units; outputs ``mean`` (kW), ``mvar`` and, for ensembles, ``varm`` (kW²),
+float32 [N], and the members' own ``member_mean`` (kW) and ``member_var`` (kW²), float32 [K, N] with K = members x
+samples. Scaling is folded into the first layer, its inverse into the last.
 
-``varm`` is the mean of squared deviations from the mean, never E[m²] - E[m]², which loses its digits here.
-Frozen dropout masks are stored beside the weights and multiplied when a session loads (constant folding),
-so that a hundred members need the file size of ten and the first layer runs ten times only.
+``varm`` is the mean of squared deviations from the mean, not E[m²] - E[m]², which loses precision here. Frozen dropout
+masks are stored beside the weights and multiplied when a session loads (constant folding), so that a hundred predictors
+need the file size of ten and the first layer runs only ten times.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ from models.tasks.vessel.data.features import NAMES
 from models.tasks.vessel.networks import frozen, physics
 
 FLOOR = 1e-6
-"""Added to every standard deviation, in scaled units (released model)."""
+"""Constant added to every standard deviation, in scaled units (released model)."""
 
 Layers = dict[str, NDArray[np.float64]]
 
 
 def export(ensemble: TrainedEnsemble, kind: type[Graph] = Graph) -> bytes:
-    """Return the graph; the same weights give the same bytes. ``kind`` may write some operations differently."""
+    """Return the ensemble as an ONNX graph; the same weights give the same bytes.
+
+    ``kind`` may build operations differently.
+    """
     graph = kind(f"vessel_{ensemble.family}")
     rows = graph.input("rows", ("N", len(NAMES)))
     layers = _scaled_rows(_stacked(ensemble), ensemble.scaling)
@@ -48,7 +51,7 @@ def _is_masked(ensemble: TrainedEnsemble) -> bool:
 
 
 def _stacked(ensemble: TrainedEnsemble) -> Layers:
-    """Kernels [M, S, in, out] and biases [M, S, 1, out]; S is 1 where samples share the weights."""
+    """Return kernels [M, S, in, out] and biases [M, S, 1, out]; S is 1 if samples share the weights."""
     if ensemble.family == "variational" and ensemble.samples > 1:
         weights = frozen.weight_samples(ensemble)
     else:
@@ -69,7 +72,7 @@ def _mean_in_kilowatt(layers: Layers, scaling: Scaling) -> Layers:
 
 
 def _dense(graph: Graph, rows: Value, layers: Layers) -> Value:
-    """Linear outputs [K, N, 2]."""
+    """Return linear outputs [K, N, 2]."""
     w = {name: graph.constant(array.reshape(-1, *array.shape[2:])) for name, array in layers.items()}
     hidden = graph.softplus(rows @ w["w1"] + w["b1"])
     hidden = graph.softplus(hidden @ w["w2"] + w["b2"])
@@ -77,7 +80,7 @@ def _dense(graph: Graph, rows: Value, layers: Layers) -> Value:
 
 
 def _masked(graph: Graph, rows: Value, layers: Layers, ensemble: TrainedEnsemble) -> Value:
-    """Linear outputs [M, S, N, 2] under frozen dropout masks of both hidden layers."""
+    """Return linear outputs [M, S, N, 2] under frozen dropout masks of both hidden layers."""
     first, second = frozen.masks(ensemble)
     w = {name: graph.constant(array) for name, array in layers.items()}
     hidden = graph.softplus(rows @ w["w1"] + w["b1"])
@@ -86,7 +89,7 @@ def _masked(graph: Graph, rows: Value, layers: Layers, ensemble: TrainedEnsemble
 
 
 def _symbolic(graph: Graph, rows: Value, layers: Layers, ensemble: TrainedEnsemble) -> tuple[Value, Value]:
-    """Mean and standard deviation, kW, [M, N, 1]."""
+    """Return mean and standard deviation, kW, [M, N, 1]."""
     coefficients = {
         name: graph.constant(bound.lower + (bound.upper - bound.lower) * _sigmoid(ensemble.weights[f"c_{name}"]))
         for name, bound in physics.COEFFICIENTS.items()
@@ -101,7 +104,7 @@ def _sigmoid(raw: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _flat(graph: Graph, value: Value) -> Value:
-    """[..., N, 1] to [K, N]: the member axes become one."""
+    """Flatten the member axes: [..., N, 1] to [K, N]."""
     return graph.op("Flatten", graph.op("Squeeze", value, np.array([-1])), axis=-1)
 
 

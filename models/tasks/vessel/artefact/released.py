@@ -1,10 +1,10 @@
-"""Imports the released vessel baseline: ten Monte-Carlo dropout networks with their scaler.
+"""Import of the released vessel baseline: ten Monte-Carlo dropout networks with their scaler.
 
     DIR/member_{1..10}/best_model.pth    state dict: linear{1,2,3}.{weight,bias}
     DIR/stats/means.json, stds.json      per column, with power
 
-Files are read as tensors only; nothing is unpickled. The released code scales ``timeSinceDryDock`` by its
-own divisor whatever the stored deviation says.
+Files are read as tensors only; nothing is unpickled. The released code scales ``timeSinceDryDock`` by a fixed divisor
+and ignores the stored deviation.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def import_released(
     sample_seed: int = 0,
     device: Device = CPU,
 ) -> Artefact:
-    """Make an artefact of released weights; ``data["dev_in"]``, where given, calibrates it.
+    """Make an artefact of released weights; ``data["dev_in"]``, if given, calibrates it.
 
     Raises:
-        ArtefactError: a file is missing or is not of the released form; says which and why.
+        ArtefactError: a file is missing or does not have the released form; the message names it and the reason.
     """
     ensemble = load_released(directory, sample_seed=sample_seed)
     provenance = Provenance(
@@ -57,7 +57,7 @@ def load_released(directory: Path, *, sample_seed: int = 0) -> TrainedEnsemble:
     """Return the released members, with ten frozen dropout masks each instead of ten random passes.
 
     Raises:
-        ArtefactError: as ``import_released``.
+        ArtefactError: see ``import_released``.
     """
     found = {_number(path): path / "best_model.pth" for path in directory.glob("member_*") if _number(path)}
     if not found:
@@ -82,7 +82,7 @@ def scaling(stats: Path) -> Scaling:
     """Return the released scaler from means.json and stds.json.
 
     Raises:
-        ArtefactError: a file is missing, or a column in it.
+        ArtefactError: a file or a column is missing.
     """
     means, stds = _numbers(stats / "means.json"), _numbers(stats / "stds.json")
     mean = np.array([0.0 if name == DRY_DOCK else means[name] for name in NAMES])

@@ -1,4 +1,4 @@
-"""Replay sets of vessel power: rows in the schema's order and units, scored by the graph that serves."""
+"""Replay sets of vessel power: rows in the schema's order and units, scored by the served graph."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from models.tasks.vessel.inference.scoring import rows_per_pass
 from models.tasks.vessel.spec import HEADS, POWER
 
 UNITS = 4500
-"""Rows of a set, where data have so many."""
+"""Number of rows in a set, if there are enough."""
 _ROWS = "rows"
 
 
 def encode(known: NDArray[Any], shifted: NDArray[Any], units: int = UNITS) -> bytes:
-    """Return a file of inputs: rows [N, F] of in-domain and of shifted data, drawn and shuffled from a fixed seed."""
+    """Return a file of inputs: rows [N, F] of in-domain and shifted data, drawn and shuffled with a fixed seed."""
     inside, outside = replay.chosen(len(known), len(shifted), units)
     rows = np.concatenate([known[inside], shifted[outside]]).astype(np.float32)
     return npz.encode({_ROWS: rows[replay.shuffled(len(rows))]})
@@ -36,7 +36,7 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
     """Add rows of ``dev_in.csv`` and ``dev_out.csv`` of a folder as the replay set of an artefact.
 
     Raises:
-        BadFile, OSError, ValueError: files that are missing or cannot be read.
+        BadFile, OSError, ValueError: a file is missing or cannot be read.
     """
     from models.tasks.vessel.data.folder import read_files
 
@@ -44,7 +44,8 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
 
 
 def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
-    """
+    """Return the passes that score the rows of a replay set.
+
     Raises:
         BadArrays: see ``models.replay.array``.
         ArtefactError, ProviderUnavailable: the graph cannot be run.

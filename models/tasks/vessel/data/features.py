@@ -1,7 +1,7 @@
-"""The ten inputs of the vessel-power task, in the order of the official models (Shifts 2.0, Table 17).
+"""Features of the vessel-power task: ten inputs in the order of the official models (Shifts 2.0, Table 17).
 
-The ranges are those of physics and of the sensor, far wider than any training range: they refuse a wrong unit
-(a speed in m/h, a dry-dock time in seconds), not an unusual voyage.
+The ranges are those of physics and of the sensor, far wider than any training range: they reject wrong units (a speed
+in m/h, a dry-dock time in seconds), not unusual voyages.
 """
 
 from __future__ import annotations

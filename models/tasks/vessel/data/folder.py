@@ -1,4 +1,4 @@
-"""Folder of official files of the vessel task, one CSV file a split."""
+"""Folder of official files of the vessel task, one CSV file per split."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from models.tasks.vessel.data.table import Table, read_csv
 
 LOW_SPEED = "low_speed"
-"""Split that is trained on beside ``train`` if the folder has it: a ship at rest or manoeuvring."""
+"""Additional training split, if the folder has it: a ship at rest or manoeuvring."""
 SPLITS = ("train", LOW_SPEED, "dev_in", "dev_out", "eval_in", "eval_out")
 
 
@@ -16,8 +16,8 @@ def read_files(directory: Path, splits: Sequence[str] = SPLITS) -> dict[str, Tab
     """Read the official CSV files of a directory.
 
     Raises:
-        FileNotFoundError: train.csv or dev_in.csv is missing, and of these splits.
-        ValueError: a file is not of the official form.
+        FileNotFoundError: train.csv or dev_in.csv is missing and in ``splits``.
+        ValueError: a file does not have the official form.
     """
     needed = [f"{name}.csv" for name in ("train", "dev_in") if name in splits]
     if missing := [name for name in needed if not (directory / name).exists()]:

@@ -1,4 +1,4 @@
-"""Prediction files of the vessel task: shaft powers as normal distributions, scored tables, and the submission."""
+"""Reader of prediction files of the vessel task: normal distributions, scored tables, and the submission."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from models.tasks.vessel.data import submission
 from models.tasks.vessel.spec import POWER, rules
 
 OPTIONS = regression.OPTIONS | {"ground_truth"}
-"""What of ``ErrorOptions`` is of use here besides error, limit, groups and convention."""
+"""Options of ``ErrorOptions`` that apply besides error, limit, groups and convention."""
 
 
 def read(path: Path, asked: ErrorOptions) -> UnitErrors:
-    """NPZ with ``members`` [M, N, 2] (mean kW, variance kW²) and ``target`` [N] (kW); a table that ``demur score``
-    wrote; or the benchmark's submission (``.json``), whose labels are in the companion ``ground_truth``.
+    """Read an NPZ file, a table of ``demur score``, or the benchmark's submission (``.json``).
+
+    NPZ has ``members`` [M, N, 2] (mean kW, variance kW²) and ``target`` [N] (kW). The labels of a submission are in the
+    companion ``ground_truth``.
 
     Raises:
-        BadFile: as the readers of regression, of tables and of the submission.
+        BadFile: see the readers of regression, of tables and of the submission.
     """
     power = regression.Quantity("vessel", POWER.unit, POWER.acceptable, rules(asked.convention), lower=POWER.lower)
     if path.suffix == ".json":

@@ -1,4 +1,4 @@
-"""The benchmark's file of power predictions: a JSON list of ``{time_id, power, uncertainty}``, kW and kW².
+"""Official file of power predictions: a JSON list of ``{time_id, power, uncertainty}``, kW and kW².
 
 The released evaluation reads it as ``vessel-power-estimates.json``: a record for each row of the input
 (``merchant-vessel-features.json``), no value missing.
@@ -101,5 +101,5 @@ def read(path: Path) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64
 
 
 def _identity(one: str | int) -> str | int:
-    """Return the text of an integer as an integer, as the benchmark's input has it."""
+    """Return the text of an integer as an integer, as in the benchmark's input."""
     return int(one) if isinstance(one, str) and _WHOLE.fullmatch(one) and str(int(one)) == one else one

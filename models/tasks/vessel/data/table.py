@@ -1,4 +1,4 @@
-"""One split of the vessel data, in memory and as the official CSV file."""
+"""Table of one split of the vessel data, in memory and as the official CSV file."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Table:
     time_id: NDArray[np.int64]
     """Minute of the record [N], rising within a split of the canonical partition."""
     features: NDArray[np.float32]
-    """[N, 10] in the order and units of `features.FEATURES`."""
+    """Features [N, 10] in the order and units of `features.FEATURES`."""
     power: NDArray[np.float64]
-    """Label [N] in kW, with noise where the split has noise."""
+    """Label, kW [N], with noise if the split has noise."""
     clean_power: NDArray[np.float64] | None = None
-    """[N] in kW before noise; None for a file that was read."""
+    """Power before noise, kW [N]; None for a table read from a file."""
     true_wind: NDArray[np.float64] | None = None
-    """True wind speed [N] in kn; None for a file that was read."""
+    """True wind speed, kn [N]; None for a table read from a file."""
 
     def __len__(self) -> int:
         return len(self.time_id)
@@ -50,9 +50,10 @@ class Table:
 
 
 def read_csv(path: Path | str) -> Table:
-    """Read an official file; columns are found by name, others are ignored.
+    """Read an official file; columns are matched by name, others are ignored.
 
-    Raises ValueError naming the columns that are missing, or the line that is not a number.
+    Raises:
+        ValueError: columns are missing, or a line has a value that is not a number; the message names them.
     """
     with Path(path).open(encoding="ascii") as file:
         header = [name.strip() for name in file.readline().split(",")]

@@ -1,1 +1,1 @@
-"""From a request of the vessel task to the statistics of an ensemble."""
+"""Inference of the vessel task: from a request to the statistics of an ensemble."""

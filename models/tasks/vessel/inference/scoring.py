@@ -1,4 +1,4 @@
-"""Runs an exported vessel graph over many rows and judges the outcome with the vessel conventions."""
+"""Predictions of many rows by an exported vessel graph, and figures in the conventions of the vessel task."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from models.profile import Provider
 from models.tasks.vessel.spec import POWER, rules
 
 CHUNK = 320
-"""Rows per pass of ten predictors; see ``rows_per_pass``."""
+"""Number of rows per pass of ten predictors; see ``rows_per_pass``."""
 CUDA_ROWS = 16_384
-"""Rows per pass on a GPU, whatever the number of predictors."""
+"""Number of rows per pass on a GPU, for any number of predictors."""
 
 
 def rows_per_pass(predictors: int, provider: Provider = "cpu") -> int:
-    """Return the most rows of one pass over the graph.
+    """Return the largest number of rows in one pass over the graph.
 
-    On a CPU those for which the first hidden layer of all predictors (50 floats each) stays in the core's cache
-    (640 kB): against passes of 1000 rows this saves a tenth of the time with ten predictors, a fifth with a hundred.
-    A GPU computes them side by side, so that its passes are as long as its memory allows (330 MB for the first layer of
-    100 predictors).
+    On a CPU the first hidden layer of all predictors (50 floats each) then stays in the core's cache (640 kB): compared
+    with passes of 1000 rows this saves a tenth of the time with ten predictors, a fifth with a hundred. A GPU computes
+    rows in parallel, so that its passes are as long as its memory allows (330 MB for the first layer of 100
+    predictors).
     """
     return CUDA_ROWS if provider == "cuda" else max(64, 10 * CHUNK // max(predictors, 10))
 
 
 def predict(graph: OnnxGraph, rows: NDArray[Any], chunk: int = CHUNK) -> Gaussian:
-    """Statistics of all rows [N, F] (schema's units)."""
+    """Return the statistics of all rows [N, F] (schema's units)."""
     outputs = tuple(name for name in ("mean", "mvar", "varm") if name in graph.outputs)
     parts = _run(graph, rows, outputs, chunk)
     columns = dict(zip(outputs, (np.concatenate(column) for column in zip(*parts, strict=True)), strict=True))
@@ -41,7 +41,7 @@ def predict(graph: OnnxGraph, rows: NDArray[Any], chunk: int = CHUNK) -> Gaussia
 
 
 def predict_members(graph: OnnxGraph, rows: NDArray[Any], chunk: int = CHUNK) -> tuple[Any, Any]:
-    """Every member's mean (kW) and variance (kW²), float32 [K, N] each."""
+    """Return every member's mean (kW) and variance (kW²), float32 [K, N] each."""
     parts = _run(graph, rows, ("member_mean", "member_var"), chunk)
     mean, variance = (np.concatenate(column, axis=1) for column in zip(*parts, strict=True))
     return mean, variance
@@ -62,17 +62,17 @@ class Figures:
     mae_kw: float
     mape_percent: float
     r_auc_kw2: float
-    """Trapezoid over [0, 1] of squared errors, ties not grouped (released vessel convention)."""
+    """Trapezoid area over [0, 1] of squared errors, ties not grouped (released vessel convention)."""
     f1_auc: float
     f1_at_95: float
 
     def rounded(self) -> dict[str, float]:
-        """Six significant digits, for manifests."""
+        """Return the figures with six significant digits, for manifests."""
         return {name: float(f"{value:.6g}") for name, value in asdict(self).items()}
 
 
 def figures(predictive: Gaussian, power: NDArray[Any]) -> Figures:
-    """Figures of predictions against measured power [N], kW; uncertainty is the total variance."""
+    """Return the figures of predictions against measured power [N], kW; uncertainty is the total variance."""
     judged = assessment.figures(
         assessment.Errors(errors.squared_error(power, predictive.mean), POWER.acceptable, rules()), predictive.tvar
     )

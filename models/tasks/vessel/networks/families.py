@@ -1,10 +1,10 @@
-"""The four families as torch modules with an explicit members axis (only training imports this).
+"""Four families of networks as torch modules with an explicit members axis (only training imports this).
 
-Weights are [M, in, out], activations [M, B, width]; members share nothing but the optimiser step, so M
-networks train as independently as M programs would. Inputs and outputs are scaled (``ensemble.Scaling``).
+Weights are [M, in, out], activations [M, B, width]; members share only the optimiser step, so M networks train
+independently. Inputs and outputs are scaled (``ensemble.Scaling``).
 
-Architecture and scaling: Shifts 2.0, D.3 and the released vessel baseline: 10-50-20-2, softplus,
-standard deviation = softplus + 1e-6, dropout 0.005 after both hidden layers.
+Architecture and scaling: Shifts 2.0, D.3 and the released vessel baseline: 10-50-20-2, softplus, standard deviation =
+softplus + 1e-6, dropout 0.005 after both hidden layers.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from models.tasks.vessel.networks.frozen import DROPOUT
 
 WIDTHS = (10, 50, 20, 2)
 FLOOR = 1e-6
-"""Added to every standard deviation (scaled units)."""
+"""Constant added to every standard deviation (scaled units)."""
 PRIOR_STD = 1.0
 """Standard deviation of the Gaussian prior of the variational family."""
 INITIAL_RHO = -5.0
-"""softplus(rho) is a posterior's first standard deviation: 0.0067."""
+"""Initial rho: softplus(rho) is a posterior's initial standard deviation, 0.0067."""
 
 
 class Dense(nn.Module):  # type: ignore[misc]
-    """Family ``dnn``, and with dropout family ``mc_dropout``."""
+    """Network of family ``dnn``, and with dropout of family ``mc_dropout``."""
 
     def __init__(self, seeds: tuple[int, ...], *, dropout: float = 0.0) -> None:
         super().__init__()
@@ -47,11 +47,11 @@ class Dense(nn.Module):  # type: ignore[misc]
         return torch.baddbmm(self.b3, hidden, self.w3)
 
     def forward(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and standard deviation, scaled, [M, B] each, of scaled rows [M, B, F]."""
+        """Return mean and standard deviation, scaled, [M, B] each, of scaled rows [M, B, F]."""
         return gaussian(self.raw(rows))
 
     def penalty(self, rows_total: int) -> Tensor | float:
-        """Term added to each member's mean loss, [M] or zero."""
+        """Return the term added to each member's mean loss, [M] or zero."""
         return 0.0
 
     def _hide(self, x: Tensor) -> Tensor:
@@ -60,7 +60,7 @@ class Dense(nn.Module):  # type: ignore[misc]
 
 
 class Variational(Dense):
-    """Family ``variational``: Gaussian posteriors over kernels, Flipout in training (Wen et al. 2018).
+    """Network of family ``variational``: Gaussian posteriors over kernels, Flipout in training (Wen et al. 2018).
 
     Biases are point estimates. Flipout's signs are shared by the members; perturbations are not.
     """
@@ -77,7 +77,7 @@ class Variational(Dense):
         return self._flipout(hidden, "w3", self.b3)
 
     def penalty(self, rows_total: int) -> Tensor:
-        """KL(posterior || prior) / number of training rows, [M]: the evidence bound per row."""
+        """Return KL(posterior || prior) / number of training rows, [M]: the evidence bound per row."""
         total = torch.zeros(len(self.w1))
         for name in ("w1", "w2", "w3"):
             mean, std = getattr(self, name), F.softplus(getattr(self, f"{name}_rho"))
@@ -96,7 +96,7 @@ class Variational(Dense):
 
 
 class Symbolic(Dense):
-    """Family ``symbolic``: physics prior with a bounded network correction (see ``physics``)."""
+    """Network of family ``symbolic``: physics prior with a bounded network correction (see ``physics``)."""
 
     def __init__(self, seeds: tuple[int, ...], scaling: Scaling, names: tuple[str, ...]) -> None:
         super().__init__(seeds)
@@ -123,12 +123,12 @@ class Symbolic(Dense):
         return ((mean - self._scaling.power_mean) / scale)[..., 0], (std / scale)[..., 0]
 
     def penalty(self, rows_total: int) -> Tensor:
-        """Return a small price on the correction, so that physics explains what it can, [M]."""
+        """Return a small penalty on the correction, so that physics explains as much as possible, [M]."""
         return 0.01 * self._correction
 
 
 class TorchOperators:
-    """The prior's arithmetic on tensors (``physics.Operators``)."""
+    """Arithmetic of the prior on tensors (``physics.Operators``)."""
 
     softplus = staticmethod(F.softplus)
     relu = staticmethod(torch.relu)
@@ -152,7 +152,7 @@ def build(family: Family, seeds: tuple[int, ...], scaling: Scaling, names: tuple
 
 
 def gaussian(raw: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation [...] of linear outputs [..., 2]."""
+    """Return mean and standard deviation [...] of linear outputs [..., 2]."""
     return raw[..., 0], F.softplus(raw[..., 1]) + FLOOR
 
 
@@ -162,7 +162,7 @@ def export(network: nn.Module) -> Weights:
 
 
 def restore(network: nn.Module, weights: Weights) -> None:
-    """Put exported weights back."""
+    """Load exported weights."""
     state: dict[str, Any] = {name: torch.from_numpy(value.copy()) for name, value in weights.items()}
     network.load_state_dict(state, strict=False)
 

@@ -1,7 +1,7 @@
-"""Frozen dropout masks and weight samples: what makes a sampled ensemble deterministic.
+"""Frozen dropout masks and weight samples, which make a sampled ensemble deterministic.
 
-A sample depends on (sample seed, member's seed, sample number) only, so one member taken out of an
-ensemble of ten keeps its samples.
+A sample depends only on (sample seed, member's seed, sample number), so a member that is taken from an ensemble of ten
+keeps its samples.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ DROPOUT = 0.005
 
 
 def softplus(x: Array) -> Array:
-    """log(1 + exp(x)) without overflow."""
+    """Return log(1 + exp(x)) without overflow."""
     return np.asarray(np.logaddexp(0, x), x.dtype)
 
 
 def masks(ensemble: TrainedEnsemble) -> tuple[Array, Array]:
-    """Scaled masks of the two hidden layers, float32 [M, S, H1] and [M, S, H2]: 0 or 1 / (1 - p)."""
+    """Return scaled masks of the two hidden layers, float32 [M, S, H1] and [M, S, H2]: 0 or 1 / (1 - p)."""
     first, second = ensemble.weights["w2"].shape[1], ensemble.weights["w3"].shape[1]
     drawn = np.empty((ensemble.members, ensemble.samples, first + second), np.float32)
     for member, seed in enumerate(ensemble.seeds):
@@ -32,7 +32,7 @@ def masks(ensemble: TrainedEnsemble) -> tuple[Array, Array]:
 
 
 def weight_samples(ensemble: TrainedEnsemble) -> Weights:
-    """Weights drawn from each member's Gaussian posterior: ``w1, b1, w2, b2, w3, b3``, float32 [M, S, ...].
+    """Draw weights from each member's Gaussian posterior: ``w1, b1, w2, b2, w3, b3``, float32 [M, S, ...].
 
     Kernels are N(mu, softplus(rho)^2); biases are point estimates, as in the Flipout layers of the paper.
     """

@@ -1,8 +1,7 @@
-"""The physics prior of the neural-symbolic family, written once for training (torch) and export (ONNX).
+"""Physics prior of the neural-symbolic family, shared by training (torch) and export (ONNX).
 
-Shifts 2.0 (D.3) names the idea (known relations such as power ~ speed cubed, trained end to end) but not
-the formula of its proprietary model. This one is our own, from textbook forms with learned, bounded
-coefficients:
+Shifts 2.0 (D.3) states the idea (known relations such as power ~ speed cubed, trained end to end) but not the formula
+of its proprietary model. This formula is our own, from textbook forms with learned, bounded coefficients:
 
     R  = friction * v^a T^b (1 + trim) (1 + fouling)  +  wave making * v^c T^d
          + wind * Va^2 * (Fujiwara's three angle terms, separately for head and tail)
@@ -26,7 +25,7 @@ SPREAD = 0.7
 
 
 class Operators(Protocol):
-    """The few operations beyond + - * / and matrix product that the formula needs."""
+    """Operations beyond + - * / and matrix product that the formula needs."""
 
     def softplus(self, x: Any) -> Any: ...
     def relu(self, x: Any) -> Any: ...
@@ -36,7 +35,7 @@ class Operators(Protocol):
     def sqrt(self, x: Any) -> Any: ...
     def power(self, x: Any, exponent: Any) -> Any: ...
     def column(self, x: Any, index: int) -> Any:
-        """One column of the last axis, which is kept with length 1."""
+        """Return one column of the last axis, which is kept with length 1."""
         ...
 
 
@@ -78,11 +77,11 @@ COEFFICIENTS: dict[str, Bound] = {
     "noise_wind": Bound(0.0, 3.0, 0.3),
     "noise_rest": Bound(0.0, 3.0, 0.3),
 }
-"""Name to bounds; powers in MW at v = 15 kn, T = 10 m, wind 20 kn, Hs 1 m."""
+"""Bounds of each coefficient, by name; powers in MW at v = 15 kn, T = 10 m, wind 20 kn, Hs 1 m."""
 
 
 def bounded(raw: Mapping[str, Any], ops: Operators) -> dict[str, Any]:
-    """Coefficients within their bounds from free parameters: lower + (upper - lower) * sigmoid(raw)."""
+    """Return coefficients within their bounds from free parameters: lower + (upper - lower) * sigmoid(raw)."""
     return {
         name: bound.lower + (bound.upper - bound.lower) * ops.sigmoid(raw[name]) for name, bound in COEFFICIENTS.items()
     }
@@ -91,14 +90,14 @@ def bounded(raw: Mapping[str, Any], ops: Operators) -> dict[str, Any]:
 def predict(
     rows: Any, correction: Any, c: Mapping[str, Any], columns: Mapping[str, int], ops: Operators
 ) -> tuple[Any, Any]:
-    """Mean and standard deviation in kW, [..., N, 1].
+    """Return mean and standard deviation in kW, [..., N, 1].
 
     Args:
         rows: features in their units, [..., N, F].
         correction: outputs of the network, [..., N, 2].
         c: bounded coefficients, each [M, 1, 1].
-        columns: feature name to position in ``rows``.
-        ops: the arithmetic (torch or a graph under construction).
+        columns: position of each feature in ``rows``, by name.
+        ops: arithmetic (torch or a graph under construction).
     """
 
     def column(name: str, scale: float) -> Any:
@@ -151,5 +150,5 @@ def _squared(x: Any) -> Any:
 
 
 def positions(names: tuple[str, ...]) -> dict[str, int]:
-    """Column of each feature by name."""
+    """Return the column of each feature by name."""
     return {name: index for index, name in enumerate(names)}

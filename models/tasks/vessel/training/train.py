@@ -1,8 +1,8 @@
 """Training of a vessel ensemble: stacked members, one optimiser, independent data orders.
 
-The paper (Shifts 2.0, D.3): Gaussian negative log-likelihood, Adam at 1e-4, early stopping on the mean
-absolute error on dev_in. ``FULL`` are its settings; ``FAST`` reaches the same quality in minutes with
-larger batches and a cosine schedule.
+The paper (Shifts 2.0, D.3) uses Gaussian negative log-likelihood, Adam at 1e-4, early stopping on the mean absolute
+error on dev_in. ``FULL`` has its settings; ``FAST`` reaches the same quality in minutes with larger batches and a
+cosine schedule.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class Settings:
     batch: int
     """Rows per member and step."""
     rate: float
-    """Largest learning rate of Adam."""
+    """Peak learning rate of Adam."""
     patience: int
-    """Epochs without a better dev_in MAE after which a member is frozen at its best."""
+    """Epochs without a better dev_in MAE after which a member is frozen at its best weights."""
     warmup: float = 0.0
     """Share of the steps in which the rate rises linearly."""
     schedule: Literal["constant", "cosine"] = "constant"
-    """``cosine``: after the warm-up the rate falls along a cosine to one hundredth."""
+    """Schedule of the rate; ``cosine``: after the warm-up it falls along a cosine to one hundredth."""
     clip: float | None = None
-    """Largest absolute gradient element; None for the paper's setting, no clipping."""
+    """Largest absolute value of a gradient element; None: no clipping, as in the paper."""
     max_rows: int | None = None
-    """Train on the first rows only (evenly spaced); None for all."""
+    """Approximate number of training rows, evenly spaced; None: all."""
 
 
 FULL = Settings(epochs=200, batch=32, rate=1e-4, patience=4)
@@ -67,7 +67,7 @@ class Progress:
     mae: float
     """Mean over members of the dev_in mean absolute error, kW."""
     training: int
-    """Members that are not frozen yet."""
+    """Number of members that are not frozen yet."""
     eta: float
     """Seconds left if all epochs are run."""
 
@@ -90,15 +90,14 @@ def train(
 ) -> TrainedEnsemble:
     """Train ``members`` networks of a family on ``data["train"]``, watching ``data["dev_in"]``.
 
-    Rows of ``data["low_speed"]``, where there are any, are trained on as well; inputs and outputs are scaled by
-    ``train`` alone.
+    Rows of ``data["low_speed"]``, if any, are used for training, too; scaling is fitted on ``train`` alone.
 
     Args:
-        samples: frozen masks or weight samples per member; by default the paper's 10 where the family
-            is sampled, else 1.
+        samples: frozen masks or weight samples per member; by default 10 as in the paper if the family is sampled, else
+            1.
 
     Raises:
-        ValueError: an unknown family, no members, missing tables, or a table that cannot be scaled.
+        ValueError: the family is unknown, there are no members, tables are missing, or a table cannot be scaled.
         FloatingPointError: a member's loss is no longer finite.
     """
     seeds = seeds_of(seed, members)
@@ -144,7 +143,7 @@ def train(
 
 
 class VesselTraining(loop.MemberTraining[Tensor]):
-    """Training of all members; a batch is the rows of each, [M, batch]."""
+    """Training of all members; a batch is the row numbers of each member, [M, batch]."""
 
     measure = "mae"
     reseeded = False
@@ -160,10 +159,11 @@ class VesselTraining(loop.MemberTraining[Tensor]):
         rows: tuple[Tensor, Tensor],
         dev: tuple[Tensor, Tensor],
     ) -> None:
-        """
+        """Initialise the training.
+
         Args:
-            rows: scaled features [N, F] and power [N] to train on.
-            dev: the same to choose weights by.
+            rows: scaled features [N, F] and power [N] for training.
+            dev: the same for the choice of weights.
         """
         self.seed, self._seeds, self._family, self._settings, self._scaling = seed, seeds, family, settings, scaling
         (self._rows, self._target), self._dev = rows, dev
@@ -214,12 +214,12 @@ def _scaled(features: np.ndarray, power: np.ndarray, scaling: Scaling) -> tuple[
 
 
 def _nll(mean: Tensor, std: Tensor, target: Tensor) -> Tensor:
-    """Mean Gaussian negative log-likelihood per member without its constant, [M]."""
+    """Return the mean Gaussian negative log-likelihood per member without its constant, [M]."""
     return (0.5 * ((target - mean) / std).square() + torch.log(std)).mean(dim=1)
 
 
 def _mae(network: nn.Module, rows: Tensor, target: Tensor, chunk: int = 4096) -> Tensor:
-    """Mean absolute error of each member over all rows, scaled, [M]."""
+    """Return the mean absolute error of each member over all rows, scaled, [M]."""
     network.eval()
     members = len(network.w1)
     total = torch.zeros(members)

@@ -1,4 +1,4 @@
-"""Commands ``demur data vessel`` and ``demur train vessel``: files in, files out, with progress."""
+"""Commands ``demur data vessel`` and ``demur train vessel``, with progress."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from models.workbench import Action, Progress
 __all__ = ["ACTIONS", "FAMILIES", "read_files", "train_artefact"]
 
 ACTIONS: tuple[Action, ...] = ()
-"""Actions of ``demur data`` beside those of the simulator."""
+"""Actions of ``demur data`` besides those of the simulator."""
 
 
 def train_artefact(
@@ -34,7 +34,7 @@ def train_artefact(
 
     Raises:
         FileNotFoundError: see ``read_files``.
-        ValueError: unknown family or preset, no members, or a file that is not of the official form.
+        ValueError: the family or preset is unknown, there are no members, or a file does not have the official form.
         FloatingPointError: training diverged.
     """
     from models.tasks.vessel.artefact import build

@@ -1,7 +1,7 @@
-"""Building of a complete artefact from a trained weather ensemble: files, calibration, golden replies, model card.
+"""Build of a complete artefact from a trained weather ensemble: files, calibration, golden replies, model card.
 
-Everything that is calibrated is computed by what will serve, under its numeric profile. The schema is the artefact's
-own: the official 123 features, or any other set of forecasts with units and ranges.
+Calibration uses the code that serves, under its numeric profile. The schema is the artefact's own: the official 123
+features, or any other set of forecasts with units and ranges.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ from models.tasks.weather.artefact.ensemble import Ensemble
 from models.tasks.weather.inference import scoring, serving
 
 GOLDEN_TOLERANCE = 2e-3
-"""Set by small differences of large float32 numbers (varm, epkl) in graphs; means repeat to 1e-6 on one machine."""
+"""Relative tolerance of golden replies, for small differences of large float32 numbers (varm, epkl) in graphs; means
+repeat to 1e-6 on one machine.
+"""
 MEASURES = {
     ("gaussian", True): ("tvar", "varm", "mvar", "epkl"),
     ("gaussian", False): ("variance",),
     ("categorical", True): ("confidence", "entropy", "mi", "epkl", "rmi"),
     ("categorical", False): ("entropy", "confidence"),
 }
-"""What a policy may defer by, for ensembles and single models (Shifts 1.0, Table 11)."""
+"""Measures that a policy may defer by, for ensembles and single models (Shifts 1.0, Table 11)."""
 
 
 def build(
@@ -56,12 +58,12 @@ def build(
     """Write the artefact into ``directory`` (replacing an older one there) and verify it.
 
     ``data`` may hold train (training range, fingerprint), dev_in (calibration) and further labelled tables (quality
-    figures). Without dev_in nothing is calibrated: everything is deferred until a threshold is set. The replay set
-    takes rows of dev_in and dev_out.
+    figures). Without dev_in nothing is calibrated: every unit is deferred until a threshold is set. The replay set
+    consists of rows of dev_in and dev_out.
 
     Args:
-        heads: of the task, those that the ensemble predicts.
-        device: computes what is calibrated, under its numeric profile.
+        heads: heads of the task that the ensemble predicts.
+        device: runs the calibration, under its numeric profile.
 
     Raises:
         ArtefactError: a file of the ensemble is damaged, or not made for the schema or the heads.
@@ -118,13 +120,13 @@ def build(
 
 
 def with_quality(artefact: Artefact, quality: Mapping[str, Mapping[str, float]]) -> Artefact:
-    """Write an artefact again in its place, with other quality figures and the model card that shows them.
+    """Rewrite an artefact in place with other quality figures and a matching model card.
 
     Model files, calibration, golden rows and everything else of the manifest stay as they are, so it predicts and
     defers as before under a new version.
 
     Args:
-        quality: set name to figures by name; replaces all that the manifest has.
+        quality: figures by name, by data set; replaces all figures of the manifest.
     """
     manifest = msgspec.structs.replace(artefact.manifest, quality={name: dict(row) for name, row in quality.items()})
     files: dict[str, bytes | Path] = {name: artefact.path(name) for name in manifest.files}
@@ -137,7 +139,7 @@ def _tell(progress: Callable[[float, str], None], number: int, tables: int, name
 
 
 def _placed(ensemble: Ensemble, scratch: Path) -> Callable[[str], Path]:
-    """Where each file lies; contents are written."""
+    """Write files given as content to ``scratch``, and return a function from a file's name to its path."""
     for name, content in ensemble.files.items():
         if isinstance(content, bytes):
             (scratch / name).write_bytes(content)

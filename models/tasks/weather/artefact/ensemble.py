@@ -1,4 +1,4 @@
-"""A trained weather ensemble before it becomes an artefact: files, and how they are run."""
+"""A trained weather ensemble before it becomes an artefact: files and executors."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from models.artefact import Executor
 Family = Literal["catboost", "catboost_virtual", "ft_transformer", "ft_mcdp", "combined"]
 FAMILIES: tuple[str, ...] = get_args(Family)
 VIRTUAL = 10
-"""Members that one boosted model is cut into, and frozen masks of a network: as many as the papers' ensembles have."""
+"""Number of virtual members of a boosted model, and of frozen masks of a network, as in the papers' ensembles."""
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Members of one family."""
+    """Members of one family, as files."""
 
     family: str
     members: int
     executors: tuple[Executor, ...]
     files: Mapping[str, bytes | Path]
-    """File name to content, or to where it lies."""
+    """Content or path of each file, by name."""
     seeds: tuple[int, ...]
     training: Mapping[str, float | int | str]
     samples: int = 1
@@ -32,15 +32,15 @@ class Ensemble:
 
     @property
     def several(self) -> bool:
-        """Return whether knowledge uncertainty exists."""
+        """True if knowledge uncertainty exists."""
         return self.members * self.samples > 1
 
 
 def join(first: Ensemble, second: Ensemble) -> Ensemble:
-    """One ensemble of the members of two (Shifts 1.0, C.5: CatBoost and FT-Transformer together).
+    """Join the members of two ensembles (Shifts 1.0, C.5: CatBoost and FT-Transformer together).
 
     Raises:
-        ValueError: files of equal names.
+        ValueError: both have a file of the same name.
     """
     if doubled := first.files.keys() & second.files.keys():
         raise ValueError(f"both ensembles have the files {sorted(doubled)}")

@@ -1,9 +1,9 @@
-"""Imports released CatBoost baselines: ``seed1.cbm`` … of the regression, and of the classification where it is there.
+"""Import of released CatBoost baselines: ``seed1.cbm`` … of the regression, and of the classification if present.
 
     DIR/seed{1..10}.cbm, or model{1..}.cbm      RMSEWithUncertainty: temperature; MultiClass: precipitation
-    DIR/*/…                                     the same in folders, one a head
+    DIR/*/…                                     the same in folders, one per head
 
-What a file predicts is read off the file. Released files name no features: they take the official 123 by position.
+The loss in a file determines its head. Released files name no features: they take the official 123 by position.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ def import_released(
     schema: Schema = SCHEMA,
     device: Device = CPU,
 ) -> Artefact:
-    """Make an artefact of released models; ``data["dev_in"]``, where given, calibrates it.
+    """Make an artefact of released models; ``data["dev_in"]``, if given, calibrates it.
 
     Raises:
-        ArtefactError: no numbered model files, a damaged one, one of neither kind, or heads with unequal members.
+        ArtefactError: there are no numbered model files, a file is damaged or of neither kind, or heads have different
+            members.
     """
     ensemble = load_released(directory, schema)
     heads = tuple(head for head in HEADS if head.name in ensemble.executors[0].models)
@@ -52,7 +53,7 @@ def load_released(directory: Path, schema: Schema = SCHEMA) -> Ensemble:
     """Return the members in the order of their numbers.
 
     Raises:
-        ArtefactError: as ``import_released``.
+        ArtefactError: see ``import_released``.
     """
     found: dict[str, dict[int, Path]] = {}
     for path in sorted([*directory.glob("*.cbm"), *directory.glob("*/*.cbm")]):
@@ -83,10 +84,10 @@ def load_released(directory: Path, schema: Schema = SCHEMA) -> Ensemble:
 
 
 def _head(path: Path, schema: Schema) -> Head:
-    """Return the head that a model answers, by its loss.
+    """Return the head that a model predicts, by its loss.
 
     Raises:
-        ArtefactError: none, or as ``open_model``.
+        ArtefactError: there is none, or see ``open_model``.
     """
     refused = []
     for head in HEADS:

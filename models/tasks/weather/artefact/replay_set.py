@@ -1,4 +1,4 @@
-"""Replay sets of weather: rows of forecasts, missing values among them, scored by the members that serve."""
+"""Replay sets of weather: rows of forecasts, some with missing values, scored by the served members."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from models.row_artefact import with_replay_set
 from models.tasks.weather.inference import serving
 
 UNITS = 2400
-"""Rows of a set, where data have so many."""
+"""Number of rows in a set, if there are enough."""
 _ROWS = "rows"
 
 
 def encode(known: NDArray[Any], shifted: NDArray[Any], units: int = UNITS) -> bytes:
-    """Return a file of inputs: rows [N, F] of in-domain and of shifted data, drawn and shuffled from a fixed seed.
+    """Return a file of inputs: rows [N, F] of in-domain and shifted data, drawn and shuffled with a fixed seed.
 
-    Bytes of like weight lie together, column by column, which halves the file.
+    Bytes of the same significance are stored together, column by column, which halves the file.
     """
     inside, outside = replay.chosen(len(known), len(shifted), units)
     rows = np.concatenate([known[inside], shifted[outside]]).astype("<f4")
@@ -49,7 +49,7 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
     """Add rows of ``dev_in`` and ``dev_out`` of a folder of official files as the replay set of an artefact.
 
     Raises:
-        BadFile, OSError, ValueError: files that are missing or cannot be read.
+        BadFile, OSError, ValueError: a file is missing or cannot be read.
     """
     from models.tasks.weather.data.folder import read_files
 
@@ -57,10 +57,11 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
 
 
 def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
-    """
+    """Return the passes that score the rows of a replay set.
+
     Raises:
-        BadArrays: see ``decoded``; or rows of another schema.
-        ArtefactError, ProviderUnavailable: members cannot be run.
+        BadArrays: see ``decoded``; or the rows have another schema.
+        ArtefactError, ProviderUnavailable: the members cannot be run.
     """
     manifest = artefact.manifest
     rows = decoded(arrays)
@@ -79,10 +80,10 @@ def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
 
 
 def _golden(artefact: Artefact) -> NDArray[np.float32]:
-    """Rows by which members choose among ways to compute, as at start."""
+    """Return the golden rows, which members use to choose among ways to compute, as at start."""
     path = artefact.path(artefact.manifest.golden)
     try:
         with np.load(path, allow_pickle=False) as recorded:
             return np.asarray(recorded[_ROWS], np.float32)
-    except Exception as error:  # garbled archives and headers fail in a dozen ways
+    except Exception as error:  # damaged archives and headers raise many kinds of errors
         raise ArtefactError(f"{path}: no readable rows: {error}") from error

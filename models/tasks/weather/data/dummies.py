@@ -1,7 +1,7 @@
-"""The two average rows at the end of official training files.
+"""Two average rows at the end of official training files.
 
-They are there so that each precipitation class occurs in training (Shifts 1.0, C.1): every feature is the mean over
-all rows, flags become fractions and the soil temperature, -9999 where missing, a large negative number.
+They make each precipitation class occur in training (Shifts 1.0, C.1): every feature is the mean over all rows, flags
+become fractions and the soil temperature, -9999 where missing, a large negative number.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _SOIL, _SOIL_FLAG = NAMES.index("gfs_soil_temperature"), NAMES.index("gfs_soil_t
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What the average of many rows needs, piece by piece."""
+    """Sums for the average of many rows, which can be added piece by piece."""
 
     rows: int
     counts: NDArray[np.int64]
-    """Values that are not NaN [126]: time, latitude, longitude, then the features."""
+    """Numbers of values that are not NaN [126]: time, latitude, longitude, then the features."""
     totals: NDArray[np.float64]
-    """Their sums [126]."""
+    """Sums of these values [126]."""
     temperature: float
     """Sum of the labels, °C."""
     classes: NDArray[np.int64]
@@ -48,7 +48,7 @@ class Sums:
 
 
 def sums(table: Table) -> Sums:
-    """Those of one piece of labelled rows."""
+    """Return the sums of one piece of labelled rows."""
     place = np.stack([table.time, table.latitude, table.longitude], axis=1)
     missing = np.isnan(table.features)
     return Sums(
@@ -62,10 +62,10 @@ def sums(table: Table) -> Sums:
 
 
 def dummies(of: Sums) -> Table:
-    """Two rows of averages with the two rarest classes, those first that do not occur.
+    """Return two rows of averages with the two rarest classes; classes that do not occur come first.
 
     Raises:
-        ValueError: averages of no rows.
+        ValueError: there are no rows.
     """
     if not of.rows:
         raise ValueError("averages of no rows: the training split is empty")
@@ -85,7 +85,10 @@ def dummies(of: Sums) -> Table:
 
 
 def found_in(table: Table) -> NDArray[np.bool_]:
-    """Which rows [N] are such averages: a flag is a fraction, or the soil temperature impossible beside its flag."""
+    """Return the mask [N] of average rows.
+
+    In these a flag is a fraction, or the soil temperature is impossible beside its flag.
+    """
     flags = table.features[:, _FLAGS]
     fractions = ((flags > 0.0) & (flags < 1.0)).any(axis=1)
     soil = table.features[:, _SOIL]

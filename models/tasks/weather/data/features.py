@@ -1,10 +1,10 @@
-"""The 123 inputs of the weather task, in the order of the official files, and the six columns beside them.
+"""Features of the weather task: 123 inputs in the order of the official files, and six further columns.
 
 Names, meanings and units: Shifts 1.0, appendix C.2; order: the header of the official ``train.csv``. The ranges hold
 every place, season and altitude of a weather model on Earth, and refuse a wrong unit: no Celsius column takes a value
 in kelvin, no column in Pa one in hPa or mmHg.
 
-Everything may be missing (NaN) but what needs no weather model: the flags, the relief, the sun and the climate.
+All features may be missing (NaN) but those that need no weather model: the flags, the relief, the sun and the climate.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from models.schema import Feature, Schema
 FACT_TIME, FACT_LATITUDE, FACT_LONGITUDE = "fact_time", "fact_latitude", "fact_longitude"
 FACT_TEMPERATURE, FACT_CLASS, CLIMATE = "fact_temperature", "fact_cwsm_class", "climate"
 METADATA: tuple[str, ...] = (FACT_TIME, FACT_LATITUDE, FACT_LONGITUDE, FACT_TEMPERATURE, FACT_CLASS, CLIMATE)
-"""Columns that come first in official files: time (Unix seconds), place (degrees), the two labels, the main climate."""
+"""First columns of official files: time (Unix seconds), place (degrees), the two labels, the main climate."""
 
 NO_SOIL = -9999.0
-"""What official files hold in ``gfs_soil_temperature`` where its flag is 0 (official-conventions, section 3)."""
+"""Value of ``gfs_soil_temperature`` in official files if its flag is 0 (official-conventions, section 3)."""
 
 CMC_LEVELS = (1000, 500, 700, 850, 925)
 """Pressure levels of the CMC columns, hPa, in the order of the files."""
@@ -94,7 +94,7 @@ def _cmc_level(prefix: str, unit: str, lower: float, upper: float, what: str) ->
 
 
 def _accumulated(code: int, what: str) -> tuple[Feature, Feature, Feature]:
-    """Sum since the start of the run, its difference to the next horizon, and the sum there."""
+    """Return features of the sum since the start of the run, its difference to the next horizon, and the sum there."""
     name = f"cmc_0_1_{code}_0"
     return (
         _may_miss(name, "mm", 0.0, 5000.0, f"CMC {what} accumulated since the start of the run."),
@@ -227,7 +227,7 @@ FEATURES: tuple[Feature, ...] = (
 
 NAMES: tuple[str, ...] = tuple(feature.name for feature in FEATURES)
 FLAGS: tuple[str, ...] = tuple(feature.name for feature in FEATURES if feature.values)
-"""The four columns that say whether a weather model has data."""
+"""Four flag columns that state whether a weather model has data."""
 
 SCHEMA = Schema(FEATURES, METADATA)
-"""What the reference artefacts declare."""
+"""Schema of the reference artefacts."""

@@ -1,4 +1,4 @@
-"""Folder of official files of the weather task, one CSV or Parquet file a split."""
+"""Folder of official files of the weather task, one CSV or Parquet file per split."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from models.tasks.weather.spec import PRECIPITATION, TEMPERATURE
 
 
 def read_files(directory: Path, splits: Sequence[str] = partition.SPLITS) -> dict[str, Labelled]:
-    """Read the tables of a directory as labelled rows; raises as ``read_tables``."""
+    """Read the tables of a directory as labelled rows; raises like ``read_tables``."""
     return {name: labelled(table) for name, table in read_tables(directory, splits).items()}
 
 
@@ -24,8 +24,8 @@ def read_tables(directory: Path, splits: Sequence[str] = partition.SPLITS) -> di
     """Read the official files of some splits of a directory, CSV or Parquet; ``train`` with its average rows.
 
     Raises:
-        FileNotFoundError: train or dev_in is missing, and of these splits.
-        BadFile: as ``official.read``; or a split is there in both formats.
+        FileNotFoundError: train or dev_in is missing and in ``splits``.
+        BadFile: see ``official.read``; or a split exists in both formats.
     """
     found: dict[str, Path] = {}
     for name in splits:

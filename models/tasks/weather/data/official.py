@@ -5,7 +5,7 @@
     123 columns    ``*_no_meta``: features only
 
 Class codes 0, 10 … 80 are the classes 0 to 8. An empty cell or NaN is a missing value, as -9999 is in
-``gfs_soil_temperature``. Files are read and written in pieces; more columns than these are left alone.
+``gfs_soil_temperature``. Files are read and written in pieces; further columns are ignored.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "placeless": (FACT_TIME, FACT_TEMPERATURE, FACT_CLASS),
     "no_meta": (),
 }
-"""Name of each layout to the metadata that stand before the features."""
+"""Metadata before the features, by name of the layout."""
 FORMATS = ("csv", "parquet")
 
 _SCHEMA = Schema(FEATURES, METADATA)
@@ -59,15 +59,15 @@ _PLACE = (
 
 
 def read(path: Path, *, needed: Iterable[str] = LABELS, partial: bool = False, training: bool = False) -> Table:
-    """All rows of a file.
+    """Read all rows of a file.
 
     Args:
-        needed: metadata that must be there, without gaps; other metadata are taken where they are.
-        partial: features may be absent (NaN then); what is there is checked. For excerpts.
-        training: accept the two average rows of training files (``dummies.found_in`` tells which they are).
+        needed: metadata that must be present, without gaps; other metadata are read if present.
+        partial: whether features may be absent (then NaN), for excerpts; present ones are checked.
+        training: whether to accept the two average rows of training files (see ``dummies.found_in``).
 
     Raises:
-        BadFile: a column is missing or doubled, a cell is not a number, or a value is impossible; the message names
+        BadFile: a column is missing or duplicated, a cell is not a number, or a value is impossible; the message names
             file, row (from 0), column, value, unit and range.
     """
     tables = list(pieces(path, needed=needed, partial=partial, training=training))
@@ -79,7 +79,7 @@ def read(path: Path, *, needed: Iterable[str] = LABELS, partial: bool = False, t
 def pieces(
     path: Path, *, needed: Iterable[str] = LABELS, partial: bool = False, training: bool = False
 ) -> Iterator[Table]:
-    """The rows of ``read`` in pieces of some ten thousand, in the order of the file. Raises as ``read``."""
+    """Yield the rows of ``read`` in pieces of about ten thousand, in the order of the file; raises like ``read``."""
     have = column_names(path)
     needed = tuple(needed)
     _check_names(path, have, needed, partial)
@@ -90,7 +90,7 @@ def pieces(
     for columns in read_pieces(path, numeric, [CLIMATE] if CLIMATE in beside else [], piece_bytes=_PIECE_BYTES):
         count = len(columns[numeric[0]])
         features = np.full((count, len(NAMES)), np.nan, np.float32)
-        with np.errstate(over="ignore"):  # what is too large for float32 is infinite, and refused as that
+        with np.errstate(over="ignore"):  # values too large for float32 become infinite, and are refused
             for name in present:
                 features[:, _SCHEMA.position[name]] = columns[name]
         table = _with_metadata(path, columns, features, start, needed)
@@ -100,14 +100,14 @@ def pieces(
 
 
 class Writer:
-    """Writes rows to one file, piece by piece. The file has its name only when all of it is written."""
+    """Writer of rows to one file, piece by piece; the file only gets its name when it is complete."""
 
     def __init__(self, path: Path, layout: str = "full") -> None:
-        """CSV, or Parquet for names that end so.
+        """Open a CSV file, or a Parquet file if the name ends in ``.parquet``.
 
         Raises:
             BadFile: pyarrow is missing.
-            KeyError: no such layout.
+            KeyError: the layout is unknown.
         """
         self.path = path
         self._metadata = LAYOUTS[layout]
@@ -140,7 +140,7 @@ class Writer:
             self._hidden.unlink()
 
     def write(self, table: Table) -> None:
-        """Appends rows; NaN becomes an empty cell."""
+        """Append rows; NaN becomes an empty cell."""
         columns = self._columns(table)
         arrays = [self._arrow.array(columns[field.name], type=field.type, from_pandas=True) for field in self._schema]
         self._file.write_batch(self._arrow.record_batch(arrays, schema=self._schema))
@@ -161,7 +161,7 @@ class Writer:
 
 
 def write(path: Path, tables: Iterable[Table], layout: str = "full") -> None:
-    """Write rows to one file, CSV or (by its name) Parquet; ``tables`` may be made as they are written."""
+    """Write rows to one file, CSV or (by its name) Parquet; ``tables`` may be lazy."""
     with Writer(path, layout) as writer:
         for table in tables:
             writer.write(table)
@@ -235,7 +235,7 @@ def _classes(path: Path, codes: NDArray[np.float64] | None, count: int, start: i
 
 
 def _check(path: Path, table: Table, start: int, present: list[int], training: bool) -> None:
-    """Refuse impossible values; of average rows of training files only flags and soil temperature may be such."""
+    """Refuse impossible values; in average rows of training files, flags and soil temperature are exempt."""
     rows = table.features
     fine = ((rows >= _SCHEMA.lower) & (rows <= _SCHEMA.upper)) | (np.isnan(rows) & _SCHEMA.nullable)
     for index, sentinel in _SCHEMA.sentinels:

@@ -1,8 +1,8 @@
 """Splits by time and climate: the canonical partition, the extended splits A to D, and any other of the same form.
 
-Time is cut into four blocks: in-domain, a gap that is thrown away, shifted for evaluation, shifted for development (the
-last block is ``dev_out``, as in the released code). In-domain rows are those of some climates in the first block; they
-are divided at random. Shifted rows are those of other climates in their block (Shifts 1.0, C.1 and Figure 6).
+Time is divided into four blocks: in-domain, an unused gap, shifted for evaluation, shifted for development (the last
+block is ``dev_out``, as in the released code). In-domain rows are those of some climates in the first block; they are
+divided at random. Shifted rows are those of other climates in their block (Shifts 1.0, C.1 and Figure 6).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from models.tasks.weather.data.table import CLIMATES
 
 BEGIN = 1_535_760_000.0
-"""Unix seconds of 2018-09-01, when the official data begin."""
+"""Begin of the official data, 2018-09-01, Unix seconds."""
 END = BEGIN + 365 * 86_400.0
-"""2019-09-01, when they end."""
+"""End of the official data, 2019-09-01, Unix seconds."""
 
 CANONICAL = ("train", "dev_in", "dev_out", "eval_in", "eval_out")
 EXTENDED = ("train_xclim", "dev_xclim", "train_xtime", "dev_xtime")
@@ -30,8 +30,9 @@ EXPERIMENTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "C": (("train", "train_xtime"), ("dev_in", "dev_xtime")),
     "D": (("train", "train_xclim", "train_xtime"), ("dev_in", "dev_xclim", "dev_xtime")),
 }
-"""Training and development splits of each experiment (Shifts 1.0, Table 12): what shift is left is time and climate,
-time, climate, none."""
+"""Training and development splits of each experiment (Shifts 1.0, Table 12); the remaining shift is time and climate
+(A), time (B), climate (C), none (D).
+"""
 
 COUNTS: Mapping[str, tuple[int, ...]] = {
     "train": (416_310, 690_284, 2_022_998, 0, 0),
@@ -42,16 +43,16 @@ COUNTS: Mapping[str, tuple[int, ...]] = {
 }
 """Rows of each climate at scale 1 (Shifts 1.0, Table 8)."""
 DUMMIES = 2
-"""Rows of ``train`` that are averages, not reports."""
+"""Number of rows of ``train`` that are averages, not reports."""
 
 
 class BadPartition(ValueError):
-    """A partition that cannot be made; the message says why."""
+    """Partition that cannot be made; the message states the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How to divide rows; the defaults are the canonical partition."""
+    """Rules of a partition; the defaults are the canonical one."""
 
     time_split: tuple[float, float, float, float] = (0.6, 0.1, 0.15, 0.15)
     """Shares of the whole time: in-domain, gap, eval_out, dev_out."""
@@ -80,19 +81,22 @@ class Rules:
             raise BadPartition("in-climates: at least one climate is needed to train on")
 
     def edges(self, begin: float, end: float) -> tuple[float, float, float, float, float]:
-        """Begin of each block and the end of the last, in the unit of the two times."""
+        """Return the begin of each block and the end of the last, in the unit of the two times."""
         inner = begin + (end - begin) * np.cumsum(self.time_split[:3])
         return begin, float(inner[0]), float(inner[1]), float(inner[2]), end
 
 
 def counts(scale: float, *, extended: bool = False) -> dict[str, NDArray[np.int64]]:
-    """Rows of each climate [5] in each split of the simulated partition, without the two dummy rows.
+    """Return the number of rows of each climate [5] in each split of the simulated partition.
 
-    At scale 1 those of Shifts 1.0, Table 8. The paper gives no sizes of the extended splits: they hold the same shares
-    (``Rules.in_split``) of what a year of equally frequent reports has in their climates and blocks.
+    The two dummy rows do not count.
+
+    At scale 1 they are those of Shifts 1.0, Table 8. The paper gives no sizes of the extended splits: they have the
+    same shares (``Rules.in_split``) of the rows that a year of equally frequent reports has in their climates and
+    blocks.
 
     Raises:
-        BadPartition: a scale outside (0, 1].
+        BadPartition: the scale is outside (0, 1].
     """
     if not 0.0 < scale <= 1.0:
         raise BadPartition(f"scale = {scale:g} (share of the canonical rows) must lie in (0, 1]")
@@ -113,7 +117,7 @@ def counts(scale: float, *, extended: bool = False) -> dict[str, NDArray[np.int6
 
 
 UNUSED = len(SPLITS)
-"""What ``assign`` gives rows of the gap, of climates that are not asked for, and of unknown climate."""
+"""Index that ``assign`` gives to rows of the gap, of climates that are not selected, and of unknown climate."""
 
 
 def assign(
@@ -124,18 +128,18 @@ def assign(
     *,
     extended: bool = False,
 ) -> NDArray[np.uint8]:
-    """Index into ``SPLITS`` of each row [N], ``UNUSED`` where it belongs to none.
+    """Return the index into ``SPLITS`` of each row [N], ``UNUSED`` if it belongs to none.
 
-    Blocks are shares of the time from the first to the last row. Equal seeds divide equal rows equally.
+    Blocks are shares of the time from the first to the last row. The same seed and rows give the same splits.
 
     Args:
         time: Unix seconds [N].
         climate: index into ``CLIMATES`` [N].
-        extended: also fill the splits of ``EXTENDED``: other climates in the first block, in-domain climates in the
-            last two, each with the shares of train and dev_in; the rest stays unused.
+        extended: whether to fill the splits of ``EXTENDED``, too: other climates in the first block, in-domain climates
+            in the last two, each with the shares of train and dev_in; the rest stays unused.
 
     Raises:
-        BadPartition: no rows, a time that is not finite, or nothing to train on.
+        BadPartition: there are no rows, a time is not finite, or no row is for training.
     """
     if not len(time) or not np.isfinite(time).all():
         raise BadPartition(
@@ -175,7 +179,7 @@ def _divide(
     names: tuple[str, ...],
     shares: tuple[float, ...],
 ) -> None:
-    """Rows at random to splits, by shares of their number; what is left over stays as it is."""
+    """Assign rows at random to splits, by shares of their number; rows left over are unchanged."""
     shuffled = rng.permutation(rows)
     bounds = np.rint(np.cumsum((0.0, *shares)) * len(rows)).astype(int)
     for name, start, stop in zip(names, bounds[:-1], bounds[1:], strict=True):

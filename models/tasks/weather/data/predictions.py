@@ -1,5 +1,7 @@
-"""Prediction files of the weather task: temperatures as normal distributions, precipitation as class probabilities,
-scored tables of both, and the submission of temperatures."""
+"""Reader of prediction files of the weather task: arrays of both heads, scored tables, and the submission.
+
+Temperatures are normal distributions, precipitation is class probabilities; the submission has temperatures only.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,17 @@ from models.tasks.weather.data.features import FACT_CLASS, FACT_TEMPERATURE
 from models.tasks.weather.spec import CLASSES, CODE_STEP, HEADS, PRECIPITATION, TEMPERATURE
 
 OPTIONS = regression.OPTIONS | {"ground_truth", "head"}
-"""What of ``ErrorOptions`` is of use here besides error, limit, groups and convention."""
+"""Options of ``ErrorOptions`` that apply besides error, limit, groups and convention."""
 
 
 def read(path: Path, asked: ErrorOptions) -> UnitErrors:
-    """NPZ with ``members`` [M, N, 2] (mean °C, variance °C²) or [M, N, 9] (class probabilities), and ``target`` [N]; a
-    table that ``demur score`` wrote, of which ``asked.head`` chooses a head; or the benchmark's submission, whose
-    labels are in the companion ``ground_truth``.
+    """Read an NPZ file, a table of ``demur score``, or the benchmark's submission.
+
+    NPZ has ``members`` [M, N, 2] (mean °C, variance °C²) or [M, N, 9] (class probabilities), and ``target`` [N].
+    ``asked.head`` selects a head of a table. The labels of a submission are in the companion ``ground_truth``.
 
     Raises:
-        BadFile: none of these, or as the readers of regression, classification, tables and the submission.
+        BadFile: the file is none of these; or see the readers of regression, classification, tables and the submission.
     """
     temperature = regression.Quantity(
         "weather",

@@ -1,4 +1,4 @@
-"""Splits as files, written in pieces, and the partition of official files into new ones."""
+"""Split files, written in pieces, and the partition of official files into new ones."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def partition_files(
     extended: bool = False,
     no_meta: bool = False,
 ) -> list[Path]:
-    """Divide official files with time and climate by ``rules`` into new ones; two passes, bounded memory.
+    """Divide official files with time and climate by ``rules`` into new ones, in two passes with bounded memory.
 
-    Average rows that the files hold are left out, and those of the new training split are added.
+    Average rows of the files are left out, and those of the new training split are added.
 
     Raises:
-        BadFile: no file, or one without time, climate or labels; see ``official.read``.
-        BadPartition: nothing to train on.
-        ValueError: a file would be overwritten that is read.
+        BadFile: there is no file, or a file has no time, climate or labels; see ``official.read``.
+        BadPartition: no row is for training.
+        ValueError: an input file would be overwritten.
     """
     if not files:
         raise BadFile("no file to divide; name one or more official files with time and climate")
@@ -72,7 +72,7 @@ def partition_files(
 
 
 class Split:
-    """Writer of one split, with or without a second file that has the features only."""
+    """Writer of one split, optionally with a second file of the features only."""
 
     def __init__(self, directory: Path, name: str, extension: str, no_meta: bool) -> None:
         self.paths = [directory / f"{name}.{extension}"]
@@ -97,14 +97,14 @@ class Split:
             writer.write(table)
 
     def refuse(self, files: Iterable[Path]) -> None:
-        """Raise ValueError where a file that is read would be overwritten."""
+        """Raise ValueError if an input file would be overwritten."""
         same = {path.resolve() for path in files} & {path.resolve() for path in self.paths}
         if same:
             raise ValueError(f"{min(same)} is read and would be overwritten; give another directory as --out")
 
 
 def _times_and_climates(files: Sequence[Path]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Of all rows: Unix seconds [N] and climate [N]; ``UNKNOWN`` for what is no climate."""
+    """Return the time, Unix seconds [N], and climate [N] of all rows; ``UNKNOWN`` for invalid climates."""
     times, climates = [], []
     for path in files:
         for piece in read_pieces(path, [FACT_TIME], [CLIMATE]):

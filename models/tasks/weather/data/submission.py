@@ -1,4 +1,4 @@
-"""The benchmark's file of temperature predictions: CSV of ID (from 1), PRED (°C) and UNCERTAINTY (°C²), in a tar.gz.
+"""Official file of temperature predictions: CSV of ID (from 1), PRED (°C) and UNCERTAINTY (°C²), in a tar.gz.
 
 The tutorial of the released code writes ``df_submission.csv`` and packs it as ``df_submission.tar.gz``.
 """

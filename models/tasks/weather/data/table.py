@@ -1,4 +1,4 @@
-"""Rows of weather data in memory: where and when, what the weather models said, what the station saw."""
+"""Table of weather data in memory: time, place, outputs of weather models and observations."""
 
 from __future__ import annotations
 
@@ -12,25 +12,27 @@ from numpy.typing import NDArray
 from models.tasks.weather.data.features import NAMES
 
 CLIMATES = ("tropical", "dry", "mild temperate", "snow", "polar")
-"""Main climates of Köppen, in the order of their index; the words of official files."""
+"""Main climates of Köppen, in the order of their index, as named in official files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """N rows. Labels are NaN and 255, place and climate NaN and 255, where a file does not have them."""
+    """N rows. If a file lacks labels, they are NaN and 255; if it lacks place and climate, these are NaN and 255."""
 
     time: NDArray[np.float64]
-    """Unix seconds [N]."""
+    """Time, Unix seconds [N]."""
     latitude: NDArray[np.float32]
-    """Degrees [N], north positive."""
+    """Latitude, degrees [N], north positive."""
     longitude: NDArray[np.float32]
-    """Degrees [N], east positive."""
+    """Longitude, degrees [N], east positive."""
     climate: NDArray[np.uint8]
     """Index into ``CLIMATES`` [N]."""
     features: NDArray[np.float32]
-    """[N, 123] in the order and units of ``features.FEATURES``; NaN and documented sentinels where missing."""
+    """Features [N, 123] in the order and units of ``features.FEATURES``; NaN and documented sentinels for missing
+    values.
+    """
     temperature: NDArray[np.float32]
-    """Air temperature measured 2 m above the ground [N], °C."""
+    """Air temperature measured 2 m above the ground, °C [N]."""
     precipitation: NDArray[np.uint8]
     """Precipitation class 0 to 8 [N]."""
 
@@ -38,7 +40,7 @@ class Table:
         return len(self.time)
 
     def rows(self, selection: Any) -> Table:
-        """Some of the rows: a slice, a mask [N] or positions."""
+        """Return some rows by slice, mask [N] or positions."""
         return Table(
             self.time[selection],
             self.latitude[selection],
@@ -51,11 +53,11 @@ class Table:
 
 
 UNKNOWN = 255
-"""Climate or precipitation class of a row that has none."""
+"""Value of an unknown climate or precipitation class."""
 
 
 def concatenate(tables: Sequence[Table]) -> Table:
-    """Rows of several tables, one after the other; of none: a table without rows."""
+    """Concatenate the rows of several tables; without tables, return one without rows."""
     if not tables:
         empty, codes = np.empty(0, np.float32), np.empty(0, np.uint8)
         return Table(np.empty(0), empty, empty, codes, np.empty((0, len(NAMES)), np.float32), empty, codes)

@@ -1,1 +1,1 @@
-"""From a request of the weather task to the statistics of an ensemble."""
+"""Inference of the weather task: from a request to the statistics of an ensemble."""

@@ -1,4 +1,4 @@
-"""Runs members over many rows and judges what they say with the weather conventions."""
+"""Predictions of many rows, and figures in the conventions of the weather task."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from models.head import Head
 from models.predictive import Categorical, Gaussian, Predictive
 
 CHUNK = 2048
-"""Rows of one pass: progress is told between."""
+"""Number of rows in one pass; progress is reported between passes."""
 
 
 def predict(
@@ -30,7 +30,7 @@ def predict(
     ensemble: bool,
     progress: Callable[[float], None] = lambda done: None,
 ) -> dict[str, Any]:
-    """Statistics of all heads for rows [N, F], as they are served."""
+    """Return the statistics of all heads for rows [N, F], as in serving."""
     reduced = Reduced(members, heads, ensemble=ensemble)
     parts = []
     for start in range(0, len(rows), CHUNK):
@@ -43,7 +43,7 @@ def predict(
 def judged(
     head: Head, predictive: Predictive, labels: NDArray[Any], measure: str, shifted: NDArray[np.bool_] | None = None
 ) -> Figures:
-    """Retention figures of a head under a measure, in the conventions of the released code (R-AUC: mean of points)."""
+    """Return the retention figures of a head under a measure, as in the released code (R-AUC: mean of points)."""
     assert isinstance(predictive, Gaussian | Categorical)
     values = errors_of(predictive, labels)
     return figures(Errors(values, head.acceptable, Rules()), uncertainty.score(predictive, measure), shifted)
@@ -52,7 +52,7 @@ def judged(
 def quality(
     heads: Sequence[Head], said: Mapping[str, Any], labels: Mapping[str, Any], ensemble: bool
 ) -> dict[str, float]:
-    """Figures of one data set for the manifest, six significant digits: names begin with the head's."""
+    """Return the figures of one data set for the manifest, with six significant digits; names begin with the head's."""
     found: dict[str, float] = {}
     for head in heads:
         own = judged(head, said[head.name], labels[head.name], head.own_measure(ensemble))
@@ -63,7 +63,7 @@ def quality(
 
 
 def performance(predictive: Predictive, labels: NDArray[Any]) -> dict[str, float]:
-    """RMSE and MAE in °C, or accuracy and macro-averaged F1 as shares (Shifts 1.0, C.3)."""
+    """Return RMSE and MAE in °C, or accuracy and macro-averaged F1 as shares (Shifts 1.0, C.3)."""
     if isinstance(predictive, Gaussian):
         return {
             "rmse_celsius": distances.rmse(labels, predictive.mean),

@@ -1,4 +1,4 @@
-"""From a verified weather artefact to what answers: its heads and its members."""
+"""Heads and members of a verified weather artefact."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from models.schema import Schema
 from models.tasks.weather.spec import HEADS
 
 ROWS_PER_PASS: dict[Provider, int] = {"cpu": 8, "cuda": 1024}
-"""Most rows of one pass over a Transformer; on a CPU what a layer hands to the next stays in the core's cache."""
+"""Largest number of rows in one pass over a Transformer; on a CPU, activations then stay in the core's cache."""
 
 
 def heads(artefact: Artefact) -> tuple[Head, ...]:
@@ -35,10 +35,10 @@ def heads(artefact: Artefact) -> tuple[Head, ...]:
 
 
 def members(artefact: Artefact, *, device: Device = CPU) -> MemberExecutor:
-    """All members of all executors of an artefact.
+    """Return all members of all executors of an artefact.
 
     Raises:
-        ArtefactError: other numbers of members than the manifest says, or see ``opened``.
+        ArtefactError: the number of members differs from the manifest, or see ``opened``.
         ProviderUnavailable: see ``opened``.
     """
     manifest = artefact.manifest
@@ -59,14 +59,14 @@ def opened(
     *,
     device: Device = CPU,
 ) -> MemberExecutor:
-    """All members of all executors. CatBoost runs on the CPU, whatever the provider.
+    """Return all members of all executors; CatBoost runs on the CPU with any provider.
 
     Args:
-        path: where a file of an executor lies.
+        path: returns the path of an executor's file.
 
     Raises:
-        ArtefactError: a file is damaged, or of another kind than the executor says.
-        ProviderUnavailable: CUDA was asked for and is not there.
+        ArtefactError: a file is damaged, or of another kind than the executor's.
+        ProviderUnavailable: CUDA was requested and is not available.
     """
 
     by_name = {head.name: head for head in heads}

@@ -1,7 +1,6 @@
 """Training of gradient-boosted trees for both heads: CatBoost with uncertainty (Shifts 1.0, C.4; Malinin et al. 2021).
 
-Needs the packages of serving only. A member that is finished is kept in a folder, so that a run that was cut off goes
-on where it was.
+Needs only the packages of serving. Finished members are kept in a folder, so that an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from models.training.training_folder import claim
 
 @dataclass(frozen=True)
 class Trees:
-    """Size and pace of one head's models."""
+    """Size and learning rate of one head's models."""
 
     depth: int
     iterations: int
@@ -35,24 +34,24 @@ class Trees:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train; ``temperature`` and ``precipitation`` stand for Gaussian and categorical heads."""
+    """Training settings; ``gaussian`` and ``categorical`` are for heads of these kinds."""
 
     gaussian: Trees
     categorical: Trees
     patience: int
-    """Iterations without a better dev_in figure after which a model stops, and is cut back to its best."""
+    """Iterations without a better dev_in score after which a model stops; it is cut back to its best."""
     threads: int = 0
-    """Threads of training; 0 for one a core."""
+    """Number of training threads; 0: one per core."""
     borders: int = 254
-    """Most borders that a feature is cut at; equal for all members, so that one binarisation serves them all."""
+    """Largest number of borders of a feature; equal for all members, so that they share one binarisation."""
     max_rows: int | None = None
-    """Train on so many rows, evenly spaced; None for all."""
+    """Number of training rows, evenly spaced; None: all."""
 
 
 FULL = Settings(Trees(8, 20_000, 0.3), Trees(6, 10_000, 0.4), patience=1000)
-"""The papers' (Shifts 1.0, C.4)."""
+"""Settings of the papers (Shifts 1.0, C.4)."""
 FAST = Settings(Trees(6, 64, 0.25), Trees(4, 64, 0.4), patience=40, borders=64, max_rows=200_000)
-"""Small files, minutes."""
+"""Settings for small files and minutes of training."""
 PRESETS = {"fast": FAST, "full": FULL}
 
 
@@ -66,7 +65,7 @@ class Progress:
     iteration: int
     iterations: int
     share: float
-    """Of the whole run, 0 to 1."""
+    """Share of the whole run that is done, 0 to 1."""
     eta: float
     """Seconds left if no model stops early."""
 
@@ -82,7 +81,7 @@ class _Clock:
     """Progress of a run."""
 
     work: float
-    """Of all members, in trees."""
+    """Work of all members, in trees."""
     report: Callable[[Progress], None] | None
     done: float = 0.0
     started: float = field(default_factory=time.monotonic)
@@ -107,15 +106,15 @@ def train(
     virtual: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Ensemble:
-    """Train ``members`` models a head on ``data["train"]``, watching ``data["dev_in"]``.
+    """Train ``members`` models per head on ``data["train"]``, watching ``data["dev_in"]``.
 
     Args:
-        folder: finished models are kept there, and found again by the same training.
-        virtual: train for virtual ensembles (stochastic gradient Langevin boosting), one model a head.
+        folder: folder of finished models, which the same training reuses.
+        virtual: whether to train for virtual ensembles (stochastic gradient Langevin boosting), one model per head.
 
     Raises:
-        ValueError: no members, missing tables, a head without labels, a folder of another training, or what CatBoost
-            refuses.
+        ValueError: there are no members, tables or labels of a head are missing, the folder belongs to another
+            training, or CatBoost refuses the data.
     """
     seeds = seeds_of(seed, members)
     require_tables(data)
@@ -159,7 +158,7 @@ def _description(data: Mapping[str, Labelled], schema: Schema, settings: Setting
 
 
 def _pools(data: Mapping[str, Labelled], head: Head, schema: Schema, settings: Settings) -> tuple[Any, Any]:
-    """Training and dev rows, cut at the same borders for all members."""
+    """Return training and dev rows, binarised with the same borders for all members."""
     from catboost import Pool
 
     train = data["train"]
@@ -185,7 +184,7 @@ def _fit(
     import catboost
 
     class Say:
-        """Asked by CatBoost after each tree."""
+        """Callback of CatBoost after each tree."""
 
         def after_iteration(self, info: Any) -> bool:
             clock.say(head.name, *place, info.iteration, size.iterations)

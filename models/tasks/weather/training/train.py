@@ -18,10 +18,10 @@ from models.training.progress import span
 from models.training.training_folder import parts_folder
 from models.workbench import Progress
 
-_TRAINED = 0.9  # share of the time that has gone by then
-_TREES = 0.4  # share of trees in the training of a combined ensemble
+_TRAINED = 0.9  # share of the time that has passed then
+_TREES = 0.4  # share of the time for trees in the training of a combined ensemble
 NETWORK_ROWS = 40_000
-"""Rows that the fast recipe of networks is trained on."""
+"""Number of training rows of networks in the fast preset."""
 
 
 def train_artefact(
@@ -36,15 +36,15 @@ def train_artefact(
     progress: Progress,
     device: Device = CPU,
 ) -> Artefact:
-    """Train a family on ``data`` (train, dev_in, and what else is to be judged) and write the artefact.
+    """Train a family on ``data`` (train, dev_in, and further tables to evaluate) and write the artefact.
 
     Finished members are kept beside ``out`` until the artefact is written, so that an interrupted run resumes.
 
     Args:
-        device: computes what is calibrated, under its numeric profile.
+        device: runs the calibration, under its numeric profile.
 
     Raises:
-        ValueError: unknown family or preset, or no members.
+        ValueError: the family or preset is unknown, or there are no members.
         FloatingPointError: training diverged.
     """
     if family not in FAMILIES:
@@ -76,7 +76,7 @@ def trained(
     preset: str,
     progress: Progress,
 ) -> Ensemble:
-    """Return the trained ensemble; ``combined`` has so many members of each kind."""
+    """Return the trained ensemble; ``combined`` has ``members`` members of each kind."""
     if family == "combined":
         same = partial(trained, data=data, parts=parts, members=members, seed=seed, preset=preset)
         return join(

@@ -1,4 +1,4 @@
-"""Commands ``demur data weather`` and ``demur train weather``: files in, files out, with progress."""
+"""Commands ``demur data weather`` and ``demur train weather``, with progress."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def train_artefact(
 
     Raises:
         FileNotFoundError, BadFile: see ``read_tables``.
-        ValueError: unknown family or preset, or no members.
+        ValueError: the family or preset is unknown, or there are no members.
         FloatingPointError: training diverged.
     """
     from models.tasks.weather.training import train
@@ -84,7 +84,7 @@ WRITTEN = (
     Option("--extended", "also train_xclim, dev_xclim, train_xtime, dev_xtime for the experiments A to D", None),
     Option("--no-meta", "also a file with the features only beside each", None),
 )
-"""Options of every action that writes splits."""
+"""Options of all actions that write splits."""
 
 
 def _climates(name: str, what: str, default: tuple[str, ...]) -> Option:
@@ -122,4 +122,4 @@ ACTIONS = (
         "dividing",
     ),
 )
-"""Actions of ``demur data`` beside those of the simulator."""
+"""Actions of ``demur data`` besides those of the simulator."""

@@ -1,1 +1,1 @@
-"""The FT-Transformer for rows of weather features: both heads in one network (Gorishniy et al. 2021)."""
+"""FT-Transformer for rows of weather features: both heads in one network (Gorishniy et al. 2021)."""

@@ -1,4 +1,4 @@
-"""A trained ensemble as plain arrays: what training hands to export, calibration and files; needs no torch."""
+"""A trained ensemble as plain arrays: the result of training, for export, calibration and files; needs no torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAMILIES: tuple[Family, ...] = get_args(Family)
 SAMPLED: tuple[Family, ...] = ("ft_mcdp",)
 """Families whose members are sampled at inference."""
 SAMPLES = 10
-"""Frozen dropout masks a member, unless asked otherwise."""
+"""Default number of frozen dropout masks per member."""
 
 Array = NDArray[np.float32]
 Weights = dict[str, Array]
@@ -33,7 +33,7 @@ class TrainedEnsemble:
     weights: Weights
     """Stacked float32 arrays [M, ...]; names are the torch network's."""
     seeds: tuple[int, ...]
-    """One seed a member."""
+    """Seed of each member."""
     samples: int = 1
     """Frozen dropout masks per member at inference."""
     sample_seed: int = 0
@@ -57,20 +57,20 @@ class TrainedEnsemble:
 
     @property
     def size(self) -> int:
-        """Predictors in the ensemble: members times samples."""
+        """Number of predictors in the ensemble: members times samples."""
         return self.members * self.samples
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """Names of the heads that the networks have, which are the names of the graph's outputs."""
+        """Names of the networks' heads, which are the names of the graph's outputs."""
         return tuple(head.name for head in (TEMPERATURE, PRECIPITATION) if f"{head.name}.weight" in self.weights)
 
     def outputs(self, head: str) -> int:
-        """Numbers that the head's last layer gives: 2, or one a class."""
+        """Return the number of outputs of the head's last layer: 2, or one per class."""
         return int(self.weights[f"{head}.weight"].shape[1])
 
     def select(self, members: slice) -> TrainedEnsemble:
-        """Some of the members; their frozen masks stay what they were."""
+        """Return some of the members; their frozen masks are unchanged."""
         weights = {name: array[members] for name, array in self.weights.items()}
         return replace(self, weights=weights, seeds=self.seeds[members])
 

@@ -1,14 +1,15 @@
 """One ONNX graph for all members and samples of an FT-Transformer ensemble.
 
-Input ``rows`` float32 [N, F] in the schema's units, NaN and sentinels for what is missing; outputs ``temperature``
-float32 [K, N, 2] (mean °C, variance °C²) and ``precipitation`` [K, N, C] (probabilities), as far as the networks have
-these heads, with K = members x samples. Members have matrices of their own (``layout = split``): ONNX Runtime packs
+Input ``rows`` float32 [N, F] in the schema's units, NaN and sentinels for missing values; outputs ``temperature``
+float32 [K, N, 2] (mean °C, variance °C²) and ``precipitation`` [K, N, C] (probabilities), if the networks have these
+heads, with K = members x samples. Each member has its own matrices (``layout = split``): ONNX Runtime packs
 two-dimensional constants once, and one member's tokens stay in the core's cache.
 
-The graph computes what the torch network does, with less work: scalings are folded into weights; the bias of keys
+The graph computes the same as the torch network, with less work: scalings are folded into weights; the bias of keys
 shifts all scores of a query alike and is left out, that of values passes through attention and moves into the next
-layer; and the last block's single query meets the tokens themselves, because q (x W)^T = (q W^T) x^T and a (x W) =
-(a x) W. Products of weights that this needs are left to the session that loads them: the file need not hold them.
+layer; and the last block's single query is multiplied with the tokens themselves, because q (x W)^T = (q W^T) x^T and a
+(x W) = (a x) W. The products of weights for this are computed when a session loads the file, which does not contain
+them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Array = NDArray[np.float64]
 
 
 def export(ensemble: TrainedEnsemble) -> bytes:
-    """Return the graph; the same weights give the same bytes."""
+    """Return the ensemble as an ONNX graph; the same weights give the same bytes."""
     graph = Graph(f"weather_{ensemble.family}")
     rows = graph.input("rows", ("N", len(ensemble.scaling)))
     values, missing = _prepared(graph, rows, ensemble.scaling)
@@ -48,7 +49,7 @@ def export(ensemble: TrainedEnsemble) -> bytes:
 
 
 def _prepared(graph: Graph, rows: Value, scaling: Scaling) -> tuple[Value, Value]:
-    """Values [N, T, 1] and whether they are missing; the first token is [CLS], whose value is zero."""
+    """Return values [N, T, 1] and the mask of missing ones; the first token is [CLS], whose value is zero."""
     missing = graph.op("IsNaN", rows)
     for codes in scaling.sentinels:
         missing = graph.op("Or", missing, graph.op("Equal", rows, codes))
@@ -64,7 +65,7 @@ def _prepared(graph: Graph, rows: Value, scaling: Scaling) -> tuple[Value, Value
 
 @dataclass(frozen=True)
 class _Member:
-    """Writes one member.
+    """Builder of one member in the graph.
 
     Tokens are one long matrix [S N T, width]; S is 1 until a frozen mask makes the samples differ.
     """
@@ -79,7 +80,7 @@ class _Member:
         return self.ensemble.sizes
 
     def run(self, values: Value, missing: Value) -> dict[str, Value]:
-        """What the heads say, [S, N, outputs]."""
+        """Return the outputs of the heads, [S, N, outputs]."""
         graph, sizes = self.graph, self.sizes
         tokens, samples = self._tokens(values, missing), 1
         for number in range(sizes.blocks):
@@ -97,7 +98,7 @@ class _Member:
         return {head: self._said(answer, head, samples) for head in self.ensemble.heads}
 
     def _tokens(self, values: Value, missing: Value) -> Value:
-        """Value times direction plus offset, or the missing token; [CLS] is the offset of a value of zero."""
+        """Return value times direction plus offset, or the missing token; [CLS] is the offset of a value of zero."""
         graph, weights = self.graph, self.weights
         nothing = np.zeros_like(weights["tokens.answer"])
         direction = np.concatenate([nothing, weights["tokens.direction"]])
@@ -107,7 +108,7 @@ class _Member:
         return graph.op("Reshape", tokens, np.array([-1, self.sizes.width]))
 
     def _attended(self, tokens: Value, name: str) -> Value:
-        """What every token takes from all tokens."""
+        """Return the attention output of all tokens."""
         graph, sizes = self.graph, self.sizes
         kernel, bias = self._projection(name)
         asking, keys, values = np.split(kernel, 3, axis=1)
@@ -124,7 +125,7 @@ class _Member:
         return graph.op("Reshape", mixed, np.array([-1, sizes.width])) @ join + left
 
     def _pooled(self, tokens: Value, name: str) -> Value:
-        """What [CLS] takes from all tokens."""
+        """Return the attention output of [CLS]."""
         graph, sizes = self.graph, self.sizes
         together = graph.op("Reshape", tokens, np.array([-1, len(self), sizes.width]))
         kernel, bias = self._projection(name)
@@ -142,7 +143,7 @@ class _Member:
         return mixed @ graph.op("Reshape", taken, np.array([-1, sizes.width])) + left
 
     def _fed(self, tokens: Value, name: str, number: int, samples: int) -> tuple[Value, int]:
-        """What the feed-forward part makes of normalised tokens, and how many samples differ after it."""
+        """Apply the feed-forward part to normalised tokens; return the number of different samples after it, too."""
         kernel, bias = self._linear(f"{name}.widen", f"{name}.feed_norm")
         linear, gate = np.split(kernel, 2, axis=-1)
         linear_bias, gate_bias = np.split(bias, 2, axis=-1)
@@ -152,7 +153,7 @@ class _Member:
         return hidden @ kernel + bias, samples
 
     def _masked(self, value: Value, place: str, dropout: float, samples: int) -> tuple[Value, int]:
-        """Numbers that a frozen mask keeps, over the share that is kept."""
+        """Apply a frozen mask, scaled by the share that is kept."""
         kept = self.masks.get(place)
         if kept is None:
             return value, samples
@@ -162,7 +163,7 @@ class _Member:
         return graph.op("Reshape", apart * factor, np.array([-1, shape[-1]])), len(kept)
 
     def _added(self, tokens: Value, samples: int, part: Value, after: int, place: str) -> tuple[Value, int]:
-        """Tokens of so many samples and what a part of a block adds to them, which may have more."""
+        """Add the output of a part of a block, which may have more samples, to the tokens."""
         graph, width = self.graph, self.sizes.width
         part, after = self._masked(part, place, self.sizes.residual_dropout, after)
         if after == samples:
@@ -173,7 +174,7 @@ class _Member:
         return graph.op("Reshape", together, np.array([-1, width])), after
 
     def _said(self, answer: Value, head: str, samples: int) -> Value:
-        """Mean and variance, or probabilities, of what is read off [CLS]."""
+        """Return mean and variance, or probabilities, from the answer of [CLS]."""
         graph = self.graph
         kernel, bias = self._linear(head)
         if head == TEMPERATURE.name:
@@ -185,16 +186,19 @@ class _Member:
         return graph.op("Concat", graph.column(raw, 0), std * std, axis=-1)
 
     def _norm(self, tokens: Value) -> Value:
-        """Normalised tokens; scale and shift are part of the linear layer that follows."""
+        """Normalise tokens; scale and shift are part of the following linear layer."""
         return self.graph.op("LayerNormalization", tokens, np.ones(self.sizes.width), axis=-1, epsilon=EPSILON)
 
     def _answer(self, tokens: Value) -> Value:
-        """[CLS] of each row."""
+        """Return [CLS] of each row."""
         rows = self.graph.op("Reshape", tokens, np.array([-1, len(self) * self.sizes.width]))
         return self.graph.op("Slice", rows, np.array([0]), np.array([self.sizes.width]), np.array([1]))
 
     def _projection(self, name: str) -> tuple[Array, Array]:
-        """To queries, keys and values; queries are over the square root of a head's width."""
+        """Return the projection to queries, keys and values.
+
+        Queries are divided by the square root of a head's width.
+        """
         norm = f"{name}.attention_norm"
         kernel, bias = self._linear(f"{name}.project", norm if f"{norm}.weight" in self.weights else None)
         scale = np.ones(3 * self.sizes.width)
@@ -202,12 +206,12 @@ class _Member:
         return kernel * scale, bias * scale
 
     def _joined(self, name: str) -> tuple[Array, Array]:
-        """Return the layer behind attention, with the values' bias passed through it."""
+        """Return the layer after attention, with the values' bias passed through it."""
         kernel, bias = self._linear(f"{name}.join")
         return kernel, bias + self._projection(name)[1][2 * self.sizes.width :] @ kernel
 
     def _linear(self, name: str, norm: str | None = None) -> tuple[Array, Array]:
-        """Kernel [in, out] and bias [out], with scale and shift of a norm before it."""
+        """Return kernel [in, out] and bias [out] of a layer, with scale and shift of the preceding norm."""
         kernel = self.weights[f"{name}.weight"].T.astype(np.float64)
         bias = self.weights[f"{name}.bias"].astype(np.float64)
         if norm is None:
@@ -215,17 +219,17 @@ class _Member:
         return kernel * self.weights[f"{norm}.weight"][:, None], bias + self.weights[f"{norm}.bias"] @ kernel
 
     def __len__(self) -> int:
-        """Tokens of a row."""
+        """Number of tokens of a row."""
         return len(self.ensemble.scaling) + 1
 
 
 def _by_head(kernel: Array, heads: int) -> Array:
-    """[in, heads x width] as [heads, in, width]."""
+    """Split a kernel [in, heads x width] to [heads, in, width]."""
     return np.moveaxis(kernel.reshape(len(kernel), heads, -1), 1, 0)
 
 
 def _in_celsius(kernel: Array, bias: Array, scaling: Scaling) -> tuple[Array, Array]:
-    """Return the temperature's last layer with the mean in °C; the second output stays what the softplus takes."""
+    """Return the temperature's last layer with the mean in °C; the second output stays the input of softplus."""
     kernel, bias = kernel.copy(), bias.copy()
     kernel[:, 0] *= scaling.temperature_std
     bias[0] = bias[0] * scaling.temperature_std + scaling.temperature_mean

@@ -39,12 +39,12 @@ def ensemble(
     """Train networks on ``data["train"]``, watching ``data["dev_in"]``, and export them.
 
     Args:
-        folder: finished members are kept there, and found again.
-        samples: frozen dropout masks of each member; 1 for none.
-        most_rows: train on so many rows, evenly spaced; None for all.
+        folder: folder of finished members, which are reused.
+        samples: frozen dropout masks of each member; 1: no masks.
+        most_rows: number of training rows, evenly spaced; None: all.
 
     Raises:
-        ValueError: missing tables or labels, or no members.
+        ValueError: tables or labels are missing, or there are no members.
         FloatingPointError: training diverged.
     """
     require_tables(data)
@@ -77,10 +77,10 @@ def exported(found: TrainedEnsemble) -> Ensemble:
 
 
 def labelled(table: Rows, most_rows: int | None = None) -> TrainingRows:
-    """Return rows in the form that training takes.
+    """Return rows in the form for training.
 
     Raises:
-        ValueError: labels that do not fit.
+        ValueError: the labels do not fit.
     """
     count = len(table) if most_rows is None else min(most_rows, len(table))
     chosen = np.linspace(0, len(table) - 1, count).astype(np.intp)

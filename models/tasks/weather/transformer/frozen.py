@@ -1,9 +1,9 @@
-"""Frozen dropout masks: what makes a Monte-Carlo dropout ensemble deterministic.
+"""Frozen dropout masks, which make a Monte-Carlo dropout ensemble deterministic.
 
-A mask is a number kept or dropped per (token, feature) wherever training drops hidden or residual numbers, the same
-for every row. Attention weights, which training may drop as well, are all kept: a mask of tokens x tokens per head and
-sample would be larger than the network. A sample depends on (sample seed, member's seed, sample number) only, so one
-member taken out of an ensemble keeps its samples.
+A mask keeps or drops each (token, feature) wherever training drops hidden or residual activations, the same for every
+row. Attention weights, which training may drop as well, are all kept: a mask of tokens x tokens per head and sample
+would be larger than the network. A sample depends only on (sample seed, member's seed, sample number), so a member that
+is taken from an ensemble keeps its samples.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from models.tasks.weather.transformer.ensemble import TrainedEnsemble
 from models.tasks.weather.transformer.settings import Sizes
 
 Masks = dict[str, NDArray[np.bool_]]
-"""``attended.i``, ``hidden.i`` and ``fed.i`` of block i, True where kept; the last block has one token only."""
+"""Masks ``attended.i``, ``hidden.i`` and ``fed.i`` of block i, True if kept; the last block has one token only."""
 
 
 def places(sizes: Sizes, features: int) -> dict[str, tuple[float, tuple[int, int]]]:
-    """Where numbers are dropped: place to dropout probability and (tokens, width)."""
+    """Return dropout probability and (tokens, width) of each place where activations are dropped."""
     found: dict[str, tuple[float, tuple[int, int]]] = {}
     for block in range(sizes.blocks):
         tokens = 1 if block == sizes.blocks - 1 else features + 1
@@ -30,7 +30,7 @@ def places(sizes: Sizes, features: int) -> dict[str, tuple[float, tuple[int, int
 
 
 def masks(ensemble: TrainedEnsemble) -> Masks:
-    """Return the masks of all members and samples, bool [M, S, T, width]; none for an ensemble that is not sampled."""
+    """Return the masks of all members and samples, bool [M, S, T, width]; empty for an ensemble that is not sampled."""
     if ensemble.samples == 1:
         return {}
     drawn: Masks = {}

@@ -1,7 +1,7 @@
 """Training of one network: AdamW, early stopping on dev, best weights kept. Needs torch.
 
 The loss of a row is the Gaussian negative log-likelihood of its standardised temperature plus the cross-entropy of its
-class, nats, as far as there are labels of both.
+class, nats, if there are labels of both.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from models.training import loop
 from models.training.loop import Stage, Weights
 
 REPORTS = 10
-"""Progress reports an epoch."""
+"""Progress reports per epoch."""
 PASS_ROWS = 512
-"""Rows of one pass over dev."""
+"""Number of rows in one pass over dev."""
 
 
 class Tensors:
@@ -111,7 +111,7 @@ class TransformerTraining(loop.MemberTraining[Tensor]):
 
 
 def rate(settings: Settings, done: float) -> float:
-    """Return the learning rate when a share of all steps is done."""
+    """Return the learning rate after a share ``done`` of all steps."""
     if done < settings.warmup:
         return settings.rate * (done + 1e-3) / settings.warmup
     if not settings.cosine:
@@ -121,7 +121,10 @@ def rate(settings: Settings, done: float) -> float:
 
 
 def _groups(member: nn.Module, decay: float) -> list[dict[str, object]]:
-    """Matrices of the blocks and heads decay; tokens, norms and biases do not (Gorishniy et al. 2021, appendix E)."""
+    """Return parameter groups with and without weight decay.
+
+    Matrices of blocks and heads decay; tokens, norms and biases do not (Gorishniy et al. 2021, appendix E).
+    """
     named = list(member.named_parameters())
     decaying = {name for name, value in named if value.ndim == 2 and not name.startswith("tokens.")}
     return [

@@ -1,10 +1,10 @@
-"""The FT-Transformer as a torch module (only training imports this).
+"""FT-Transformer as a torch module (only training imports this).
 
 Gorishniy et al. 2021, "Revisiting deep learning models for tabular data", section 3.3 and appendix E: a token per
 feature and one that collects the answer ([CLS]); blocks with normalisation before each part, none before the first
-attention; ReGLU feed-forward; the answer is read off [CLS] by normalisation, ReLU and a linear layer per head. Added
-here: a token of its own for each feature's missing value. The last block computes the [CLS] token only, which is all
-that is read.
+attention; ReGLU feed-forward; the output is computed from [CLS] by normalisation, ReLU and a linear layer per head.
+Added here: a separate token for each feature's missing value. The last block computes the [CLS] token only, as no other
+is used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Masks = Mapping[str, Tensor]
 
 
 class Tokens(nn.Module):  # type: ignore[misc]
-    """Rows to tokens: standardised value times a direction plus an offset, or the feature's missing token."""
+    """Tokeniser of rows: standardised value times a direction plus an offset, or the feature's missing token."""
 
     def __init__(self, scaling: Scaling, width: int) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Tokens(nn.Module):  # type: ignore[misc]
             self.register_buffer(name, torch.from_numpy(getattr(scaling, name).copy()), persistent=False)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """[B, F] to [B, 1 + F, width]; [CLS] comes first."""
+        """Convert rows [B, F] to tokens [B, 1 + F, width]; [CLS] comes first."""
         missing = rows.isnan() | (rows[:, None] == self.sentinels).any(dim=1)
         known = torch.where(missing, self.mean, rows).clamp(-LARGEST, LARGEST)
         value = ((known - self.mean) * self.inverse).clamp(-LIMIT, LIMIT)[..., None]
@@ -47,7 +47,7 @@ class Tokens(nn.Module):  # type: ignore[misc]
 
 
 class Block(nn.Module):  # type: ignore[misc]
-    """Attention and feed-forward, each added to the tokens that it read."""
+    """Attention and feed-forward block, each added to its input tokens."""
 
     def __init__(self, sizes: Sizes, *, first: bool, last: bool) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Block(nn.Module):  # type: ignore[misc]
         self.narrow = nn.Linear(sizes.hidden, width)
 
     def forward(self, tokens: Tensor, masks: Masks, number: int) -> Tensor:
-        """[B, T, width] to the same, or to [B, 1, width] in the last block."""
+        """Apply the block to [B, T, width]; the last block returns [B, 1, width]."""
         sizes = self.sizes
         attended = self.join(self._attend(self.attention_norm(tokens)))
         if self.last:
@@ -90,10 +90,10 @@ class Block(nn.Module):  # type: ignore[misc]
 
 
 class Network(nn.Module):  # type: ignore[misc]
-    """One member: rows in their units to a temperature and class scores, as far as it has these heads.
+    """Network of a member: rows in their units to temperature and class scores, if it has these heads.
 
     Args:
-        classes: number of precipitation classes; 0 for no such head.
+        classes: number of precipitation classes; 0: no such head.
     """
 
     def __init__(self, sizes: Sizes, scaling: Scaling, *, temperature: bool = True, classes: int = 0) -> None:
@@ -108,7 +108,7 @@ class Network(nn.Module):  # type: ignore[misc]
             self.add_module(name, nn.Linear(sizes.width, widths[name]))
 
     def forward(self, rows: Tensor, masks: Masks | None = None) -> dict[str, Tensor]:
-        """Linear outputs [B, K] of each head for rows [B, F].
+        """Return linear outputs [B, K] of each head for rows [B, F].
 
         Args:
             masks: frozen masks [T, width] of one sample (``frozen.masks``), which replace dropout.
@@ -121,7 +121,7 @@ class Network(nn.Module):  # type: ignore[misc]
 
 
 def gaussian(raw: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation [...], standardised, of linear outputs [..., 2]."""
+    """Return mean and standard deviation [...], standardised, of linear outputs [..., 2]."""
     return raw[..., 0], F.softplus(raw[..., 1]) + FLOOR
 
 
@@ -131,16 +131,16 @@ def export(network: nn.Module) -> Weights:
 
 
 def restore(network: nn.Module, weights: Mapping[str, object]) -> None:
-    """Put exported weights of one member back."""
+    """Load the exported weights of one member."""
     network.load_state_dict({name: torch.as_tensor(value) for name, value in weights.items()})
 
 
 def _parts(layer: nn.Linear, count: int) -> list[Callable[[Tensor], Tensor]]:
-    """A layer's outputs in so many parts, each computed by itself: cutting them apart later costs a third of a step."""
+    """Return functions for equal parts of a layer's outputs: splitting the outputs later costs a third of a step."""
     pairs = zip(layer.weight.chunk(count), layer.bias.chunk(count), strict=True)
     return [partial(F.linear, weight=weight, bias=bias) for weight, bias in pairs]
 
 
 def _uniform(rows: int, columns: int, width: int) -> Tensor:
-    """Drawn from ±1 / sqrt(width), as the paper's tokens are."""
+    """Draw from ±1 / sqrt(width), like the paper's tokens."""
     return (torch.rand(rows, columns) * 2 - 1) / math.sqrt(width)

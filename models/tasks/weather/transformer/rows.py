@@ -1,4 +1,4 @@
-"""Labelled rows, checked before hours of training are spent on them."""
+"""Labelled training rows, validated before training."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Rows and what was observed, for one head or both.
+    """Training rows with labels of one head or both.
 
     Raises:
-        ValueError: no labels, labels that do not fit the rows, a temperature that is not finite or a class that is
-            no whole number from 0.
+        ValueError: there are no labels, labels do not fit the rows, a temperature is not finite, or a class is not a
+            whole number from 0.
     """
 
     features: NDArray[np.float32]
-    """Float32 [N, F] in the schema's units; NaN and sentinels are missing values."""
+    """Features, float32 [N, F] in the schema's units; NaN and sentinels are missing values."""
     temperature: NDArray[Any] | None = None
-    """°C, [N]."""
+    """Temperature, °C, [N]."""
     classes: NDArray[Any] | None = None
     """Precipitation class from 0, [N]."""
 
@@ -52,11 +52,11 @@ class TrainingRows:
 
     @property
     def heads(self) -> tuple[bool, bool]:
-        """Return whether there are temperatures, and classes."""
+        """Presence of temperatures, and of classes."""
         return self.temperature is not None, self.classes is not None
 
     def fingerprint(self) -> str:
-        """sha256 of all arrays."""
+        """Return the sha256 of all arrays."""
         digest = hashlib.sha256()
         for array, kind in ((self.features, "<f4"), (self.temperature, "<f8"), (self.classes, "<i8")):
             digest.update(b"|" if array is None else np.ascontiguousarray(array, kind).tobytes())

@@ -1,4 +1,4 @@
-"""How rows are prepared: what is missing, and what is standardised and clipped."""
+"""Preparation of rows: missing values, standardisation and clipping."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 LIMIT = 6.0
-"""Largest magnitude of a prepared value, standard deviations: nothing that a row may hold is far from training."""
+"""Largest magnitude of a prepared value, standard deviations: no input is far from the training data."""
 LARGEST = 1e30
-"""Values are cut here first, in the feature's unit, so that float32 arithmetic with them stays finite."""
+"""Limit of raw values in the feature's unit, so that float32 arithmetic with them stays finite."""
 TAIL = 1e-3
-"""Mean and standard deviation are of values pulled in to the quantiles TAIL and 1 - TAIL."""
+"""Tail probability: mean and standard deviation are of values clipped to the quantiles TAIL and 1 - TAIL."""
 SAMPLE = 200_000
-"""Most rows that quantiles are computed of, evenly spaced."""
+"""Largest number of rows for quantiles, evenly spaced."""
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,17 @@ class Scaling:
     """
 
     mean: NDArray[np.float32]
-    """Per feature, in its unit, float32 [F]."""
+    """Mean of each feature in its unit, float32 [F]."""
     inverse: NDArray[np.float32]
-    """One over the standard deviation, float32 [F]; zero where training never varied, so that the column is ignored."""
+    """One over the standard deviation, float32 [F]; zero for features that are constant in training, which are
+    ignored.
+    """
     sentinels: NDArray[np.float32]
-    """Values that mean "missing", float32 [S, F], NaN where a feature has fewer than S."""
+    """Values that mean "missing", float32 [S, F]; NaN if a feature has fewer than S."""
     temperature_mean: float = 0.0
-    """°C."""
+    """Mean of the temperature, °C."""
     temperature_std: float = 1.0
-    """°C."""
+    """Standard deviation of the temperature, °C."""
 
     @classmethod
     def fit(
@@ -47,10 +49,10 @@ class Scaling:
         """Return the scaling of training rows [N, F] and temperatures [N], °C.
 
         Args:
-            sentinels: column and value of each (``Schema.sentinels``).
+            sentinels: column and value of each sentinel (``Schema.sentinels``).
 
         Raises:
-            ValueError: fewer than two rows, or a temperature that does not vary.
+            ValueError: there are fewer than two rows, or the temperature is constant.
         """
         if len(features) < 2:
             raise ValueError(f"scaling needs at least two rows, got {len(features)}")
@@ -70,7 +72,7 @@ class Scaling:
 
 
 def sentinel_table(features: int, sentinels: Sequence[tuple[int, float]]) -> NDArray[np.float32]:
-    """Columns and values as an array [S, F], filled up with NaN."""
+    """Return columns and values as an array [S, F], filled up with NaN."""
     by_column: list[list[float]] = [[] for _ in range(features)]
     for column, value in sentinels:
         by_column[column].append(float(value))
@@ -81,12 +83,12 @@ def sentinel_table(features: int, sentinels: Sequence[tuple[int, float]]) -> NDA
 
 
 def _moments(column: NDArray[np.float32], sentinels: NDArray[np.float32]) -> tuple[float, float]:
-    """Mean and inverse standard deviation of the values that are there; (0, 0) if none is."""
+    """Return mean and inverse standard deviation of the present values; (0, 0) if there is none."""
     values = column[np.isfinite(column) & ~np.isin(column, sentinels)].astype(np.float64)
     if not len(values):
         return 0.0, 0.0
     typical = np.clip(values, *np.quantile(values, (TAIL, 1 - TAIL)))
-    spread = typical.std() or values.std()  # rare events lie outside the quantiles
+    spread = typical.std() or values.std()  # rare events are outside the quantiles
     mean = typical.mean()
     if not spread > 1e-6 * max(abs(mean), 1e-24):
         return float(mean), 0.0

@@ -1,4 +1,4 @@
-"""Training of an ensemble of networks, one after the other: same rows, other first weights, orders and dropout."""
+"""Training of an ensemble of networks, one by one: same rows, different initial weights, orders and dropout."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from models.training.parallel_training import seeds as seeds_of
 from models.training.training_folder import claim, write_whole
 
 Outcome = dict[str, float]
-"""``epochs`` until the weights that were kept, and their ``dev_nll``, nats a row."""
+"""Outcome: ``epochs`` until the selected weights, and their ``dev_nll``, nats per row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class Progress:
     """Progress within an epoch or after it."""
 
     member: int
-    """From 1."""
+    """Number of the member, from 1."""
     members: int
     epoch: float
-    """Epochs of this member that are behind it."""
+    """Number of finished epochs of this member."""
     epochs: int
     loss: float
     """Mean training loss of the epoch so far, nats."""
@@ -72,14 +72,14 @@ def train(
 
     Args:
         classes: number of precipitation classes; by default one more than the largest label.
-        sentinels: column and value of what means "missing" (``Schema.sentinels``).
-        samples: frozen dropout masks per member; by default 10 where the family is sampled, else 1.
-        checkpoint: folder where finished members are kept; the same training started again takes them from there.
-        device: where torch computes. Weights repeat on one kind of device only.
+        sentinels: column and value of each sentinel for "missing" (``Schema.sentinels``).
+        samples: frozen dropout masks per member; by default 10 if the family is sampled, else 1.
+        checkpoint: folder of finished members, which the same training reuses.
+        device: device of torch. Weights are reproducible only on the same kind of device.
 
     Raises:
-        ValueError: no members, dev of another width or other heads than rows, a class out of range, a temperature
-            that does not vary, or a checkpoint of another training.
+        ValueError: there are no members, dev differs from rows in width or heads, a class is out of range, the
+            temperature is constant, or the checkpoint belongs to another training.
         FloatingPointError: a member's loss is no longer finite.
     """
     seeds = seeds_of(seed, members)
@@ -102,7 +102,7 @@ def train(
         def report(
             state: loop.Progress, number: int = number, before: int = before, steps: int = training.epoch
         ) -> None:
-            if progress is not None:  # members that were finished before take no time
+            if progress is not None:  # reused members take no time
                 left = (time.monotonic() - started) / (before + state.share) * (members - number + 1 - state.share)
                 progress(Progress(number, members, state.step / steps, settings.epochs, state.loss, state.score, left))
 

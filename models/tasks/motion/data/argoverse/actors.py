@@ -1,4 +1,4 @@
-"""Who moves in Argoverse 2, and what of it the official format has a place for: vehicles and pedestrians."""
+"""Actors of Argoverse 2 that the official format can represent: vehicles and pedestrians."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Kind = Literal["requested", "vehicle", "pedestrian"]
-"""Vehicles whose future is asked for; others that are drawn as vehicles; what is drawn as pedestrians."""
+"""Kinds of actors: vehicles with a prediction request, other vehicles, and pedestrians (as drawn on the maps)."""
 EGO = "EGO_VEHICLE"
-"""What some logs call the recording car among its actors; its track is taken from the poses instead."""
+"""Category of the recording car among the actors of some logs; the poses give its track instead."""
 
 _REQUESTED = (
     "REGULAR_VEHICLE",
@@ -40,7 +40,7 @@ _KINDS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
     ("pedestrian", _PEDESTRIANS),
 )
 ANNOTATED: Mapping[str, Kind] = MappingProxyType({name: kind for kind, names in _KINDS for name in names})
-"""Category of a sensor log to what it becomes; others (cones, signs, animals, bicycles without riders) are left out."""
+"""Kind of each category of a sensor log; others (cones, signs, animals, bicycles without riders) are left out."""
 
 TRACKED: Mapping[str, tuple[Kind, tuple[float, float, float]]] = MappingProxyType(
     {
@@ -51,36 +51,37 @@ TRACKED: Mapping[str, tuple[Kind, tuple[float, float, float]]] = MappingProxyTyp
         "cyclist": ("pedestrian", (1.8, 0.7, 1.75)),
     }
 )
-"""Type of a forecasting scenario to what it becomes, and to length, width and height, m: the files do not tell sizes,
-and these are usual ones. Others (static, background, construction, riderless bicycles) are left out."""
+"""Kind, and usual length, width and height, m, of each type of a forecasting scenario, whose files have no sizes.
+Others (static, background, construction, riderless bicycles) are left out.
+"""
 
 EGO_SIZE = (4.877, 2.0, 1.473)
-"""Length, width and height of the recording car, m, as logs that annotate it say."""
+"""Length, width and height of the recording car, m, as annotated in some logs."""
 EGO_CENTRE = 1.4
-"""Its centre ahead of the rear axle, where poses are, m: about half of its wheelbase."""
+"""Distance of its centre ahead of the rear axle, the origin of poses, m: about half of its wheelbase."""
 
 
 @dataclass(frozen=True)
 class Actor:
-    """One track of a recording of F frames."""
+    """Track of a recording of F frames."""
 
     track: int
     """Number within the recording, from 1; the ego has 0."""
     kind: Kind
     size: tuple[float, float, float]
-    """Length, width, height, m."""
+    """Length, width and height, m."""
     position: NDArray[np.float64]
-    """Centre [F, 3], m in the frame of the city; NaN where the actor is not seen."""
+    """Centre [F, 3], m in the frame of the city; NaN in frames without the actor."""
     yaw: NDArray[np.float64]
-    """Where the front points, [F], rad."""
+    """Heading [F], rad."""
 
 
 def numbered(names: NDArray[np.intp], frames: NDArray[np.intp], count: int) -> NDArray[np.intp]:
-    """Numbers of ``count`` actors from 1, in the order in which they are first seen, [count].
+    """Number ``count`` actors from 1, in the order of their first frames, [count].
 
     Args:
-        names: which actor each row is about, 0 to count - 1.
-        frames: when.
+        names: actor of each row, 0 to count - 1.
+        frames: frame of each row.
     """
     first = np.full(count, np.iinfo(np.intp).max)
     np.minimum.at(first, names, frames)

@@ -1,4 +1,4 @@
-"""Argoverse 2 folders to an official folder."""
+"""Conversion of Argoverse 2 folders to an official folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LICENCE = "CC BY-NC-SA 4.0, by the terms of use of Argoverse 2"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One recording that is not read yet."""
+    """Recording that is not read yet."""
 
     path: Path
     read: Callable[[Path, float], Recording]
@@ -31,7 +31,7 @@ def sources(paths: Iterable[Path]) -> list[Source]:
     """Return the logs and scenarios in folders and below, sorted by path.
 
     Raises:
-        BadFile: a folder without any.
+        BadFile: a folder has none.
     """
     found: list[Source] = []
     for path in paths:
@@ -54,18 +54,18 @@ def convert(
     speed_limit: float = SPEED_LIMIT,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write the scenes of all recordings below the folders as one split; returns their files.
+    """Write the scenes of all recordings below the folders as one split; return their files.
 
-    The city of a scene is no value of the released enumeration: its ``track`` stays unknown, and its line of the tags
-    has the keys ``city`` and ``source`` beside the released ones.
+    The city of a scene is not a value of the released enumeration: its ``track`` stays unknown, and its line of tags
+    has the additional keys ``city`` and ``source``.
 
     Args:
-        stride: from one scene of a recording to the next, s; a multiple of 0.2.
-        speed_limit: of all lanes, m/s.
+        stride: time between scenes of a recording, s; a multiple of 0.2.
+        speed_limit: speed limit of all lanes, m/s.
 
     Raises:
-        BadFile: as ``sources`` and the readers.
-        ValueError: another stride, a split that is there already, or recordings too short for any scene.
+        BadFile: see ``sources`` and the readers.
+        ValueError: the stride or speed limit is invalid, the split exists, or all recordings are too short.
     """
     steps = round(stride / STEP)
     if steps < 1 or abs(steps * STEP - stride) > 1e-9:

@@ -1,4 +1,4 @@
-"""Velocity and acceleration from positions, by differences with the past only: nothing that a model sees knows more."""
+"""Velocity and acceleration from positions, by backward differences only: models see no information of the future."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ Floats = NDArray[np.float64]
 
 
 def velocity(position: Floats, time: Floats) -> Floats:
-    """Of each step [F, D], m/s, NaN where the position is.
+    """Return the velocity of each step [F, D], m/s, NaN if the position is NaN.
 
-    The slope, at its end, of the parabola through a step and the two before; of the line where only one is seen before;
-    zero in the first step.
+    It is the slope, at its end, of the parabola through a step and the two before; of the line if only one is seen
+    before; zero in the first step.
 
     Args:
-        position: [F, D], m; NaN where it was not seen.
+        position: [F, D], m; NaN in steps without a position.
         time: [F], s, rising.
     """
     found = np.where(np.isfinite(position), 0.0, np.nan)
@@ -26,7 +26,10 @@ def velocity(position: Floats, time: Floats) -> Floats:
 
 
 def acceleration(position: Floats, time: Floats) -> Floats:
-    """Of each step [F, D], m/s²: of the same parabola, and zero where one of its three steps is not seen."""
+    """Return the acceleration of each step [F, D], m/s².
+
+    It is that of the same parabola; zero if one of its three steps is not seen.
+    """
     found = np.where(np.isfinite(position), 0.0, np.nan)
     slope = np.diff(position, axis=0) / np.diff(time)[:, None]
     bend = 2 * np.diff(slope, axis=0) / (time[2:] - time[:-2])[:, None]

@@ -24,8 +24,8 @@ def read(folder: Path, speed_limit: float) -> Recording:
     """Return the recording of a log.
 
     Raises:
-        BadFile: a file that is missing or cannot be read, an annotation without a pose of its time, or an actor with
-            two boxes at once.
+        BadFile: a file is missing or cannot be read, there is no pose at the time of an annotation, or an actor has two
+            boxes at once.
     """
     boxes_path, poses_path = folder / ANNOTATIONS, folder / POSES
     boxes = columns(boxes_path, ("timestamp_ns", "track_uuid", "category", *_SIZE, *_ROTATION, *_PLACE))
@@ -84,7 +84,7 @@ def _actors(
 
 
 def _poses_at(path: Path, poses: dict[str, NDArray[np.generic]], stamps: NDArray[np.int64]) -> Floats:
-    """Rotation and place of the car at each time, [F, 7]."""
+    """Return rotation and position of the car at each time, [F, 7]."""
     times = np.asarray(poses["timestamp_ns"], np.int64)
     order = np.argsort(times)
     rows = order[np.minimum(np.searchsorted(times[order], stamps), len(times) - 1)]
@@ -94,7 +94,7 @@ def _poses_at(path: Path, poses: dict[str, NDArray[np.generic]], stamps: NDArray
 
 
 def _map(folder: Path) -> Path:
-    """Return the vector map of a log: in it, or in its folder ``map``."""
+    """Return the path of a log's vector map: in it, or in its folder ``map``."""
     for pattern in ("map/log_map_archive_*.json", "log_map_archive_*.json", "map.json", "map/map.json"):
         if found := sorted(folder.glob(pattern)):
             return found[0]
@@ -102,7 +102,7 @@ def _map(folder: Path) -> Path:
 
 
 def product(one: Floats, other: Floats) -> Floats:
-    """Quaternions [N, 4], scalar first: the rotation ``other``, then ``one``."""
+    """Return the product of quaternions [N, 4], scalar first: the rotation ``other``, then ``one``."""
     w, x, y, z = one.T
     a, b, c, d = other.T
     return np.stack(
@@ -117,13 +117,13 @@ def product(one: Floats, other: Floats) -> Floats:
 
 
 def rotated(rotation: Floats, points: Floats) -> Floats:
-    """Points [N, 3] turned by quaternions [N, 4]."""
+    """Rotate points [N, 3] by quaternions [N, 4]."""
     axis = rotation[:, 1:]
     twist = 2 * np.cross(axis, points)
     return np.asarray(points + rotation[:, :1] * twist + np.cross(axis, twist))
 
 
 def yaw(rotation: Floats) -> Floats:
-    """Angle of the turned x axis in the plane, rad, [N]."""
+    """Return the angle of the rotated x axis in the plane, rad, [N]."""
     w, x, y, z = rotation.T
     return np.asarray(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))

@@ -1,4 +1,4 @@
-"""A recording: actors over time and the roads around them, whatever files they came from; 10 Hz in, 5 Hz out."""
+"""Recording of Argoverse 2: actors over time and the roads around them, independent of the file format."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ CITIES = {
     "PIT": "Pittsburgh",
     "WDC": "WashingtonDC",
 }
-"""Where Argoverse 2 was recorded; none of them is a value of the released enumeration."""
+"""Cities of Argoverse 2 by code; none of them is a value of the released enumeration."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """F frames."""
+    """Recording of F frames."""
 
     name: str
-    """Of the log or scenario; makes the ids of its scenes."""
+    """Name of the log or scenario; ids of scenes are derived from it."""
     city: str
-    """One of ``CITIES``' names; empty where the files do not say."""
+    """City, a value of ``CITIES``; empty if unknown."""
     time: NDArray[np.float64]
-    """Of each frame, s since the first, [F]."""
+    """Time of each frame, s since the first, [F]."""
     actors: tuple[Actor, ...]
-    """All but the ego."""
+    """All actors but the ego."""
     ego: Actor | None
     roads: PathGraph
 
@@ -57,7 +57,7 @@ def columns(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[np.generic]
     """Return the named columns of a Feather or Parquet file.
 
     Raises:
-        BadFile: no such file, no table of such columns, empty or with missing values, or pyarrow is not installed.
+        BadFile: the file does not exist, lacks a column, is empty or has missing values, or pyarrow is not installed.
     """
     arrow = need("pyarrow", "reading Argoverse 2")
     module = "pyarrow.feather" if path.suffix == ".feather" else "pyarrow.parquet"
@@ -78,10 +78,10 @@ def columns(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[np.generic]
 
 
 def numbers(path: Path, found: dict[str, NDArray[np.generic]], names: tuple[str, ...]) -> NDArray[np.float64]:
-    """Columns side by side, float64 [rows, names].
+    """Return columns as an array, float64 [rows, names].
 
     Raises:
-        BadFile: a value that is no finite number.
+        BadFile: a value is not a finite number.
     """
     try:
         table = np.stack([np.asarray(found[name], np.float64) for name in names], axis=1)

@@ -1,7 +1,7 @@
 """The vector map of Argoverse 2 as a path graph: lanes, crossings, drivable areas.
 
-Lanes for bicycles are left out: the released maps know those of vehicles. What the files do not tell stays open: no
-lane gives way, none has lights, crosswalks have no rules, and all lanes have one speed limit.
+Lanes for bicycles are left out: the released maps have those of vehicles only. Other attributes are not in the files:
+no lane gives way, none has lights, crosswalks have no rules, and all lanes have one speed limit.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from models.tasks.motion.protocol.motion_pb2 import Lane, PathGraph, Polygon, Ve
 Points = NDArray[np.float64]
 
 SPEED_LIMIT = 11.2
-"""Of all lanes, m/s: 25 mph, usual in towns of the United States. The files tell none."""
+"""Speed limit of all lanes, m/s: 25 mph, usual in towns of the United States. The files have no limits."""
 _SPACING = 2.0
-"""Between points of a centre line, m, at most."""
+"""Largest distance between points of a centre line, m."""
 _BICYCLES = "BIKE"
 
 
@@ -30,7 +30,7 @@ def path_graph(path: Path, speed_limit: float = SPEED_LIMIT) -> PathGraph:
     """Return the roads of a map file, m in the frame of the city.
 
     Raises:
-        BadFile: no such file, or no map of Argoverse 2.
+        BadFile: the file does not exist, or is not a map of Argoverse 2.
     """
     try:
         document: Any = json.loads(path.read_bytes())
@@ -47,14 +47,14 @@ def path_graph(path: Path, speed_limit: float = SPEED_LIMIT) -> PathGraph:
 
 
 def centre_line(left: Points, right: Points) -> Points:
-    """Midway between two boundaries [points, 3], each walked at its own pace, m."""
+    """Return the line midway between two boundaries [points, 3], each parametrised by its own length, m."""
     longest = max(float(_along(edge)[-1]) for edge in (left, right))
     share = np.linspace(0.0, 1.0, max(2, int(np.ceil(longest / _SPACING)) + 1))
     return np.asarray((_at(left, share) + _at(right, share)) / 2)
 
 
 def ring(one: Points, other: Points) -> Points:
-    """Return the outline between two edges, whichever way the second one runs."""
+    """Return the outline between two edges, whatever the direction of the second."""
     straight = np.linalg.norm(one[-1] - other[0]) + np.linalg.norm(one[0] - other[-1])
     crossed = np.linalg.norm(one[-1] - other[-1]) + np.linalg.norm(one[0] - other[0])
     return np.concatenate([one, other if straight <= crossed else other[::-1]])
@@ -77,7 +77,7 @@ def _points(listed: Sequence[dict[str, float]]) -> Points:
 
 
 def _along(edge: Points) -> Points:
-    """Way from the first point to each, m."""
+    """Return the path length from the first point to each, m."""
     return np.append(0.0, np.cumsum(np.linalg.norm(np.diff(edge, axis=0), axis=1)))
 
 

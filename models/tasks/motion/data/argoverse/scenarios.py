@@ -12,7 +12,7 @@ from models.tasks.motion.data.argoverse.recording import CITIES, Recording, colu
 from models.tasks.motion.data.argoverse.roads import path_graph
 
 STEP = 0.1
-"""Between frames, s."""
+"""Time between frames, s."""
 _EGO = "AV"
 _CITIES = {name.lower(): name for name in CITIES.values()} | {
     "palo-alto": "PaloAlto",
@@ -24,8 +24,7 @@ def read(path: Path, speed_limit: float) -> Recording:
     """Return the recording of a scenario, from its Parquet file and the map beside it.
 
     Raises:
-        BadFile: a file that is missing or cannot be read, frames out of 0 to 10,000, or a track with two states at
-            once.
+        BadFile: a file is missing or cannot be read, a frame is outside 0 to 10,000, or a track has two states at once.
     """
     found = columns(
         path,

@@ -1,4 +1,4 @@
-"""Scenes cut out of a recording: five seconds of the past, five of the future, requests with their tags.
+"""Scenes from windows of a recording: five seconds of the past, five of the future, requests with their tags.
 
 As in the released scenes the recording car is in the ego tracks only, vehicles that come later are not in the future,
 and a vehicle that was not seen in a step is not in that step.
@@ -19,13 +19,13 @@ from models.tasks.motion.inference.members import STEPS
 from models.tasks.motion.protocol.motion_pb2 import PedestrianTrack, Scene, Vector3, VehicleTrack
 
 STEP = 0.2
-"""Between two steps, s."""
+"""Time between two steps, s."""
 _JITTER = 0.05
-"""How far a step may be from 0.2 s, s: sweeps of the sensor come within 4 ms of their time."""
+"""Largest deviation of a step from 0.2 s, s: sweeps of the sensor come within 4 ms of their time."""
 
 
 class _Track:
-    """An actor with what moves it, step by step."""
+    """Actor with its motion, step by step."""
 
     def __init__(self, actor: Actor, time: NDArray[np.float64]) -> None:
         plane = actor.position[:, :2]
@@ -54,10 +54,10 @@ class _Track:
 
 
 def scenes(recording: Recording, stride: int = 5) -> Iterator[Scene]:
-    """The scenes of a recording of 5 Hz, one for each present that has 24 steps before it and 25 after it.
+    """Yield the scenes of a recording of 5 Hz, one for each present with 24 steps before it and 25 after it.
 
-    Requested are vehicles of the kind that are seen now and in the step before, so that they have a velocity. Windows
-    in which steps are missing or uneven are left out.
+    Requests are for vehicles of the kind ``requested`` that are seen now and in the previous step, so that they have a
+    velocity. Windows with missing or uneven steps are left out.
 
     Args:
         stride: steps between two presents.

@@ -1,4 +1,4 @@
-"""Scenes drawn as the released feature maps: 17 channels around an agent, x forward."""
+"""Rendering of scenes as the released feature maps: 17 channels around an agent, x forward."""
 
 from __future__ import annotations
 

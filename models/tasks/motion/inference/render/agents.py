@@ -1,4 +1,4 @@
-"""Channels of vehicles and pedestrians: where they are, and how they move in the frame of the agent."""
+"""Channels of vehicles and pedestrians: occupancy, and motion in the frame of the agent."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from models.tasks.motion.inference.render.raster import Cells
 from models.tasks.motion.inference.render.shapes import touching
 
 CORNERS = 4
-"""Of an object seen from above."""
+"""Number of corners of an object seen from above."""
 
 
 def draw_vehicles(out: Float32, objects: Objects, corners: Cells, frame: Float32) -> None:
-    """Occupancy, velocity x and y, acceleration x and y, and yaw as measured in the scene.
+    """Draw occupancy, velocity x and y, acceleration x and y, and yaw as measured in the scene.
 
     Args:
         out: six channels [6, y, x], zero.
-        objects: later ones are drawn over earlier ones.
-        corners: of each object, [4 N, 2].
-        frame: of the agent, [4, 4].
+        objects: objects; later ones are drawn over earlier ones.
+        corners: corners of the objects, [4 N, 2].
+        frame: frame of the agent, [4, 4].
     """
     ones = np.ones((len(objects), 1), np.float32)
     yaw = objects.yaw[:, None].astype(np.float32)
@@ -30,16 +30,16 @@ def draw_vehicles(out: Float32, objects: Objects, corners: Cells, frame: Float32
 
 
 def draw_pedestrians(out: Float32, objects: Objects, corners: Cells, frame: Float32) -> None:
-    """Occupancy, velocity x and y; as ``draw_vehicles``, into three channels [3, y, x]."""
+    """Draw occupancy, velocity x and y into three channels [3, y, x]; see ``draw_vehicles``."""
     ones = np.ones((len(objects), 1), np.float32)
     _paint(out, corners, np.concatenate([ones, _turned(objects.velocity, frame)], axis=1))
 
 
 def _turned(vectors: np.ndarray[tuple[int, ...], np.dtype[np.float64]], frame: Float32) -> Float32:
-    """Vectors [N, 2] in the agent's frame, float32.
+    """Return vectors [N, 2] in the agent's frame, float32.
 
-    As released, places of the scene are turned and moved, and the move is taken off again: far from the scene's origin
-    that leaves steps of a thousandth, which models have seen.
+    As released, the translation of the frame is added and subtracted again: far from the scene's origin this causes
+    steps of a thousandth, which the training data contain.
     """
     x, y = vectors.T.astype(np.float32)
     turned = [x * frame[axis, 0] + y * frame[axis, 1] + frame[axis, 3] - frame[axis, 3] for axis in (0, 1)]
@@ -47,7 +47,7 @@ def _turned(vectors: np.ndarray[tuple[int, ...], np.dtype[np.float64]], frame: F
 
 
 def _paint(out: Float32, corners: Cells, values: Float32) -> None:
-    """Write the values [N, channels] of objects into the cells that each covers: once drawn, for all channels."""
+    """Write the values [N, channels] of objects into their cells, which are drawn once for all channels."""
     size = out.shape[-1]
     near = touching(corners, np.arange(0, len(corners) + 1, CORNERS), size)
     if not near:

@@ -1,6 +1,6 @@
-"""Areas of cells filled by OpenCV, within bounded time whatever their outlines are.
+"""Filling of areas by OpenCV in bounded time, for any outlines.
 
-OpenCV walks over all rows from the top of an outline, and in each sorts all edges that cross it.
+OpenCV visits all rows from the top of an outline, and in each sorts all edges that cross it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from models.tasks.motion.inference.bad_scene import BadScene
 from models.tasks.motion.inference.render.raster import Cells
 
 MOST_WORK = 10**8
-"""Sum over rows of the square of the number of edges: 0.1 s."""
+"""Limit of the sum over rows of the squared number of edges: about 0.1 s."""
 _ABOVE = 1 << 13
-"""Rows above the map from which outlines are followed; those that begin farther are cut there."""
+"""Number of rows above the map to which outlines are clipped."""
 
 
 def fill(image: NDArray[Any], outlines: Sequence[Cells], value: float) -> None:
-    """Fill areas in one go: what lies in two of them is outside, as released.
+    """Fill areas together: the overlap of two is outside, as released.
 
     Raises:
         BadScene: ``too_complex``.

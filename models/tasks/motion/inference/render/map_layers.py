@@ -17,27 +17,27 @@ from models.tasks.motion.inference.render.raster import Cells, trace
 from models.tasks.motion.inference.road_graph import RoadGraph
 
 Numbered = list[tuple[int, Cells]]
-"""Shapes that touch the map: which of the scene, and its cells."""
+"""Shapes that touch the map: number in the scene, and cells."""
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Shapes of equal value, which are drawn together, in the order in which the scene has the values first."""
+    """Shapes grouped by value to be drawn together, in the order of first occurrence in the scene."""
 
     values: tuple[float, ...]
-    """Of each group."""
+    """Value of each group."""
     of: tuple[int, ...]
     """Group of each shape."""
 
     @classmethod
     def by(cls, values: NDArray[Any]) -> Groups:
-        """Groups of shapes by the value of each, [shapes]."""
+        """Return the groups of shapes by the value of each, [shapes]."""
         numbers: dict[float, int] = {}
         of = tuple(numbers.setdefault(value, len(numbers)) for value in values.tolist())
         return cls(tuple(numbers), of)
 
     def among(self, near: Numbered) -> Iterator[tuple[float, list[Cells]]]:
-        """Value and shapes of each group; some have none."""
+        """Yield value and shapes of each group; it may have none."""
         shapes: list[list[Cells]] = [[] for _ in self.values]
         for number, cells in near:
             shapes[self.of[number]].append(cells)
@@ -45,7 +45,7 @@ class Groups:
 
 
 class MapLayers:
-    """Draws the map of a scene; what does not depend on the agent is prepared once."""
+    """Renderer of a scene's map; work that does not depend on the agent is done once."""
 
     def __init__(self, graph: RoadGraph) -> None:
         self._crosswalks = Groups.by(graph.crosswalk_availability)
@@ -54,15 +54,15 @@ class MapLayers:
         self._gives_way: list[bool] = graph.lane_gives_way.tolist()
 
     def draw_crosswalks(self, out: Float32, near: Numbered) -> None:
-        """Occupancy and availability, into [2, y, x]; what two crosswalks share is in neither, as released."""
+        """Draw occupancy and availability into [2, y, x]; the overlap of two crosswalks is in neither, as released."""
         fill(out[0], [cells for _, cells in near], 1.0)
         for value, outlines in self._crosswalks.among(near):
             fill(out[1], outlines, value)
 
     def draw_lanes(self, out: Float32, near: Numbered) -> None:
-        """Availability, direction, occupancy, priority (1: gives way) and speed limit, into [5, y, x].
+        """Draw availability, direction, occupancy, priority (1: gives way) and speed limit into [5, y, x].
 
-        Where lanes cross, the direction of the later one is on top, and of other values that of the later group.
+        If lanes cross, the direction of the later one is on top; for other values, that of the later group.
         """
         availability, direction, occupancy, priority, limit = out
         for value, lines in self._lanes.among(near):
@@ -75,12 +75,12 @@ class MapLayers:
 
 
 def draw_road(out: Float32, near: Numbered) -> None:
-    """Road polygons, into [1, y, x]; what lies in two of them is no road, as released."""
+    """Draw road polygons into [1, y, x]; the overlap of two is not road, as released."""
     fill(out[0], [cells for _, cells in near], 1.0)
 
 
 def _draw_directions(image: Float32, near: Numbered) -> None:
-    """Angle of each piece of the lanes in the cells of the map, rad; later pieces are on top."""
+    """Draw the angle of each piece of lanes in the cells of the map, rad; later pieces are on top."""
     if not near:
         return
     starts = np.concatenate([line[:-1] for _, line in near])

@@ -1,4 +1,4 @@
-"""From metres to cells, and lines of cells drawn by OpenCV."""
+"""Conversion from metres to cells, and lines of cells drawn by OpenCV."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from models.tasks.motion.inference.frame import Float32
 from models.tasks.motion.inference.grid import Grid
 
 Cells = NDArray[np.int32]
-"""[..., 2]: column and row, as OpenCV has them."""
+"""Cells [..., 2]: column and row, as in OpenCV."""
 
 
 def to_map(frame: Float32, grid: Grid) -> Float32:
-    """Transform from the scene to the cells of a map, [2, 3], given that into the agent's frame, [4, 4].
+    """Return the transform from the scene to the cells of a map, [2, 3], given that to the agent's frame, [4, 4].
 
-    Elementwise float32, here and in ``cells``: a product of matrices rounds differently from machine to machine.
+    Computation is elementwise in float32, here and in ``cells``: a product of matrices rounds differently from machine
+    to machine.
     """
     found = frame[:2, [0, 1, 3]] * np.float32(1 / grid.resolution)
     found[:, 2] += np.float32(grid.size / 2)
@@ -27,10 +28,10 @@ def to_map(frame: Float32, grid: Grid) -> Float32:
 
 
 def cells(points: Float32, transform: Float32) -> Cells:
-    """Cell of each point, int32 [N, 2]; halves are rounded to even numbers, as released.
+    """Return the cell of each point, int32 [N, 2]; halves are rounded to even numbers, as released.
 
     Args:
-        points: in the scene, m, [2, N].
+        points: points in the scene, m, [2, N].
         transform: see ``to_map``.
     """
     found = np.empty((points.shape[1], 2), np.int32)

@@ -1,4 +1,4 @@
-"""Feature maps of the agents of one scene: what does not depend on the agent is prepared once."""
+"""Feature maps of the agents of a scene; work that does not depend on the agent is done once."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ CHANNEL_NAMES = (
     "lane_speed_limit",
     "road_polygons",
 )
-"""Of a feature map, in the released order."""
+"""Names of the channels of a feature map, in the released order."""
 _FAR = 1e5
-"""m from the scene's origin, where float32 begins to lose centimetres."""
+"""Distance from the scene's origin above which float32 loses centimetres, m."""
 
 
 class Renderer:
-    """Draws the feature maps of a scene's agents.
+    """Renderer of the feature maps of a scene's agents.
 
-    Numbers are float32 in the frame of the scene, as released. Scenes far from their origin (coordinates of a
-    projection of the Earth, say) are moved near it first, which the released code does not.
+    Numbers are float32 in the frame of the scene, as released. Scenes far from their origin (such as map projections of
+    the Earth) are moved near it first, unlike in the released code.
     """
 
     def __init__(self, scene: Scene, grid: Grid) -> None:
@@ -57,7 +57,7 @@ class Renderer:
     def draw(self, agent: Agent) -> Float32:
         """Return the map around an agent of the scene, [17, y, x] by ``CHANNEL_NAMES``.
 
-        An agent that is missing now is drawn where it was moved on to; the released code does not draw it.
+        An agent that is missing now is drawn at its extrapolated position; the released code does not draw it.
 
         Raises:
             BadScene: ``too_complex``: outlines of the map would take too long.
@@ -84,7 +84,7 @@ class Renderer:
 
 
 def _origin(scene: Scene) -> tuple[float, float]:
-    """What coordinates are counted from, m: the scene's own origin, or a whole metre of a scene that is far from it."""
+    """Return the origin of coordinates, m: the scene's own, or a whole metre near a scene that is far from it."""
     graph = scene.graph
     for places in (scene.vehicles.position, scene.ego.position, graph.lanes.points, graph.road_polygons.points):
         if len(places):

@@ -1,4 +1,4 @@
-"""Lines and outlines of a scene in the cells of one map, without those that lie outside it."""
+"""Lines and outlines of a scene in the cells of a map, without those outside it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from models.tasks.motion.inference.render.raster import Cells
 
 
 def touching(cells: Cells, bounds: NDArray[np.int64], size: int) -> list[tuple[int, Cells]]:
-    """Number and cells of each shape whose bounding box touches a map of ``size`` cells a side.
+    """Return number and cells of each shape whose bounding box touches a map of ``size`` cells per side.
 
     Args:
-        cells: of all shapes, one after another.
-        bounds: first of each shape, and the end of the last.
+        cells: cells of all shapes, concatenated.
+        bounds: start of each shape, and the end of the last.
     """
     starts = bounds[:-1]
     filled = np.flatnonzero(bounds[1:] > starts)

@@ -1,1 +1,1 @@
-"""Trained members to graphs: one that reads sentences, one that says the next token, each for all members."""
+"""Export of trained members to two graphs for all members: encoding of sentences, and one decoding step."""

@@ -1,7 +1,7 @@
-"""Blocks of a Transformer as nodes of a graph, in the precision that is asked for.
+"""Blocks of a Transformer as nodes of a graph, in a given precision.
 
 Weights are 2-D and each member's own: ONNX Runtime packs those once, stacked ones at every call. Eight-bit layers scale
-each row of what comes in by its own largest value, so that what is said of a sentence does not depend on its company.
+each input row by its own largest value, so that results of a sentence do not depend on others in its batch.
 """
 
 from __future__ import annotations
@@ -19,21 +19,24 @@ from models.tasks.translation.networks.settings import Precision, Sizes
 from models.tasks.translation.text.vocabulary import PAD
 
 Weights = Mapping[str, NDArray[np.float32]]
-"""Of one member, by fairseq's names."""
+"""Weights of one member, by fairseq's names."""
 
-EPSILON = 1e-5  # of layer normalisation, torch's
+EPSILON = 1e-5  # of layer normalisation, as in torch
 _LEVELS = 127
 _WEIGHT_LEVELS = 64
-"""Seven bits: processors without VNNI add pairs of products in 16 bits, which eight would overflow."""
+"""Levels of weights, seven bits: processors without VNNI add pairs of products in 16 bits, which eight bits would
+overflow.
+"""
 _ZERO = np.uint8(128)
-"""Of activations; levels of weights are signed. This pair of types has instructions of its own on today's processors,
-4 x quicker than float32; two unsigned ones have none."""
-_LEAST = 1e-9  # of a row's largest value
+"""Zero point of activations; levels of weights are signed. Current processors have instructions for this pair of types,
+four times as fast as float32, but none for two unsigned types.
+"""
+_LEAST = 1e-9  # least divisor of a row, its largest value
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Writes one member's blocks into a graph."""
+    """Builder that adds one member's blocks to a graph."""
 
     graph: Graph
     weights: Weights
@@ -41,21 +44,23 @@ class Blocks:
     precision: Precision
 
     def linear(self, x: Value, *names: str) -> Value:
-        """Linear layers of the same input side by side: x [..., d] to [..., sum of widths]."""
+        """Apply linear layers to the same input and concatenate: x [..., d] to [..., sum of widths]."""
         weight = np.concatenate([self.weights[f"{name}.weight"] for name in names]).T
         bias = np.concatenate([self.weights[f"{name}.bias"] for name in names])
         return self.product(x, weight) + self._number(bias)
 
     def product(self, x: Value, weight: NDArray[np.float32]) -> Value:
-        """x [..., d] times weight [d, n]."""
+        """Multiply x [..., d] by weight [d, n]."""
         if self.precision == "int8":
             return _product_of_bytes(self.graph, x, weight)
         return self.graph.op("MatMul", x, self._number(np.ascontiguousarray(weight)))
 
     def compared(self, x: Value, table: NDArray[np.float32]) -> Value:
-        """x [..., d] times all rows of a table of embeddings [n, d], which is stored once for this and ``rows_of``.
+        """Multiply x [..., d] by all rows of a table of embeddings [n, d], which is stored once for this and
+        ``rows_of``.
 
-        Rows lie together in the file, as they are read there; ONNX Runtime turns and packs them once, at the start.
+        Rows are contiguous in the file, as ``rows_of`` reads them; ONNX Runtime transposes and packs them once, at the
+        start.
         """
         if self.precision == "int8":
             levels, scales = quantised(table, axis=1)
@@ -64,22 +69,22 @@ class Blocks:
         return self.graph.op("MatMul", x, self._turned(stored))
 
     def norm(self, x: Value, name: str) -> Value:
-        """Layer normalisation over the last axis."""
+        """Apply layer normalisation over the last axis."""
         scale, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
         return self.graph.op("LayerNormalization", x, self._number(scale), self._number(bias), epsilon=EPSILON)
 
     def inner(self, x: Value, layer: str) -> Value:
-        """Return the feed-forward block."""
+        """Apply the feed-forward block."""
         return self.linear(self.graph.relu(self.linear(x, f"{layer}.fc1")), f"{layer}.fc2")
 
     def block(self, x: Value, norm: str, inside: Callable[[Value], Value]) -> Value:
-        """Return a block with its normalisation and the way around it."""
+        """Apply a block with its normalisation and residual connection."""
         if self.sizes.norm_first:
             return x + inside(self.norm(x, norm))
         return self.norm(x + inside(x), norm)
 
     def rows_of(self, table: NDArray[np.float32], tokens: Value) -> Value:
-        """Rows of a table of embeddings, times the square root of the width."""
+        """Return rows of a table of embeddings, times the square root of the width."""
         graph, scale = self.graph, math.sqrt(self.sizes.width)
         number: Any = scale
         if self.precision == "int8":
@@ -94,11 +99,11 @@ class Blocks:
         return found
 
     def number(self, x: Value) -> Value:
-        """Return a float32 value in the precision of activations."""
+        """Convert a float32 value to the precision of activations."""
         return self.graph.op("Cast", x, to=10) if self.precision == "fp16" else x
 
     def float32(self, x: Value) -> Value:
-        """What ``number`` made, back."""
+        """Convert a value of ``number`` back to float32."""
         return self.graph.op("Cast", x, to=1) if self.precision == "fp16" else x
 
     def _turned(self, table: NDArray[Any]) -> Value:
@@ -109,7 +114,7 @@ class Blocks:
 
 
 def quantised(weight: NDArray[np.float32], axis: int) -> tuple[NDArray[Any], NDArray[np.float32]]:
-    """Levels (8 bits) and scales of a table, one scale for all along an axis, which stays with length 1."""
+    """Return 8-bit levels and scales of a table, one scale along ``axis``, which is kept with length 1."""
     scales = np.maximum(np.abs(weight).max(axis=axis, keepdims=True), _LEAST) / _WEIGHT_LEVELS
     return np.rint(weight / scales).astype(np.int8), scales.astype(np.float32)
 
@@ -136,7 +141,10 @@ def _product_of_levels(graph: Graph, x: Value, levels: Value, scales: NDArray[np
 
 
 def places(graph: Graph, numbers: Value, width: int) -> Value:
-    """Sinusoidal embeddings of places [...], float32 from 0, as [..., width]; see ``transformer.positions``."""
+    """Return sinusoidal embeddings of positions [...], float32 from 0, as [..., width].
+
+    See ``transformer.positions``.
+    """
     half = width // 2
     rates = np.exp(np.arange(half) * -(math.log(10_000) / (half - 1)))
     angles = graph.op("Unsqueeze", numbers + float(PAD + 1), np.array([-1])) * rates
@@ -144,6 +152,6 @@ def places(graph: Graph, numbers: Value, width: int) -> Value:
 
 
 def heads(graph: Graph, x: Value, grid: Sequence[int] | Value, order: Sequence[int]) -> Value:
-    """Reshaped to [.., heads, width of one], then its axes in an order."""
+    """Reshape to [.., heads, width of a head] and transpose the axes to ``order``."""
     shape = grid if isinstance(grid, Value) else graph.constant(np.array(grid))
     return graph.op("Transpose", graph.op("Reshape", x, shape), perm=list(order))

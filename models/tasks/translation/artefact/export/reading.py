@@ -1,4 +1,4 @@
-"""The graph that reads sentences: source tokens to what every decoder layer of every member attends to."""
+"""Encoder graph: source tokens to the keys and values that every decoder layer of every member attends to."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from models.tasks.translation.text.vocabulary import PAD
 
 
 def reading_graph(members: Sequence[Weights], sizes: Sizes, precision: Precision = "fp32") -> bytes:
-    """Input ``tokens`` int64 [S, s], padded at the right with PAD.
+    """Return the encoder graph. Input: ``tokens`` int64 [S, s], padded at the right with PAD.
 
-    Outputs: ``hidden`` [S, s], 0 where a token is and -1e9 where none is; of each member and decoder layer keys
-    ``k<m>.<l>`` [S, heads, d / heads, s] and values ``v<m>.<l>`` [S, heads, s, d / heads].
+    Outputs: ``hidden`` [S, s], 0 for tokens and -1e9 for padding; for each member and decoder layer keys ``k<m>.<l>``
+    [S, heads, d / heads, s] and values ``v<m>.<l>`` [S, heads, s, d / heads].
     """
     graph = Graph("reading")
     tokens = graph.input(TOKENS, ("S", "s"), "int64")
@@ -71,6 +71,6 @@ def _layer(blocks: Blocks, x: Value, name: str, mask: Value) -> Value:
 
 
 def blocks_scale(blocks: Blocks) -> float | np.float16:
-    """Of products of queries and keys."""
+    """Return the scale of products of queries and keys."""
     scale = (blocks.sizes.width // blocks.sizes.heads) ** -0.5
     return np.float16(scale) if blocks.precision == "fp16" else scale

@@ -1,10 +1,10 @@
-"""The graph of one decoding step of all members: it says what comes next, and how sure they are.
+"""Decoder graph: one decoding step of all members, with candidates for the next token and uncertainties.
 
-Rows are hypotheses, ``beam`` of each sentence side by side. Members' distributions never leave the graph: out come the
-likeliest tokens with what every member says of them, and nine uncertainties of the step.
+Rows are hypotheses, ``beam`` consecutive ones for each sentence. Members' distributions stay in the graph: its outputs
+are the likeliest tokens with each member's log-probabilities, and nine uncertainties of the step.
 
-Keys and values of what was said are a sentence's: its hypotheses look at the same ones, each through a mask that shows
-its own past. So nothing is put in order between two steps, and one product serves all hypotheses of a sentence.
+Keys and values of earlier tokens belong to a sentence: its hypotheses share them, each with a mask of its own past. So
+no reordering is needed between steps, and one product serves all hypotheses of a sentence.
 """
 
 from __future__ import annotations
@@ -39,22 +39,21 @@ _TINY = 1e-37
 def stepping_graph(
     members: Sequence[Weights], sizes: Sizes, special: int, candidates: int, precision: Precision = "fp32"
 ) -> bytes:
-    """One step of R = S x beam hypotheses.
+    """Return the graph of one step of R = S x beam hypotheses.
 
-    Inputs: ``last`` int64 [R], the tokens before (the end of sentence at first); ``places`` float32 [R], how many
-    tokens were said before ``last``; ``prefix`` float32 [M, R], each member's log-likelihood of the tokens so far;
-    ``shape`` int64 [4]: S, beam, heads, d / heads; ``hidden``, keys and values of ``reading_graph``; caches
-    ``sk<m>.<l>`` and ``sv<m>.<l>`` [S, heads, c, d / heads]; ``past`` float32 [S, 1, beam, c + beam]: 0 where one of
-    their columns, or of the ``beam`` that this step adds behind them, is of a hypothesis's own past or is itself, else
-    -1e9.
+    Inputs: ``last`` int64 [R], the previous tokens (initially the end of sentence); ``places`` float32 [R], the number
+    of tokens before ``last``; ``prefix`` float32 [M, R], each member's log-likelihood of the tokens so far; ``shape``
+    int64 [4]: S, beam, heads, d / heads; ``hidden``, keys and values of ``reading_graph``; caches ``sk<m>.<l>`` and
+    ``sv<m>.<l>`` [S, heads, c, d / heads]; ``past`` float32 [S, 1, beam, c + beam]: 0 for columns of the cache, or of
+    the ``beam`` columns that this step appends, that belong to a hypothesis's own past or itself, else -1e9.
 
     Args:
-        special: tokens below are told in full (``special`` [M, R, special]); those from there on compete.
-        candidates: tokens that are told of each row.
+        special: log-probabilities of all tokens below are output (``special`` [M, R, special]); other tokens compete.
+        candidates: number of candidates per row.
 
     Outputs: ``candidates`` int64 [R, k], by falling probability; ``log_probabilities`` float32 [M, R, k] of them;
-    ``special``; ``uncertainty`` float32 [9, R] in the order of ``uncertainty.tokens.TOKEN_VALUES``; the caches,
-    named ``new.sk<m>.<l>`` and so on.
+    ``special``; ``uncertainty`` float32 [9, R] in the order of ``uncertainty.tokens.TOKEN_VALUES``; the caches, named
+    ``new.sk<m>.<l>`` and so on.
     """
     graph = Graph("stepping")
     said = members_say(graph, members, sizes, precision)
@@ -65,7 +64,10 @@ def stepping_graph(
 def members_say(
     graph: Graph, members: Sequence[Weights], sizes: Sizes, precision: Precision = "fp32"
 ) -> tuple[Value, ...]:
-    """Members' logits of the next token, [R, V] each, with all inputs but ``prefix`` and the caches as outputs."""
+    """Return the members' logits of the next token, [R, V] each.
+
+    All inputs but ``prefix`` are added, and the caches as outputs.
+    """
     count = len(members)
     one = sizes.width // sizes.heads
     last = graph.input(LAST, ("R",), "int64")
@@ -106,14 +108,14 @@ def members_say(
 
 @dataclass(frozen=True)
 class _Attention:
-    """Of one decoder layer of one member; products of what is cached are float32 in every precision."""
+    """Attention of one decoder layer of one member; products with cached values are float32 in every precision."""
 
     blocks: Blocks
     shape: Value
     name: str
 
     def own(self, y: Value) -> tuple[Value, Value, Value]:
-        """Query, key and value, [S, heads, beam, d / heads] each."""
+        """Return query, key and value, [S, heads, beam, d / heads] each."""
         blocks, graph, name = self.blocks, self.blocks.graph, f"{self.name}.self_attn"
         parts = graph.split(
             blocks.float32(blocks.linear(y, f"{name}.q_proj", f"{name}.k_proj", f"{name}.v_proj")),
@@ -124,12 +126,12 @@ class _Attention:
         return q, k, v
 
     def looked(self, q: Value, k: Value, v: Value, past: Value) -> Value:
-        """What a row sees in its own past, through the output layer [R, d]."""
-        turned = self.blocks.graph.op("Transpose", k, perm=[0, 1, 3, 2])  # becomes part of the product
+        """Attend to a row's own past, through the output layer [R, d]."""
+        turned = self.blocks.graph.op("Transpose", k, perm=[0, 1, 3, 2])  # is fused into the product
         return self._out(self._seen(q, turned, v, past), "self_attn")
 
     def across(self, y: Value, k: Value, v: Value, mask: Value) -> Value:
-        """What a row sees in its sentence, through the output layer [R, d]."""
+        """Attend to the sentence of a row, through the output layer [R, d]."""
         blocks, graph = self.blocks, self.blocks.graph
         query = blocks.float32(blocks.linear(y, f"{self.name}.encoder_attn.q_proj"))
         q = heads(graph, query, self.shape, (0, 2, 1, 3))
@@ -148,11 +150,11 @@ class _Attention:
 
 
 def _tell(graph: Graph, said: Sequence[Value], prefix: Value, special: int, candidates: int) -> None:
-    """Outputs of members' logits, each [R, V].
+    """Add the outputs computed from members' logits, each [R, V].
 
-    All nine values come of entropies - those of members, of their mean, of their mean weighted by likelihoods of
-    prefixes - and of the products of both means with the mean of members' logarithms: nothing of the size of the
-    vocabulary is made for pairs of members, and only two logarithms of that size are taken, which cost most.
+    All nine values are computed from entropies - those of members, of their mean, of their mean weighted by likelihoods
+    of prefixes - and of the products of both means with the mean of members' logarithms: no array of the vocabulary's
+    size is needed for pairs of members, and only two logarithms of that size, the largest cost.
     """
     count = len(said)
     logs = graph.op("LogSoftmax", _stacked(graph, said), axis=-1)  # [R, M, V]
@@ -190,17 +192,17 @@ def _tell(graph: Graph, said: Sequence[Value], prefix: Value, special: int, cand
 
 
 def _weights(graph: Graph, prefix: Value, count: int) -> Value:
-    """Of members in the two means, [R, 2, M]: the same for all, and their shares in the expectation of products."""
+    """Return the weights of members in both means, [R, 2, M]: uniform, and shares in the expectation of products."""
     shares = graph.op("Softmax", graph.op("Transpose", prefix, perm=[1, 0]), axis=-1)
     shares = graph.op("Unsqueeze", shares, np.array([1]))
     return graph.op("Concat", shares * 0.0 + 1.0 / count, shares, axis=1)
 
 
 def _expected(graph: Graph, p: Value, logs: Value) -> Value:
-    """What logarithms [R, n or 1, V] cost under distributions [R, n, V], nats [R, n].
+    """Return the cross-entropy of logarithms [R, n or 1, V] under distributions [R, n, V], nats [R, n].
 
-    One product a row with a turned side, which ONNX Runtime joins with the turn: six times quicker than with a column,
-    four times than with two rows.
+    Each row is one product with a transposed side, which ONNX Runtime fuses: six times as fast as with a column, four
+    times as fast as with two rows.
     """
     one, other = (graph.op("Unsqueeze", of, np.array([2])) for of in (p, logs))
     turned = graph.op("Transpose", other, perm=[0, 1, 3, 2])
@@ -208,5 +210,5 @@ def _expected(graph: Graph, p: Value, logs: Value) -> Value:
 
 
 def _stacked(graph: Graph, values: Sequence[Value]) -> Value:
-    """[R, V] each as [R, M, V]."""
+    """Stack values [R, V] to [R, M, V]."""
     return graph.op("Concat", *(graph.op("Unsqueeze", value, np.array([1])) for value in values), axis=1)

@@ -1,8 +1,8 @@
-"""Beam search of many sentences side by side, as the released code does it (fairseq 0.7), for ensembles.
+"""Batched beam search for ensembles, as in the released code (fairseq 0.7).
 
 Hypotheses are ranked by the product of expectations: the sum of logarithms of members' mean probabilities. A hypothesis
 that ends is kept if its end is among the best ``beam`` continuations of its sentence; a sentence is done when it has
-``beam`` of them. Pure: every step makes new beams of old ones.
+``beam`` of them. Beams are immutable: every step returns new ones.
 """
 
 from __future__ import annotations
@@ -25,65 +25,65 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Said:
-    """What the members say of R hypotheses' next tokens."""
+    """Output of the members for the next tokens of R hypotheses."""
 
     candidates: Integers
-    """The likeliest tokens that are not special, [R, k]."""
+    """Likeliest tokens that are not special, [R, k]."""
     log_probabilities: Floats
-    """Of them, for each member, [M, R, k]."""
+    """Log-probabilities of ``candidates`` for each member, nats [M, R, k]."""
     special: Floats
-    """Of tokens 0 to n - 1, for each member, [M, R, n]."""
+    """Log-probabilities of tokens 0 to n - 1 for each member, nats [M, R, n]."""
     uncertainty: TokenUncertainty
-    """[R] each."""
+    """Uncertainties of the step, [R] each."""
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One translation of a sentence, in tokens."""
+    """Translation of a sentence, in tokens."""
 
     tokens: Integers
-    """With the end of sentence, [L]."""
+    """Tokens with the end of sentence, [L]."""
     score: float
-    """Log-probability under PE a token, nats."""
+    """Log-probability under PE per token, nats."""
     scores: Mapping[str, float]
-    """The 19 released ones; see ``uncertainty.sequences.SCORES``."""
+    """The 19 released scores; see ``uncertainty.sequences.SCORES``."""
     log_probabilities: Floats
-    """Of each token under PE, nats [L]."""
+    """Log-probability of each token under PE, nats [L]."""
     values: Floats
     """Uncertainties of the steps in the order of ``TOKEN_VALUES``, nats [9, L]."""
 
 
 @dataclass(frozen=True)
 class Beams:
-    """S sentences with B hypotheses each; R = S B rows, those of a sentence side by side."""
+    """Beams of S sentences with B hypotheses each; R = S B rows, with those of a sentence consecutive."""
 
     rules: Rules
     names: tuple[Any, ...]
-    """Whatever tells sentences apart, [S]."""
+    """Identifiers of the sentences, [S]."""
     most: Integers
-    """Tokens of a hypothesis, at most, [S]."""
+    """Largest number of tokens of a hypothesis, [S]."""
     missing: NDArray[np.bool_]
-    """Marks that a hypothesis has not said yet, [R, marks]."""
+    """Marks that a hypothesis has not generated yet, [R, marks]."""
     tokens: Integers
-    """[R, t], the younger to the right; of a row only the last ``lengths`` count."""
+    """Tokens [R, t], right-aligned; only the last ``lengths`` of a row are valid."""
     logs: Floats
-    """Of tokens under PE, [R, t]."""
+    """Log-probabilities of tokens under PE, [R, t]."""
     values: Floats
-    """Of steps, [R, 9, t]."""
+    """Uncertainties of steps, [R, 9, t]."""
     running: RunningScores
-    """Of all rows."""
+    """Running scores of all rows."""
     ended: tuple[tuple[Hypothesis, ...], ...]
-    """Hypotheses that have ended, [S] tuples."""
+    """Finished hypotheses, [S] tuples."""
 
     @classmethod
     def start(
         cls, rules: Rules, members: int, names: Sequence[Any], lengths: Sequence[int], marks: Sequence[int]
     ) -> Beams:
-        """Before the first token.
+        """Return beams before the first token.
 
         Args:
-            lengths: tokens of the sentences, with their ends.
-            marks: how many literals each has, at most ``len(rules.marks)``.
+            lengths: numbers of tokens of the sentences, with their ends.
+            marks: numbers of literals of the sentences, at most ``len(rules.marks)``.
         """
         count, rows = len(names), len(names) * rules.beam
         most = np.array([rules.most(length) for length in lengths], np.int64)
@@ -105,23 +105,23 @@ class Beams:
 
     @property
     def lengths(self) -> Integers:
-        """Tokens said so far, [R]."""
+        """Number of tokens so far, [R]."""
         return self.running.lengths.astype(np.int64)
 
     @property
     def last(self) -> Integers:
-        """The token before the next, [R]; the end of sentence at first."""
+        """Previous token, [R]; initially the end of sentence."""
         if not self.tokens.shape[1]:
             return np.full(len(self.tokens), END, np.int64)
         return np.where(self.lengths > 0, self.tokens[:, -1], END)
 
     def rows(self, sentences: Integers) -> Integers:
-        """Of some sentences."""
+        """Return the rows of some sentences."""
         beam = self.rules.beam
         return np.asarray((sentences[:, None] * beam + np.arange(beam)).ravel())
 
     def take(self, sentences: Integers) -> Beams:
-        """Some sentences, in that order."""
+        """Return the beams of some sentences, in that order."""
         rows = self.rows(sentences)
         return replace(
             self._rows(rows),
@@ -147,13 +147,13 @@ class Beams:
         return replace(self, tokens=self.tokens[:, extra:], logs=self.logs[:, extra:], values=self.values[:, :, extra:])
 
     def step(self, said: Said) -> tuple[Beams, Integers]:
-        """All hypotheses one token further.
+        """Extend all hypotheses by one token.
 
         Returns:
-            The beams after it, and the rows that theirs go on from [R].
+            The new beams, and the row that each of their rows continues, [R].
 
         Raises:
-            ValueError: marks or forbidden tokens that are not among those that are told in full.
+            ValueError: marks or forbidden tokens are not in ``special``.
         """
         full, last = said.special.shape[2], max((*self.rules.marks, *self.rules.forbidden, END))
         if last >= full:
@@ -167,7 +167,7 @@ class Beams:
         totals = np.where(self._barred(tokens), -np.inf, self.running.log_prob[:, None] + pe)
         width = totals.shape[1]
         first = (self.lengths == 0) & (np.arange(len(totals)) % beam > 0)
-        totals[first] = -np.inf  # hypotheses of a new sentence are all alike: one of them speaks
+        totals[first] = -np.inf  # hypotheses of a new sentence are equal: only the first one is extended
         flat = totals.reshape(count, beam * width)
         best = np.argsort(-flat, axis=1, kind="stable")[:, : 2 * beam]
         possible = np.isfinite(np.take_along_axis(flat, best, axis=1))
@@ -183,22 +183,22 @@ class Beams:
         parents = np.take_along_axis(rows, order, axis=1).ravel()
         where = np.take_along_axis(places, order, axis=1).ravel()
         after = self._grown(parents, where, tokens, logs, pe, said.uncertainty)
-        if not exists.all():  # fewer than ``beam`` go on: the other rows repeat the best and must not count
+        if not exists.all():  # fewer than ``beam`` continue: the other rows repeat the best and must not count
             log_prob = np.where(exists.ravel(), after.running.log_prob, -np.inf)
             after = replace(after, running=replace(after.running, log_prob=log_prob))
         stopped = ~exists.any(axis=1)
-        if stopped.any():  # nothing can follow: what has ended is all there will be
+        if stopped.any():  # nothing can follow: only the finished hypotheses remain
             after = replace(after, most=np.where(stopped, 0, after.most))
         return replace(after, ended=ended), parents
 
     @property
     def done(self) -> NDArray[np.bool_]:
-        """Sentences that have all their hypotheses, [S]."""
+        """Mask of sentences that have all their hypotheses, [S]."""
         full = np.array([len(hypotheses) >= self.rules.beam for hypotheses in self.ended], bool)
         return full | (self.most <= self.lengths[:: self.rules.beam])
 
     def _barred(self, tokens: Integers) -> NDArray[np.bool_]:
-        """Continuations that are not allowed, [R, n + k]."""
+        """Return the mask of continuations that are not allowed, [R, n + k]."""
         lengths, marks = self.lengths, self.rules.marks
         room = np.repeat(self.most, self.rules.beam) - lengths - 1  # before the end of sentence
         missing = self.missing.sum(axis=1)
@@ -223,7 +223,7 @@ class Beams:
         pe: Floats,
         step: TokenUncertainty,
     ) -> tuple[tuple[Hypothesis, ...], ...]:
-        """Hypotheses that have ended with those of this step; ends count among the best ``beam`` continuations."""
+        """Return the finished hypotheses with those of this step; ends count among the best ``beam`` continuations."""
         sentence, rank = np.nonzero(ends[:, : self.rules.beam])
         if not len(sentence):
             return self.ended
@@ -256,7 +256,7 @@ class Beams:
         pe: Floats,
         step: TokenUncertainty,
     ) -> Beams:
-        """Some rows, each with one token more; None for tokens: the end of sentence."""
+        """Return some rows, each with one more token; if ``tokens`` is None, the end of sentence."""
         said = np.full(len(parents), END, np.int64) if tokens is None else tokens[parents, places]
         before = self if tokens is None else self._rows(parents)
         values = step.take(parents)
@@ -275,7 +275,7 @@ class Beams:
 
 
 def joined(parts: Sequence[Beams]) -> Beams:
-    """Sentences of several beams side by side; the rules are those of the first."""
+    """Concatenate the sentences of several beams; the rules are those of the first."""
     if len(parts) == 1:
         return parts[0]
     width = max(part.tokens.shape[1] for part in parts)

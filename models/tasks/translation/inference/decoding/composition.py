@@ -1,5 +1,4 @@
-"""What the step graph works on besides tokens: memory of sentences and caches of hypotheses, made anew when company
-changes."""
+"""Memory of sentences and caches of hypotheses for the decoder graph, rebuilt when sentences join or leave."""
 
 from __future__ import annotations
 
@@ -14,33 +13,33 @@ Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 _HIDDEN = np.float32(-1e9)
 _WASTE = 2
-"""Caches are made anew when their columns are so many times those that somebody still looks at."""
-_LEAST = 64  # columns that are never too many
+"""Ratio of columns to used columns above which caches are rebuilt."""
+_LEAST = 64  # number of columns up to which caches are never rebuilt
 
 
 @dataclass(frozen=True)
 class Composition:
-    """Of S sentences."""
+    """Memory and caches of S sentences."""
 
     hidden: Float32
-    """0 where a token of a sentence is and -1e9 where none is, [S, s]."""
+    """Mask added to attention: 0 for tokens of a sentence and -1e9 for padding, [S, s]."""
     memory: dict[str, Float32]
-    """Keys [S, heads, d / heads, s] and values [S, heads, s, d / heads] of sentences, keys under names with k."""
+    """Keys [S, heads, d / heads, s] and values [S, heads, s, d / heads] of sentences; names of keys begin with k."""
     caches: dict[str, Float32]
-    """Keys and values of what a sentence's hypotheses said, [S, heads, c, d / heads]."""
+    """Keys and values of generated tokens of a sentence's hypotheses, [S, heads, c, d / heads]."""
 
     def __len__(self) -> int:
         return len(self.hidden)
 
 
 Part = tuple[Composition, Integers, Booleans]
-"""A composition, some sentences of it, and which columns of their caches are a hypothesis's past, [R, c]."""
+"""A composition, some of its sentences, and the mask of cache columns that are a hypothesis's past, [R, c]."""
 
 
 def composed(parts: Sequence[Part]) -> tuple[Composition, Booleans]:
-    """Some sentences of some compositions side by side, and which columns of the caches there are a hypothesis's past.
+    """Join some sentences of some compositions; return the masks of their pasts in the new caches, too.
 
-    Nothing is copied where it is the whole of one, unless hardly anybody looks at its columns any more.
+    A complete composition is not copied, unless most of its columns are unused.
     """
     first = parts[0][0]
     sentences = np.concatenate([chosen for _, chosen, _ in parts])
@@ -70,25 +69,25 @@ def composed(parts: Sequence[Part]) -> tuple[Composition, Booleans]:
 
 
 def _looked_at(past: Booleans, sentences: int) -> Booleans:
-    """Columns that are the past of any hypothesis of a sentence, [S, c]."""
+    """Return the mask of columns that are the past of any hypothesis of a sentence, [S, c]."""
     return np.asarray(past.reshape(sentences, len(past) // max(sentences, 1), past.shape[1]).any(axis=1))
 
 
 def _kept(looked_at: Booleans) -> Integers:
-    """Of each sentence the columns that are looked at, in their order, then others to fill up, [S, most]."""
+    """Return the used columns of each sentence in their order, then others as padding, [S, most]."""
     most = int(looked_at.sum(axis=1).max(initial=0))
     return np.argsort(~looked_at, axis=1, kind="stable")[:, :most]
 
 
 def _seen(past: Booleans, columns: Integers, count: int) -> Booleans:
-    """Return a mask of columns as one of those that are kept, [R, count]."""
+    """Select the kept columns of a mask, [R, count]."""
     rows = np.repeat(columns, len(past) // max(len(columns), 1), axis=0)
     kept = np.take_along_axis(past, rows, axis=1)
     return np.pad(kept, ((0, 0), (0, count - kept.shape[1])))
 
 
 def _packed(chosen: Sequence[tuple[Float32, Integers]], columns: Sequence[Integers], count: int) -> Float32:
-    """Kept columns of caches of some sentences; nothing behind them."""
+    """Return the kept columns of caches of some sentences, padded with zeros."""
     heads, _, one = chosen[0][0].shape[1:]
     found = np.empty((sum(len(sentences) for _, sentences in chosen), heads, count, one), np.float32)
     places = iter(found)
@@ -101,7 +100,7 @@ def _packed(chosen: Sequence[tuple[Float32, Integers]], columns: Sequence[Intege
 
 
 def _side_by_side(chosen: Sequence[tuple[Float32, Integers]], widths: Sequence[int], keys: bool) -> Float32:
-    """Memory of some sentences of several compositions, of each so many tokens, padded at the right."""
+    """Return the memory of some sentences of several compositions, of ``widths`` tokens each, padded at the right."""
     axis = 3 if keys else 2
     shape = list(chosen[0][0].shape)
     shape[0], shape[axis] = sum(len(sentences) for _, sentences in chosen), max(widths)

@@ -1,8 +1,7 @@
-"""The graphs of an ensemble as a decoder: sentences are read once, then every step makes all hypotheses a token longer.
+"""Decoder of an ensemble: sentences are encoded once, then every step extends all hypotheses by a token.
 
-Batches of several callers share a step (``Decoder.together``). What the graph works on, memory and caches, is one
-``Composition`` for all of them, which every batch points into; it is copied only where the company changes: who is done
-leaves, who waits joins.
+Batches of several callers share a step (``Decoder.together``). Memory and caches are one ``Composition`` that all
+batches refer to; it is copied only when finished sentences leave or waiting ones join.
 """
 
 from __future__ import annotations
@@ -28,33 +27,33 @@ _HIDDEN = np.float32(-1e9)
 
 @dataclass(frozen=True)
 class Source:
-    """A sentence as a decoder takes it."""
+    """Sentence in the form that a decoder takes."""
 
     name: Any
-    """Whatever tells it from others."""
+    """Identifier of the sentence."""
     tokens: Sequence[int]
-    """With the end of sentence."""
+    """Tokens with the end of sentence."""
     marks: int = 0
-    """Literals in it."""
+    """Number of literals."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences of one caller that are decoded side by side, between two steps."""
+    """Sentences of one caller that are decoded together, between two steps."""
 
     beams: Beams
     inside: Composition
-    """Where their memory and caches are; of other sentences, too, perhaps."""
+    """Composition with their memory and caches; it may hold other sentences, too."""
     sentences: NDArray[np.int64]
-    """Theirs there [S]."""
+    """Indices of the sentences in the composition, [S]."""
     past: NDArray[np.bool_]
-    """Columns of its caches that each hypothesis has said, [R, c]."""
+    """Mask of cache columns that are a hypothesis's past, [R, c]."""
 
     def __len__(self) -> int:
         return len(self.beams)
 
     def take(self, sentences: NDArray[np.int64]) -> Batch:
-        """Some of them, in that order."""
+        """Return some sentences, in that order."""
         rows = self.beams.rows(sentences)
         return replace(
             self,
@@ -64,12 +63,12 @@ class Batch:
         )
 
     def part(self, start: int, stop: int) -> Batch:
-        """Sentences start to stop - 1."""
+        """Return sentences ``start`` to ``stop`` - 1."""
         return self.take(np.arange(start, stop))
 
 
 class Decoder:
-    """Two graphs with rules of search. Calls are independent and may be made by several threads at once."""
+    """Encoder and decoder graph with the rules of the search. Calls are independent and thread-safe."""
 
     def __init__(self, reader: OnnxGraph, stepper: OnnxGraph, rules: Rules) -> None:
         self.rules = rules
@@ -87,11 +86,14 @@ class Decoder:
         )
 
     def sentence_bytes(self, tokens: float) -> int:
-        """Of the caches of a sentence whose hypotheses have so many tokens; a step holds the old ones and the new."""
+        """Return the size of the caches of a sentence with ``tokens`` tokens per hypothesis, bytes.
+
+        A step needs both old and new caches.
+        """
         return int(2 * self.rules.beam * len(self._caches) * self._heads * self._one * 4 * tokens)
 
     def read(self, sentences: Sequence[Source]) -> Batch:
-        """Sentences before their first token."""
+        """Encode sentences; return the batch before their first token."""
         tokens = pad([sentence.tokens for sentence in sentences])
         hidden, *memory = self._reader.run({graph_names.TOKENS: tokens}, (graph_names.HIDDEN, *self._memory))
         beams = Beams.start(
@@ -107,15 +109,15 @@ class Decoder:
         return Batch(beams, inside, np.arange(len(sentences)), np.empty((rows, 0), bool))
 
     def step(self, batch: Batch) -> Batch:
-        """All hypotheses of a batch one token further."""
+        """Extend all hypotheses of a batch by one token."""
         return self.together([batch])[0]
 
     def together(self, batches: Sequence[Batch]) -> list[Batch]:
-        """All hypotheses of some batches one token further, in one pass over the graph."""
+        """Extend all hypotheses of several batches by one token, in one pass over the graph."""
         beams = beam_search.joined([batch.beams for batch in batches])
         inside, past = composed([(batch.inside, batch.sentences, batch.past) for batch in batches])
         count, beam = len(beams), self.rules.beam
-        past = np.concatenate([past, np.tile(np.eye(beam, dtype=bool), (count, 1))], axis=1)  # what is said last, too
+        past = np.concatenate([past, np.tile(np.eye(beam, dtype=bool), (count, 1))], axis=1)  # including the last token
         fed: dict[str, NDArray[Any]] = {
             graph_names.LAST: beams.last,
             graph_names.PAST: np.where(past, np.float32(0), _HIDDEN).reshape(count, 1, beam, past.shape[1]),
@@ -144,7 +146,7 @@ class Decoder:
 
 
 def joined(batches: Sequence[Batch]) -> Batch:
-    """Batches of one caller as one."""
+    """Join batches of one caller."""
     beams = beam_search.joined([batch.beams for batch in batches])
     inside, past = composed([(batch.inside, batch.sentences, batch.past) for batch in batches])
     return Batch(beams, inside, np.arange(len(beams)), past)

@@ -1,4 +1,4 @@
-"""Decodes any number of sentences in batches that stay full: who is done leaves, who waits joins."""
+"""Decoding of any number of sentences in full batches: finished sentences leave, and waiting ones join."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from models.tasks.translation.inference.decoding.beams import Hypothesis
 from models.tasks.translation.inference.decoding.decoder import Batch, Decoder, Source, joined
 
 Done = tuple[Any, tuple[Hypothesis, ...]]
-"""A sentence's name and its hypotheses, best first."""
+"""Identifier of a sentence and its hypotheses, best first."""
 
 
 def settled(batch: Batch) -> tuple[Batch | None, list[Done]]:
-    """What goes on of a batch, None if nothing does, and sentences that are done."""
+    """Return the unfinished part of a batch, None if nothing is left, and the finished sentences."""
     done = batch.beams.done
     if not done.any():
         return batch, []
@@ -29,10 +29,12 @@ def settled(batch: Batch) -> tuple[Batch | None, list[Done]]:
 
 
 def search(decoder: Decoder, sentences: Iterable[Source], *, width: int = 16) -> Iterator[Done]:
-    """Hypotheses of sentences, as they are done. Long ones first: company of like length is padded least.
+    """Yield the hypotheses of sentences as they finish.
+
+    Long sentences come first: batches of similar length need least padding.
 
     Args:
-        width: sentences that are decoded side by side, at most.
+        width: largest number of sentences in a batch.
     """
     waiting = deque(sorted(sentences, key=lambda one: -len(one.tokens)))
     batch: Batch | None = None
