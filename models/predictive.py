@@ -95,7 +95,7 @@ class Trajectories:
     data: Array | None = None
     """Mean over members of the variance of their own samples, m², [N, T]; None for a single model."""
     knowledge: Array | None = None
-    """Variance of the members' mean positions, m², [N, T]: total less data; None for a single model."""
+    """Variance of the members' mean positions, m², [N, T]: total minus data; None for a single model."""
 
     def __len__(self) -> int:
         return len(self.confidence)

@@ -46,7 +46,7 @@ allowed."""
 
 @dataclass(frozen=True)
 class LeastMean:
-    """Mean energy (MWh) alone, as an optimiser without uncertainties minimises it."""
+    """Mean energy (MWh) alone, as minimised by an optimiser without uncertainties."""
 
     engine: Engine
 
@@ -172,7 +172,7 @@ class Lattice:
 
 @dataclass(frozen=True)
 class Plan:
-    """The best path for one objective: a state in every column."""
+    """Best path for one objective: a state in every column."""
 
     states: tuple[int, ...]
     cost: float
@@ -184,7 +184,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Progress:
-    """After one stage of the search."""
+    """Progress after one stage of the search."""
 
     stage: int
     rows: int

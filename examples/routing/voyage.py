@@ -21,7 +21,7 @@ NOISE_HOURS = 1.0
 
 @dataclass(frozen=True)
 class Track:
-    """A route cut into pieces of about an hour. All arrays [P], values at the middle of each piece."""
+    """Route cut into pieces of about an hour. All arrays [P], values at the middle of each piece."""
 
     lat: Floats
     lon: Floats

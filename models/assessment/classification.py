@@ -136,7 +136,7 @@ def brier(labels: Integers, probabilities: Floats) -> Float64:
 def _checked(
     labels: Integers, prediction: Array, classes: int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
-    """Labels and predicted classes in range, and the number of declared classes where it is known."""
+    """Return labels and predicted classes, checked to be in range, and the number of declared classes if known."""
     if labels.ndim != 1 or not len(labels) or prediction.ndim not in (1, 2) or len(prediction) != len(labels):
         shapes = f"labels {labels.shape}, prediction {prediction.shape}"
         raise ValueError(f"need labels [N] and a prediction [N] or [N, C] with N at least 1, got {shapes}")

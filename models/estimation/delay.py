@@ -238,8 +238,7 @@ def _delayed(sample: _Sample) -> Law:
     settled = completion - float(steps[np.searchsorted(times, oldest / 3)]) <= _FLAT * completion
     se = 0.0 if sample.known else float(np.sqrt(np.sum(events / exposed**2)))
     if settled and not sample.known:
-        arrived = arrived / completion  # the number of labels drawn is random: only the shape of the law comes from
-        delays
+        arrived = arrived / completion  # the number drawn is random: only the law's shape is known
     waiting = _waiting(sample, oldest) if sample.known and not settled else (0.0, 0.0)
     return Law(times, arrived, requests, sample.known, settled, completion, se, *waiting)
 

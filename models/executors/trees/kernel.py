@@ -59,7 +59,7 @@ class Binarisation:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Consecutive trees whose leaves are summed up together."""
+    """Consecutive trees whose leaves are added together."""
 
     dimension: int
     depths: NDArray[np.uint8]
