@@ -1,4 +1,4 @@
-"""Declarations of a task of rows about its files: columns of labels, and the benchmark's submission."""
+"""Properties of the files of a task with rows: columns of labels, and the benchmark's submission."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class Submission:
     holds: str
     """Its content, for the help text."""
     opened: Callable[[Path], AbstractContextManager[AddRows]]
-    """Opens the file, which exists once the block ends; raises ValueError if its name has another suffix."""
+    """Function that opens the file, which exists once the block ends; raises ValueError if its name has another
+    suffix."""
 
 
 @dataclass(frozen=True)
@@ -51,5 +52,5 @@ class RowFiles:
     labels: tuple[str, ...] = ()
     """Columns of official files with labels or groups for break-downs; they are copied to scored files."""
     named_heads: bool | None = None
-    """Whether columns of answers begin with the head's name; None: only if there are several heads."""
+    """True if columns of answers begin with the head's name; None: only if there are several heads."""
     submission: Submission | None = None
