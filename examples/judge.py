@@ -1,4 +1,4 @@
-"""Asks the running vessel service about labelled rows and keeps what every member said, for ``demur evaluate``.
+"""Send labelled rows to a running vessel service, and store the outputs of all members for ``demur evaluate``.
 
 demur data vessel simulate --scale 0.05 --out data/vessel
 python examples/judge.py served.npz --in data/vessel/eval_in.csv --shifted data/vessel/eval_out.csv

@@ -186,8 +186,11 @@ def _pairs(values: list[Any]) -> dict[Any, Any]:
 
 
 def _key(one: Any) -> Any:
-    """Keys are small: hashes of what lies thousands of levels deep would end the process, those of long numbers take
-    as long as they are."""
+    """Check the type and size of a key, and return it.
+
+    Hashing deeply nested objects would end the process, and hashing long numbers takes time proportional to their
+    length.
+    """
     parts = one if isinstance(one, tuple) and len(one) <= _PARTS else (one,)
     for part in parts:
         if not isinstance(part, _KEYS) or (isinstance(part, int) and abs(part) > _LARGEST):

@@ -1,4 +1,4 @@
-"""How well an uncertainty tells shifted units from in-domain ones (Shifts 1.0, section 2: ROC-AUC).
+"""Detection of shifted units by their uncertainty (Shifts 1.0, section 2: ROC-AUC).
 
 The positive class is "shifted", the score is the uncertainty. Ties count one half. NaN uncertainty ranks as the most
 uncertain.
@@ -17,9 +17,9 @@ _BLOCK = 1 << 20  # ranks looked at in one go, so that temporaries stay small
 
 
 def roc_auc(shifted: NDArray[np.bool_], uncertainty: Floats | Ranking) -> float:
-    """Probability that a shifted unit is more uncertain than one in-domain, 0 to 1 (Mann-Whitney).
+    """Return the probability that a shifted unit is more uncertain than an in-domain one, 0 to 1 (Mann-Whitney).
 
-    NaN where one of the two domains is empty.
+    NaN if one of the two domains is empty.
 
     Args:
         shifted: whether each unit [n] is shifted.
@@ -40,9 +40,9 @@ def roc_auc(shifted: NDArray[np.bool_], uncertainty: Floats | Ranking) -> float:
 
 
 def aupr(shifted: NDArray[np.bool_], uncertainty: Floats | Ranking) -> float:
-    """Area under precision against recall of "shifted", 0 to 1: trapezoid between thresholds, as released.
+    """Return the area under precision against recall of "shifted", 0 to 1: trapezoid between thresholds, as released.
 
-    (Average precision, a step function, is a different number.) NaN where one of the two domains is empty.
+    (Average precision, a step function, is a different number.) NaN if one of the two domains is empty.
 
     Raises:
         ValueError: different lengths.

@@ -1,7 +1,7 @@
 """Conformal risk control: the loosest threshold whose joint risk E[l 1{answered}] is at most alpha in expectation.
 
 The joint risk counts a deferred unit as no loss; unlike the selective risk it only grows with the threshold, so one
-look at the data is enough (Angelopoulos et al. 2022, "Conformal risk control").
+pass over the data is enough (Angelopoulos et al. 2022, "Conformal risk control").
 """
 
 from __future__ import annotations

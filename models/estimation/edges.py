@@ -1,4 +1,4 @@
-"""Bins of a measure with an identity: only sketches of the same bins add up."""
+"""Bins of a measure with an identity: only sketches with the same bins can be summed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Edges:
     """
 
     values: NDArray[np.float32]
-    """Ascending [E]; E + 2 bins."""
+    """Edges, ascending [E]; there are E + 2 bins."""
 
     def __post_init__(self) -> None:
         values = self.values

@@ -1,7 +1,7 @@
-"""Paired sketch: a window in 512 bins of uncertainty, to which units and labels are added, and which add up.
+"""Paired sketch: a window in 512 bins of uncertainty, to which units and labels are added; sketches can be summed.
 
-Moments of answered and of deferred units are kept apart, those of a label in the bin of its unit, so that errors stay
-tied to ranks. Figures are those of exact mode with a bin for a group of ties; their error falls with the square of
+Moments of answered and of deferred units are separate, those of a label are in the bin of its unit, so that errors stay
+tied to ranks. Figures are those of exact mode with each bin as a group of ties; their error falls with the square of
 the number of bins (0.01 % of the figure at 512). A correction removes a label as it was added, and adds another.
 """
 
@@ -50,8 +50,8 @@ class Sketch:
     """Counts and moments by plane (answered, deferred) and bin.
 
     Args:
-        acceptable: largest acceptable error; None: there are no F1 figures.
-        strict: acceptable is below the limit, not at it.
+        acceptable: largest acceptable error; None for no F1 figures.
+        strict: True if errors equal to the limit are not acceptable.
     """
 
     def __init__(self, edges: Edges, acceptable: float | None = None, *, strict: bool = False) -> None:
@@ -82,8 +82,8 @@ class Sketch:
         """Add the labels of units that were counted before; all [n].
 
         Args:
-            probability: probability that the label is there: propensity times observation, in (0, 1].
-            human_error: error of the answer that somebody gave for a deferred unit; NaN if unknown.
+            probability: probability that the label has arrived: propensity times observation, in (0, 1].
+            human_error: error of a person's answer for a deferred unit; NaN if unknown.
 
         Raises:
             BadWindow: an error that is not finite, or a probability outside (0, 1].
@@ -124,7 +124,7 @@ class Sketch:
         self.sizes += other.sizes
 
     def view(self, estimator: Estimator = "aipw", rules: Rules | None = None) -> View:
-        """Return the sums of which the figures consist.
+        """Return the sums that make up the figures.
 
         Raises:
             BadWindow: no units, or a convention whose limit is not this sketch's.
@@ -257,14 +257,14 @@ class Sketch:
 
 
 def observed(sketch: Sketch, probability: Doubles) -> Sketch:
-    """Return the sketch with each label's probability e replaced by e G, so that labels stand also for late ones.
+    """Return the sketch with each label's probability e replaced by e G, so that labels also represent late ones.
 
-    Exact for all moments but the fourth, which only widen intervals.
+    The result is exact for all moments except the fourth, which only widen intervals.
 
     With 1 / e² = (1 - e) / e² + 1 / e, the sums of x² / e and of (1 - e) / e² x² give those with e G in place of e.
 
     Args:
-        sketch: labels added with their propensity; stays as it is.
+        sketch: labels added with their propensity; it is not changed.
         probability: G, that a requested label has arrived by now, by plane (answered, deferred) and bin [2, B], in
             (0, 1] where there are labels.
 

@@ -1,4 +1,4 @@
-"""Reader of columns of CSV and Parquet files, in pieces so that memory stays near that of the columns kept."""
+"""Reader of columns of CSV and Parquet files, in pieces so that memory stays near that of the kept columns."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read_columns(
     """Read columns as float64 [n] (an empty cell is NaN), and others as text.
 
     Args:
-        may_be_empty: a header alone is a table too.
+        may_be_empty: True accepts a header without rows.
 
     Raises:
         BadFile: a column is missing, a cell is not a number, rows of different length, no rows.
@@ -77,7 +77,7 @@ def read_pieces(
     """Yield the columns of ``read_columns`` piece by piece.
 
     Args:
-        piece_bytes: of CSV text in a piece; Parquet is read in pieces of rows.
+        piece_bytes: bytes of CSV text in a piece; Parquet is read in pieces of rows.
 
     Raises:
         BadFile: a column is missing, a cell is not a number, rows of different length.

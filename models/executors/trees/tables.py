@@ -103,7 +103,7 @@ def _fixed_point(trees: ObliviousTrees) -> tuple[NDArray[np.int32], NDArray[np.f
 
 
 def _on_huge_pages(count: int, kind: type[np.generic]) -> NDArray[Any]:
-    """Return an array on pages of 2 MB.
+    """Return an array, on pages of 2 MB if it is large.
 
     Tables are read at random positions or rarely; huge pages avoid misses of the translation buffer.
     """
