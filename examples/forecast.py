@@ -2,8 +2,8 @@
 
 Prints temperature with an interval, the likeliest class, and which of the two are deferred to a forecaster.
 
-demur data weather simulate --scale 0.001 --out data/weather
-python examples/forecast.py data/weather/eval_out.csv [--target host:port] [--rows 8]
+demur data weather simulate --scale 0.001 --out data/weather python examples/forecast.py data/weather/eval_out.csv
+[--target host:port] [--rows 8]
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Send labelled rows to a running vessel service, and store the outputs of all members for ``demur evaluate``.
 
-demur data vessel simulate --scale 0.05 --out data/vessel
-python examples/judge.py served.npz --in data/vessel/eval_in.csv --shifted data/vessel/eval_out.csv
-demur evaluate --task vessel --predictions served.npz --report report
+demur data vessel simulate --scale 0.05 --out data/vessel python examples/judge.py served.npz --in
+data/vessel/eval_in.csv --shifted data/vessel/eval_out.csv demur evaluate --task vessel --predictions served.npz
+--report report
 """
 
 import argparse

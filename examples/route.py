@@ -2,12 +2,12 @@
 
     python examples/route.py --target 127.0.0.1:4005 --out route.png
 
-Every leg that the ship could sail at every hour and speed is sent to the service, column by column of the sea
-grid, as one stream of batches with the purpose `explore`: up to 170,000 rows per batch. Two routes are computed from
-the same responses. The first minimises mean energy, as an optimiser without uncertainties does: it prefers water
-where the model underestimates power. The second minimises mean + K standard deviations and avoids water that the
-service defers. Both are then evaluated hour by hour, and drawn if matplotlib is installed. Weather and currents are
-simulated: see `routing/fields.py`.
+Every leg that the ship could sail at every hour and speed is sent to the service, column by column of the sea grid, as
+one stream of batches with the purpose `explore`: up to 170,000 rows per batch. Two routes are computed from the same
+responses. The first minimises mean energy, as an optimiser without uncertainties does: it prefers water where the model
+underestimates power. The second minimises mean + K standard deviations and avoids water that the service defers. Both
+are then evaluated hour by hour, and drawn if matplotlib is installed. Weather and currents are simulated: see
+`routing/fields.py`.
 """
 
 from __future__ import annotations

@@ -277,8 +277,8 @@ def read(directory: Path, task: str | None = None) -> Artefact:
     """Read and verify an artefact.
 
     Raises:
-        ArtefactError: no manifest, a manifest of another format, a missing, altered or unsafe file, a
-            schema that does not have its stated hash, or another task than ``task``.
+        ArtefactError: no manifest, a manifest of another format, a missing, altered or unsafe file, a schema that does
+            not have its stated hash, or another task than ``task``.
     """
     path = directory / MANIFEST
     try:

@@ -115,8 +115,7 @@ def retention_table(measure: str, uncertainty: Floats, impossible: NDArray[np.bo
 
     Args:
         impossible: units [n] whose prediction is impossible (``models.plausibility``), None if there are none; they
-            rank last,
-            and levels that would need them are left out.
+            rank last, and levels that would need them are left out.
 
     Raises:
         ValueError: no units, or a score that is not finite.

@@ -2,8 +2,8 @@
 
 Ranges of single columns miss a value that is possible alone but unusual given the others, such as a speed in the wrong
 unit. The density is a Gaussian mixture over standardised columns; for wide schemas over their principal components,
-with one more term for the residual. A score is the negative log-density of the component that fits
-a row best, nats up to a constant: larger is less familiar.
+with one more term for the residual. A score is the negative log-density of the component that fits a row best, nats up
+to a constant: larger is less familiar.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A set is one file of inputs, which artefacts of one task may share, and one file
 are in a shuffled order, so that the first n of them form a smaller set. Scores are computed as for requests: with the
 same executors, reductions and measures.
 
-A task provides the module ``models.tasks.TASK.artefact.replay_set`` with ``replayer(artefact, arrays, device)``;
-no other registration is needed.
+A task provides the module ``models.tasks.TASK.artefact.replay_set`` with ``replayer(artefact, arrays, device)``; no
+other registration is needed.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ class Engine:
     def barred_kw(self) -> tuple[tuple[float, float], ...]:
         """Barred speed ranges as powers, on the propeller law P = MCR (n / n_MCR)³.
 
-        A fixed-pitch propeller in heavy weather needs more torque at the same speed, which shifts the true
-        interval; the probabilities below allow for that.
+        A fixed-pitch propeller in heavy weather needs more torque at the same speed, which shifts the true interval;
+        the probabilities below allow for that.
         """
 
         def power(rpm: float) -> float:

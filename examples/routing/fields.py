@@ -1,9 +1,9 @@
 """Simulated wind, waves and currents of the North Atlantic in an autumn week, as functions of place and time.
 
-No value is measured or forecast. The fields contain typical features: a belt of westerlies with
-meanders, the Azores high, lows that run along the polar front, a high that blocks the westerlies south of
-Greenland and under it a slow, deep low with its easterly gales on the great circle, swell that lags behind its
-storm, the Gulf Stream and the cold current along Labrador. Positions and strengths depend on the seed only.
+No value is measured or forecast. The fields contain typical features: a belt of westerlies with meanders, the Azores
+high, lows that run along the polar front, a high that blocks the westerlies south of Greenland and under it a slow,
+deep low with its easterly gales on the great circle, swell that lags behind its storm, the Gulf Stream and the cold
+current along Labrador. Positions and strengths depend on the seed only.
 """
 
 from __future__ import annotations

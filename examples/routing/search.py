@@ -1,8 +1,8 @@
 """Time-dependent shortest paths in a graph of (column, row, time), evaluated by stage with dynamic programming.
 
-A leg leaves a row at a whole time step and reaches a row of the next column at a whole time step, so that the
-choice of its duration is the choice of its speed, and no time is rounded. The graph is acyclic; one pass
-over its stages gives the exact optimum for every objective at once, from the same responses of the service.
+A leg leaves a row at a whole time step and reaches a row of the next column at a whole time step, so that the choice of
+its duration is the choice of its speed, and no time is rounded. The graph is acyclic; one pass over its stages gives
+the exact optimum for every objective at once, from the same responses of the service.
 """
 
 from __future__ import annotations

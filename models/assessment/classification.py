@@ -4,15 +4,14 @@ A prediction is either class indices, integers [N], or probabilities [N, C], of 
 prediction.
 
 Macro-F1 has two readings, ``Convention.absent_classes_count``: the mean over the classes that occur among labels or
-predictions, or over all declared ones, those that never occur counting zero. Shifts 1.0 prints two sets of macro-F1
-for the same models at the same accuracy (Table 9, CatBoost ensemble, dev in-domain: 51.0 in the appendix file, 42.3 in
-the full paper). The two readings do not explain that: with nine declared classes they differ by a factor j / 9 if j
-classes occur, while the printed ratios of the ensembles lie between 0.61 and 0.89, 17 of 18 are not multiples of a
-ninth, and they differ between models on the same rows. The harmonic mean of averaged precision and averaged recall is
-never below the mean of the classes' F1, by an amount that depends on the model, so it could be the larger set; the
-printed figures cannot decide that. The printed macro-F1 of the majority class (17.2 % at 37.9 % accuracy) does not fit
-any number of classes j
-either: it would be 55.0 % / j.
+predictions, or over all declared ones, those that never occur counting zero. Shifts 1.0 prints two sets of macro-F1 for
+the same models at the same accuracy (Table 9, CatBoost ensemble, dev in-domain: 51.0 in the appendix file, 42.3 in the
+full paper). The two readings do not explain that: with nine declared classes they differ by a factor j / 9 if j classes
+occur, while the printed ratios of the ensembles lie between 0.61 and 0.89, 17 of 18 are not multiples of a ninth, and
+they differ between models on the same rows. The harmonic mean of averaged precision and averaged recall is never below
+the mean of the classes' F1, by an amount that depends on the model, so it could be the larger set; the printed figures
+cannot decide that. The printed macro-F1 of the majority class (17.2 % at 37.9 % accuracy) does not fit any number of
+classes j either: it would be 55.0 % / j.
 """
 
 from __future__ import annotations

@@ -87,8 +87,7 @@ def ence(groups: Bins) -> float:
 def cv(variance: Floats, *, convention: Convention = OFFICIAL) -> float:
     """Return the coefficient of variation of the standard deviations [N], ddof 1 (equation 4).
 
-    ``Convention.filtered_cv`` leaves out variances above 10. Zero if all are equal; NaN if there are fewer
-    than two.
+    ``Convention.filtered_cv`` leaves out variances above 10. Zero if all are equal; NaN if there are fewer than two.
 
     Raises:
         ValueError: no rows, or a variance that is negative or not finite.
@@ -162,9 +161,9 @@ def at_fractions(curve: Floats, fractions: Floats | tuple[float, ...] = FRACTION
 def ll_fu(target: Floats, mean: Floats, variance: Floats, *, convention: Convention = OFFICIAL) -> Float64:
     """Return the LL-Fisher uncertainty max(0, ln(2 pi v) / 2) + (target - mean)^2 / (2 v), float64 [N] (equation 6).
 
-    It is a diagnostic: it needs the label, so decisions cannot use it. An ensemble gives the mean of its
-    means and the mean of its variances, without the variance of its means. The released code takes log10 for ln.
-    For v = 0 the value is 0 if the target is met and infinite otherwise.
+    It is a diagnostic: it needs the label, so decisions cannot use it. An ensemble gives the mean of its means and the
+    mean of its variances, without the variance of its means. The released code takes log10 for ln. For v = 0 the value
+    is 0 if the target is met and infinite otherwise.
 
     Raises:
         ValueError: no rows, different lengths, a value that is not finite, or a negative variance.

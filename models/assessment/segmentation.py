@@ -42,11 +42,10 @@ def ndsc(
 ) -> float:
     """Return Dice normalised for lesion load, 0 to 1 (Shifts 2.0, C.2.1).
 
-    It depends on the size of the array: a crop or padding changes it.
-    False positives are weighted by k = (1 - r) h / (r (N - h)), with h lesion voxels of N, which gives precision r at
-    full recall. It is 1 if both are empty; for an empty ground truth k = 1 and the result is 0; for a ground truth of
-    lesion only it is NaN. The official form is harmonic, 2 TP / (2 TP + k FP + FN); the text's is the geometric mean of
-    precision TP / (TP + k FP) and recall.
+    It depends on the size of the array: a crop or padding changes it. False positives are weighted by k = (1 - r) h /
+    (r (N - h)), with h lesion voxels of N, which gives precision r at full recall. It is 1 if both are empty; for an
+    empty ground truth k = 1 and the result is 0; for a ground truth of lesion only it is NaN. The official form is
+    harmonic, 2 TP / (2 TP + k FP + FN); the text's is the geometric mean of precision TP / (TP + k FP) and recall.
 
     Raises:
         ValueError: as ``dice``, or a reference load outside (0, 1).
@@ -81,8 +80,8 @@ def lesion_f1(truth: Array, prediction: Array, *, overlap: float = OVERLAP, conv
     """Return F1 = TP / (TP + (FP + FN) / 2) of connected components, 0 to 1; 1 if there are none (Shifts 2.0, C.2.2).
 
     A predicted lesion is a true positive if its largest IoU with a true one reaches ``overlap``, otherwise a false
-    positive; a true lesion whose largest IoU with a predicted one does not is a false negative.
-    With ``Convention.strict_overlap`` the limit itself does not count as reached.
+    positive; a true lesion whose largest IoU with a predicted one does not is a false negative. With
+    ``Convention.strict_overlap`` the limit itself does not count as reached.
 
     Raises:
         ValueError: as ``dice``, or an overlap outside [0, 1].

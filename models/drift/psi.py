@@ -1,12 +1,12 @@
 """Population stability index and Jensen-Shannon distance of binned scores, with their values without a shift.
 
-Both compare counts, in O(bins), and both are positive by chance alone: without a shift the index is about
-(B - 1)(1/n + 1/m) on average (Yurdakul & Naranjo 2020), more than the customary limit of 0.1 for 20 bins and 200
-units. So the expectation, the excess over it and a p-value are given as well.
+Both compare counts, in O(bins), and both are positive by chance alone: without a shift the index is about (B - 1)(1/n +
+1/m) on average (Yurdakul & Naranjo 2020), more than the customary limit of 0.1 for 20 bins and 200 units. So the
+expectation, the excess over it and a p-value are given as well.
 
-This is a test of one window against the reference: one in twenty windows has p < 0.05. For alarms that hold
-at all times see ``martingale`` and ``risk``. Unlike these it detects traffic that differs from the reference from the
-first unit on.
+This is a test of one window against the reference: one in twenty windows has p < 0.05. For alarms that hold at all
+times see ``martingale`` and ``risk``. Unlike these it detects traffic that differs from the reference from the first
+unit on.
 """
 
 from __future__ import annotations

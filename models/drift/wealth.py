@@ -1,14 +1,13 @@
 """Wealth of bets against "nothing has changed": the statistic of ``martingale`` and ``risk``.
 
-A *strategy* multiplies its capital by factors whose expectation is at most 1 while nothing has changed, so
-P(wealth ever reaches 1/alpha) <= alpha (Ville 1939), for any number of looks. Bets that fit a change multiply their
-capital.
+A *strategy* multiplies its capital by factors whose expectation is at most 1 while nothing has changed, so P(wealth
+ever reaches 1/alpha) <= alpha (Ville 1939), for any number of looks. Bets that fit a change multiply their capital.
 
-Capital that was bet during a million unchanged units is lost before a change. So a little of it enters at the start
-of every block of units, r = 1, 2, …, spread evenly over the strategies: w_r = G(r) - G(r + 1), G(r) = 1/(1 + ln r),
-which sums to 1. The rest is kept in cash. The whole is a mixture of restarts, hence *one* wealth
-process: the guarantee is P(ever) <= alpha, not a mean time between false alarms as with Shiryaev-Roberts procedures. A
-change in block r costs ln(1/w_r) of log wealth, about ln r + 2 ln(1 + ln r): 14.4 at r = 16 000 (a million units).
+Capital that was bet during a million unchanged units is lost before a change. So a little of it enters at the start of
+every block of units, r = 1, 2, …, spread evenly over the strategies: w_r = G(r) - G(r + 1), G(r) = 1/(1 + ln r), which
+sums to 1. The rest is kept in cash. The whole is a mixture of restarts, hence *one* wealth process: the guarantee is
+P(ever) <= alpha, not a mean time between false alarms as with Shiryaev-Roberts procedures. A change in block r costs
+ln(1/w_r) of log wealth, about ln r + 2 ln(1 + ln r): 14.4 at r = 16 000 (a million units).
 
 Streams of several replicas or strata: see ``average``, ``product`` and ``either``. They combine *current* wealth; peaks
 must not be combined, since the average of two peaks is not the value of a wealth process.

@@ -1,8 +1,8 @@
 """Figures of a window with their intervals, from sums of estimated values along a ladder, for both modes.
 
 In exact mode a cell is a unit (or a group of ties), in a sketch it is a bin; the rest is the same. The window's design
-variance measures how well the drawn labels represent the others; the population's adds the variance
-between windows of the same stream (influence functions; van der Vaart 1998, chapter 20).
+variance measures how well the drawn labels represent the others; the population's adds the variance between windows of
+the same stream (influence functions; van der Vaart 1998, chapter 20).
 """
 
 from __future__ import annotations

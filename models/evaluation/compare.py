@@ -1,7 +1,7 @@
 """Comparison of files: differences of their figures with paired-bootstrap intervals.
 
-Units are resampled together for all files, so that their common difficulty cancels out. Figures are computed on
-the resampled units' multiplicities over rankings computed once: O(n) per resample.
+Units are resampled together for all files, so that their common difficulty cancels out. Figures are computed on the
+resampled units' multiplicities over rankings computed once: O(n) per resample.
 """
 
 from __future__ import annotations

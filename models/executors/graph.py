@@ -143,8 +143,7 @@ class Graph:
 
         Args:
             step: function from body, states and the present elements of ``over`` to new states and outputs. Values
-                around the loop
-                may be operands.
+                around the loop may be operands.
             states: states before the first step.
 
         Returns:
@@ -170,8 +169,7 @@ class Graph:
 
         Args:
             copied: True lets ONNX Runtime copy an output that is also used inside; False exports the value itself,
-                under one
-                name only.
+                under one name only.
 
         Raises:
             ValueError: a value that is exported twice, or that no node of this graph makes.

@@ -21,8 +21,7 @@ class GraphMembers:
         """
         Args:
             pass_rows: most rows of one pass over the graph. Longer passes are slower per row once activations exceed
-                the
-                core's cache.
+                the core's cache.
         """
         missing = [name for name in heads if name not in graph.outputs]
         if missing:

@@ -1,8 +1,7 @@
 """Executor on ONNX Runtime: one graph that holds all members and reduces them.
 
-A row graph has one input ``rows`` float32 [N, F] and float32 [N] outputs ``mean``, ``mvar`` and, for
-ensembles, ``varm``; ``member_mean`` and ``member_var`` [M, N] are computed by the same graph and
-fetched only on request.
+A row graph has one input ``rows`` float32 [N, F] and float32 [N] outputs ``mean``, ``mvar`` and, for ensembles,
+``varm``; ``member_mean`` and ``member_var`` [M, N] are computed by the same graph and fetched only on request.
 """
 
 from __future__ import annotations

@@ -22,8 +22,7 @@ class RowGraph:
         """
         Args:
             pass_rows: most rows of one pass over the graph. Longer passes are slower per row once the members'
-                activations
-                exceed the core's cache.
+                activations exceed the core's cache.
             quantum_rows: most rows of one quantum, which is as many passes as it needs. Interactive work may have to
                 wait for its duration.
 

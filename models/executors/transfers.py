@@ -29,8 +29,7 @@ class PageLocked:
         """
         Args:
             lock: function that locks memory at an address, with a number of bytes; False if it cannot, then the memory
-                is
-                used unlocked.
+                is used unlocked.
             unlock: function that unlocks it.
         """
         self._lock, self._unlock = lock, unlock

@@ -46,8 +46,8 @@ class Nifti:
     spacing: tuple[float, float, float]
     """Edges of a voxel, mm."""
     space: int
-    """Code of the affine's target space (NIfTI: 1 scanner, 2 aligned, 3 Talairach, 4 MNI, 5 another template);
-    0 unknown."""
+    """Code of the affine's target space (NIfTI: 1 scanner, 2 aligned, 3 Talairach, 4 MNI, 5 another template); 0
+    unknown."""
 
 
 def read(content: bytes, limits: Limits | None = None) -> Nifti:

@@ -1,7 +1,7 @@
 """Label rules: the evidence kept of a prediction until its label arrives, valid labels, and the error.
 
-The errors are those of ``demur evaluate``. Evidence and labels are bytes, so that a ledger can
-hold them for any head; nothing is pickled.
+The errors are those of ``demur evaluate``. Evidence and labels are bytes, so that a ledger can hold them for any head;
+nothing is pickled.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ class CorrectedNll:
 
     Evidence: D and T as uint16, then weights [D] and plans [D, T, 2] in m, all float32 little-endian.
 
-    Label: positions [25, 2] in m, float64 little-endian, NaN if the truth is not known. A partial future is a
-    label, but has no error, because the likelihood of a part is another quantity.
+    Label: positions [25, 2] in m, float64 little-endian, NaN if the truth is not known. A partial future is a label,
+    but has no error, because the likelihood of a part is another quantity.
     """
 
     def __init__(self, head: Head) -> None:

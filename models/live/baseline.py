@@ -1,7 +1,7 @@
 """Normal R-AUC of a stream: declared by its artefact, or estimated from its first day.
 
-The state is only a cache: from the same ledgers every monitor gets the same baseline, regardless of restarts.
-While a stream is younger than two days, up to the first half of its life is used instead of the first day.
+The state is only a cache: from the same ledgers every monitor gets the same baseline, regardless of restarts. While a
+stream is younger than two days, up to the first half of its life is used instead of the first day.
 
 A window's own interval applies to its own units: with all labels it has no width. Two windows of one stream still
 differ, so a baseline is as wide as the deviation of another window with the same number of units.

@@ -7,11 +7,11 @@ standard deviation s instead of m0 and s0, with Δm = m - m0. The new interval c
 
 q' is quantile 0.999 over the units of the right side (order statistic ceil((n + 1) 0.999), the largest below 999
 units), itself the largest over batch sizes. For a unit of the same law the new interval contains the calibrated one
-with at least 99.9 % (n / (n + 1) below 999 units), so it covers at least ``level`` less 0.001 (1 / (n + 1)).
-No law of the errors is assumed.
+with at least 99.9 % (n / (n + 1) below 999 units), so it covers at least ``level`` less 0.001 (1 / (n + 1)). No law of
+the errors is assumed.
 
-The differences of means also show whether the calibrated errors still apply, which scores cannot show. In
-standard deviations of the prediction, quantile 0.999 of |Δm| / s0:
+The differences of means also show whether the calibrated errors still apply, which scores cannot show. In standard
+deviations of the prediction, quantile 0.999 of |Δm| / s0:
 
 - up to 0.01, the expected squared error changes by at most 1e-4 of the predicted variance: certificates may stand;
 - up to 0.1, it changes by at most 1 %: thresholds are mapped at best, certificates are void;

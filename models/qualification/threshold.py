@@ -13,17 +13,17 @@ limits (97.5 % each) of the density (Poisson, k nearest units of the steeper sid
 assumes that shifts have no rare large values.
 
 Limits of the shares newly answered and lost, on which certificates and bands rest, are always binomial: they assume
-nothing about shifts. If only part of the units is in-domain they are limits of that part: P / w from above, and
-(P - (1 - w)) / w from below, with w its least share.
+nothing about shifts. If only part of the units is in-domain they are limits of that part: P / w from above, and (P - (1
+- w)) / w from below, with w its least share.
 
 Guard band: quantile 0.999 of |Δu|, the largest over batch sizes, among the units nearest to τ by score: a tenth, at
 least 50. If these are fewer than 999, it is the larger of their maximum and |mean| + 3.29 standard deviations, the
 quantile of a normal law. τ' = τ - guard, rounded down to float32. If that would defer more than ``MOST_LOST``
 additional units, τ is mapped.
 
-Scores of few values: if at least ten units lie within two guards below τ and the next larger score is more than
-four guards away, τ lies in a gap, and every value in the gap gives the same decisions. Then τ' stays at least two
-guards above the units below.
+Scores of few values: if at least ten units lie within two guards below τ and the next larger score is more than four
+guards away, τ lies in a gap, and every value in the gap gives the same decisions. Then τ' stays at least two guards
+above the units below.
 """
 
 from __future__ import annotations

@@ -75,9 +75,9 @@ def total_variance(mean: Floats, variance: Floats) -> Result:
 def expected_pairwise(mean: Floats, variance: Floats, convention: Convention = OFFICIAL) -> Result:
     """Return ``epkl``: mean over all ordered pairs of members, including each with itself, in nats, [N].
 
-    Under ``pairwise_kl`` it is the divergence KL(i || j), zero if members agree. Otherwise, as in the released
-    code, it is the cross-entropy, from which the members' entropies are not subtracted; it may be negative, and is also
-    defined for one member.
+    Under ``pairwise_kl`` it is the divergence KL(i || j), zero if members agree. Otherwise, as in the released code, it
+    is the cross-entropy, from which the members' entropies are not subtracted; it may be negative, and is also defined
+    for one member.
 
     Moments of the members replace the sum over pairs. Deviations are taken from the first member (means) and from the
     smallest variance, to avoid cancellation.

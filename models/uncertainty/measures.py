@@ -1,7 +1,7 @@
 """Table of measures: name to formula, assembled from one table per kind of predictive.
 
-Formulas follow Malinin et al., "Shifts" (NeurIPS 2021 datasets track), section 3 and C.5:
-total = data + knowledge, for variances (regression) and entropies in nats (classification).
+Formulas follow Malinin et al., "Shifts" (NeurIPS 2021 datasets track), section 3 and C.5: total = data + knowledge, for
+variances (regression) and entropies in nats (classification).
 """
 
 from __future__ import annotations

@@ -61,11 +61,10 @@ def token_uncertainty(log_probabilities: Floats, prefix: Floats | None = None) -
         log_probabilities: natural logarithms of each member's distribution over V tokens, [M, N, V]; -inf is a
             probability of zero.
         prefix: each member's log-likelihood of the tokens before this step, [M, N]; None before the first token, for
-            which EP
-                equals PE.
+            which EP equals PE.
 
-    ``mi``, ``epkl``, ``mkl`` and ``ep_mkl`` are divergences and never negative by rounding. ``epkl`` and
-    ``mkl`` are infinite if a member excludes a token that another expects.
+    ``mi``, ``epkl``, ``mkl`` and ``ep_mkl`` are divergences and never negative by rounding. ``epkl`` and ``mkl`` are
+    infinite if a member excludes a token that another expects.
 
     Raises:
         ValueError: shapes that do not fit, logarithms above zero or NaN, or a prefix that is not finite.

@@ -1,7 +1,7 @@
 """Robust imitative planning: members score each other's plans, an operator reduces several scores to one.
 
-Scores are log-likelihoods in nats. The operators over models (Shifts 1.0, E.4): worst case (WCM), best case
-(BCM), model average (MA), and the "lower" and "upper quartile" (LQ, UQ), which are the mean minus and plus one standard
+Scores are log-likelihoods in nats. The operators over models (Shifts 1.0, E.4): worst case (WCM), best case (BCM),
+model average (MA), and the "lower" and "upper quartile" (LQ, UQ), which are the mean minus and plus one standard
 deviation.
 """
 
@@ -169,5 +169,5 @@ MEASURES: Mapping[str, Callable[[Trajectories], Array]] = {
     "data_spread": _mean_spread("data"),
     "knowledge_spread": _mean_spread("knowledge"),
 }
-"""``request_uncertainty`` uses the operator of the artefact; ``ma`` to ``bcm`` by that operator (ddof
-0), negated, nats; spreads are means over steps, m²."""
+"""``request_uncertainty`` uses the operator of the artefact; ``ma`` to ``bcm`` by that operator (ddof 0), negated,
+nats; spreads are means over steps, m²."""

@@ -1,8 +1,8 @@
 """Compact tables of oblivious trees: an eighth to a third of the library's memory, optimised for few rows.
 
 Leaves are 32-bit fixed-point numbers, with a scale of their own for each tree and output: an error of 2^-32 of the
-tree's largest leaf at most, 250 times less than with float32. Borders of all members are merged, so that a row
-is binarised once; members whose merged borders would exceed 255 per feature begin a new group.
+tree's largest leaf at most, 250 times less than with float32. Borders of all members are merged, so that a row is
+binarised once; members whose merged borders would exceed 255 per feature begin a new group.
 """
 
 from __future__ import annotations

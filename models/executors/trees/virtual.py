@@ -30,10 +30,10 @@ class Cut:
 def cut(model: TreeModel, virtual: int) -> Cut:
     """Cut a model as CatBoost 1.2.10's ``virtual_ensembles_predict`` does.
 
-    With T trees, V members and a period of P = T // 2V trees, member v = 1 .. V is the model truncated after tree
-    T - (V - v) P, so the last one is the whole model. Langevin boosting shrinks the earlier trees by (1 - s) an
-    iteration, s the shrink rate times the learning rate; this is undone by (1 - s)^(-(V - v) P). The library uses this
-    s for the shrink mode ``Decreasing``, too.
+    With T trees, V members and a period of P = T // 2V trees, member v = 1 .. V is the model truncated after tree T -
+    (V - v) P, so the last one is the whole model. Langevin boosting shrinks the earlier trees by (1 - s) an iteration,
+    s the shrink rate times the learning rate; this is undone by (1 - s)^(-(V - v) P). The library uses this s for the
+    shrink mode ``Decreasing``, too.
 
     Its prediction type ``VirtEnsembles`` returns mean and *variance* (exp(2 x raw), not its logarithm) for
     RMSEWithUncertainty, raw logits of the classes seen for MultiClass.
