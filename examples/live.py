@@ -97,8 +97,7 @@ def asked(url: str) -> Any:
 
 
 def truth(power: np.ndarray, answer: demur.Answer) -> dict[str, float]:
-    """Return the figures with all labels: area under the error-retention curve, and mean error of the answered
-    units."""
+    """Return the figures with all labels: area under the error-retention curve, mean error of the answered units."""
     errors = (answer.mean.astype(float) - power) ** 2  # kW²
     rank = np.argsort(np.argsort(answer.uncertainty, kind="stable")) + 1
     area = float(np.mean(errors * (1 - rank / (len(errors) + 1))))

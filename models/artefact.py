@@ -102,8 +102,7 @@ class Replay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 def format_of(replay: Replay | None, training_inputs: str) -> Literal[1, 2, 3]:
-    """Return the format of a manifest with this replay set and this file of training inputs, either of which may be
-    missing."""
+    """Return the format of a manifest with this replay set and file of training inputs, if any."""
     if training_inputs:
         return 3
     return 1 if replay is None else 2

@@ -90,8 +90,7 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Further measures for deferral, by name."""
 
     def by(self, measure: str) -> Calibration:
-        """Return the calibration with the tables of this measure in place of the head's own; unchanged if it has
-        none."""
+        """Return the calibration with the tables of this measure instead of the head's own; unchanged without any."""
         found = self.others.get(measure)
         if found is None:
             return self

@@ -170,8 +170,7 @@ class Familiarity:
         return scores
 
     def unlikely(self, scores: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Return the mask of the unlikely rows [N] of one request: single rows by their score, or all rows by their
-        mean."""
+        """Return the mask of unlikely rows [N] of one request: single rows by score, or all rows by their mean."""
         flags: NDArray[np.bool_] = scores > np.float32(self.row_limit)
         if (limit := self.request_limit(len(scores))) is not None:
             mean = float(np.minimum(scores, np.float32(self.row_limit)).mean(dtype=np.float64))

@@ -23,8 +23,7 @@ class Rows(Protocol):
 
 
 def training_fields(data: Mapping[str, Rows], schema: Schema) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return the manifest fields and the files that describe the inputs of ``train``; fewer if there is no such
-    table."""
+    """Return manifest fields and files that describe the inputs of ``train``; fewer without that table."""
     if "train" not in data:
         return {"format": 1}, {}
     train = data["train"].features

@@ -96,8 +96,7 @@ class Source:
         return done
 
     def _next_member(self) -> bool:
-        """Continue after the end of a gzip member; return False at the end of the file, which may be padded with
-        zeros."""
+        """Continue after the end of a gzip member; return False at the end of the file and its padding of zeros."""
         assert self._unpacker is not None
         rest = self._unpacker.unused_data + bytes(self._content[self._at : self._at + _FED])
         if rest[:2] != GZIP:

@@ -44,8 +44,7 @@ class Engine:
         return self.service_margin * self.mcr_kw
 
     def specific_g_per_kwh(self, power_kw: Floats) -> Floats:
-        """Return specific fuel consumption against load L: base (0.455 L² - 0.71 L + 1.280), Fourth IMO GHG Study
-        2020."""
+        """Return specific fuel consumption at load L: base (0.455 L² - 0.71 L + 1.280), Fourth IMO GHG Study 2020."""
         load = np.asarray(power_kw) / self.mcr_kw
         return np.asarray(self.base_g_per_kwh * (0.455 * load**2 - 0.71 * load + 1.280))
 

@@ -67,8 +67,7 @@ class Vortex:
         return np.exp(-0.5 * ((np.asarray(hours, np.float64) - self.mature_hour) / self.life_hours) ** 2)
 
     def wind(self, lat: Floats, lon: Floats, hours: Floats) -> tuple[Floats, Floats]:
-        """Return east and north wind: V r/R exp((1 - (r/R)^2) / 2) around the centre, turned 18° inwards by
-        friction."""
+        """Return east and north wind: V r/R exp((1 - (r/R)^2) / 2) around the centre, turned 18° inwards."""
         east, north = offset_nm(lat, lon, *self.centre(hours))
         distance = np.hypot(east, north)
         scaled = distance / self.radius_nm

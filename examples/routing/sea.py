@@ -71,8 +71,7 @@ class Corridor:
         return travel(lat[:, None], lon[:, None], onward[:, None] + 90.0, self.offsets_nm[None, :])
 
     def progress(self, lat: Floats, lon: Floats) -> Floats:
-        """Return the share of the way along the great circle at the foot of each point, 0 at departure, 1 at
-        destination."""
+        """Return the share of the great circle at the foot of each point, 0 at departure, 1 at destination."""
         start, end = self.departure, self.destination
         course = np.radians(
             bearing_deg(start.lat, start.lon, lat, lon) - bearing_deg(start.lat, start.lon, end.lat, end.lon)

@@ -40,8 +40,7 @@ class Edges:
 
 
 Objective = Callable[[Power, Floats], Floats]
-"""Function from predictions [E, S] along edges and their durations [E] to costs [E]; infinite if an edge is not
-allowed."""
+"""Function from predictions [E, S] and durations [E] of edges to costs [E]; infinite if an edge is not allowed."""
 
 
 @dataclass(frozen=True)

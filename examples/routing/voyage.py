@@ -158,8 +158,7 @@ class Voyage:
         return float((self.engine.barred_probability(self.power.mean, self.power.sd) * self.track.hours).sum())
 
     def _deviations(self, weight: Floats) -> tuple[float, float]:
-        """Return deviations of the sum of weight x power x hours: knowledge (correlated) and data noise
-        (independent)."""
+        """Return deviations of the sum of weight x power x hours: knowledge (correlated), noise (independent)."""
         hours = self.track.hours
         knowledge = float((weight * self.power.knowledge_sd * hours).sum())
         data = float(np.sqrt((weight**2 * self.power.data_sd**2 * hours * NOISE_HOURS).sum()))

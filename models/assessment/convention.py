@@ -29,8 +29,7 @@ class Convention:
     area: Area | None
     """Area under error-retention curves; None leaves it to the task."""
     pairwise_kl: bool
-    """True: ``epkl`` of normal members is a divergence; otherwise the pairwise cross-entropy, as in the released
-    code."""
+    """True: ``epkl`` of normal members is a divergence; otherwise the released pairwise cross-entropy."""
     absent_classes_count: bool
     """True: macro-F1 averages over all declared classes, those that never occur counting zero; otherwise over the
     classes that occur among labels or predictions."""
@@ -41,8 +40,7 @@ class Convention:
     natural_ll_fu: bool
     """True: LL-FU uses the natural logarithm; otherwise log10 in its first term."""
     filtered_cv: bool
-    """True: Cv leaves out variances above 10 (squared units of the target), which ENCE keeps; otherwise it keeps
-    all."""
+    """True: Cv leaves out variances above 10 (squared units of the target), unlike ENCE; otherwise it keeps all."""
     absolute_lence: bool
     """True: LENCE is ln |ENCE + 1 / Cv|; otherwise ln (ENCE + 1 / Cv)."""
 

@@ -32,8 +32,7 @@ def mae(target: Floats, prediction: Floats) -> float:
 
 
 def mape(target: Floats, prediction: Floats) -> float:
-    """Return the mean absolute percentage error, %; infinite if a target is zero and missed, NaN if it is zero and
-    met."""
+    """Return the mean absolute percentage error, %; for a target of zero infinite if missed, NaN if met."""
     error = absolute_error(target, prediction)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = error / np.abs(np.asarray(target, np.float64))

@@ -40,8 +40,7 @@ class Bins:
 
 
 def default_bins(rows: int) -> int:
-    """Return 500 bins from 100,000 rows on, as released; else bins of 200 rows, but at least ten bins or one per
-    row."""
+    """Return 500 bins from 100,000 rows on, as released; else bins of 200 rows, but at least ten or one per row."""
     if rows >= RELEASED_BINS * RELEASED_BIN_ROWS:
         return RELEASED_BINS
     return max(rows // RELEASED_BIN_ROWS, min(10, rows))

@@ -61,8 +61,7 @@ def optimal_curve(errors: Floats) -> Curve:
 
 
 def random_curve(errors: Floats) -> Curve:
-    """Return the expected curve of an uninformative measure: a straight line to the mean error; errors as
-    ``error_curve``."""
+    """Return the expected, straight curve of an uninformative measure; errors as ``error_curve``."""
     _check_errors(errors)
     return np.linspace(0.0, float(np.mean(errors, dtype=np.float64)), len(errors) + 1)
 
@@ -86,8 +85,7 @@ def rejection_ratio(area: float, random: float, optimal: float) -> float:
 
 
 def prr(errors: Floats, uncertainty: Floats | Ranking) -> float:
-    """Return the prediction rejection ratio of the released code, which multiplies by 100: %; NaN for constant
-    errors."""
+    """Return the prediction rejection ratio in % as in the released code; NaN for constant errors."""
     if len(errors) < 2 or np.ptp(errors) == 0:
         return math.nan
     random = float(np.mean(errors, dtype=np.float64)) / 2

@@ -16,16 +16,7 @@ _BLOCK = 1 << 20  # ranks looked at in one go, so that temporaries stay small
 
 
 def augrc(errors: Floats, uncertainty: Floats | Ranking) -> float:
-    """Return the area under the generalised risk over coverages 0 to 1 (Traub et al., NeurIPS 2024), in the error's
-    unit.
-
-    For errors 0 and 1 it equals (1 - AUROC of failures) acc (1 - acc) + (1 - acc)² / 2, which is the probability that
-    a unit failed and was ranked before a random one. (Torch-uncertainty leaves out coverages below 1 / n and divides
-    by 1 - 1 / n.)
-
-    Raises:
-        ValueError: as ``error_curve``.
-    """
+    """Return the area under the generalised risk over coverages 0 to 1 (Traub et al. 2024), in the error's unit."""
     return r_auc(error_curve(errors, uncertainty), "trapezoid")
 
 

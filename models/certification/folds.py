@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 KEY = b"demur: folds of calibration"
-"""Hash key of folds. Other hashes of the same ids, such as those that draw audits, have other keys and are
-independent."""
+"""Hash key of folds; other hashes of the same ids, such as those of audits, have other keys and are independent."""
 
 
 @dataclass(frozen=True)

@@ -75,8 +75,7 @@ def betting(excess: Float64, largest: float, variance: float, delta: float) -> f
 
 
 def zero_failure_size(alpha: float, delta: float) -> int:
-    """Return the number of units without a failure that certify a risk of alpha: the least n with (1 - alpha)^n <=
-    delta."""
+    """Return the least n with (1 - alpha)^n <= delta: units without a failure that certify a risk of alpha."""
     check_risk(alpha, 1.0)
     return math.ceil(math.log(delta) / math.log1p(-alpha) - 1e-9)
 

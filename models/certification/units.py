@@ -28,8 +28,7 @@ class Units:
     draws: NDArray[np.float64]
     """Random number in [0, 1) of each unit [n], from its id or row; determines folds, rulers and the order of bets."""
     propensity: NDArray[np.float64] | None = None
-    """Probability [n] that the label was requested, given all that was known at the decision; None if all have
-    labels."""
+    """Probability [n] of a label request, given all that was known at the decision; None if all have labels."""
 
     def __len__(self) -> int:
         return len(self.scores)

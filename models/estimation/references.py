@@ -16,16 +16,7 @@ Weighted = tuple[Doubles, Doubles]
 
 
 def weighted_errors(planes: Iterable[tuple[float, Doubles, Doubles]]) -> Weighted:
-    """Scale weights so that the labels of the answered represent the answered units, and those of the deferred
-    likewise.
-
-    Args:
-        planes: number of units, errors [l] and weights [l] of the labels, for the answered and for the deferred units;
-            errors of weight 0 are left out.
-
-    Returns:
-        Errors and units; empty if one of the planes has units but no labels.
-    """
+    """Scale weights so that labels of answered units represent all answered units, and deferred ones likewise."""
     errors, units = [np.empty(0)], [np.empty(0)]
     for count, values, weights in planes:
         there = weights > 0

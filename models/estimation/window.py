@@ -71,8 +71,7 @@ class Window:
 
     @property
     def effective(self) -> Doubles:
-        """Probability that the label has arrived by now [N]: propensity times observation times that of a second
-        draw."""
+        """Probability that the label has arrived by now [N]: propensity times observation times ``second``."""
         found = self.propensity
         if self.observation is not None:
             found = np.minimum(found * self.observation, 1.0)
@@ -87,8 +86,7 @@ class Window:
 
     @property
     def usable(self) -> Mask:
-        """Mask of the labels that can be weighted [N]: with a finite error and a probability above 0 of being
-        available."""
+        """Mask of the labels that can be weighted [N]: finite error, and a probability above 0 of being available."""
         good = self.labelled & self.good_propensity & np.isfinite(self.error)
         if self.observation is not None:
             good &= self.observation > 0

@@ -170,8 +170,7 @@ def _of_statistics(
     quantity: Quantity,
     likelihood: Float64 | None = None,
 ) -> UnitErrors:
-    """Return errors, measures and figures from statistics [n]; ``likelihood`` (negative, logarithmic [n]) needs the
-    members."""
+    """Return errors, measures and figures from statistics [n]; ``likelihood`` (negative log) needs members."""
     convention = options.convention
     measures: dict[str, Any] = {name: score(statistics, name) for name in names}
     # as released, calibration uses the mean of the members' variances and ignores the members' spread

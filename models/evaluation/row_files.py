@@ -41,8 +41,7 @@ class Submission:
     holds: str
     """Its content, for the help text."""
     opened: Callable[[Path], AbstractContextManager[AddRows]]
-    """Function that opens the file, which exists once the block ends; raises ValueError if its name has another
-    suffix."""
+    """Function that opens the file, which exists once the block ends; raises ValueError for another suffix."""
 
 
 @dataclass(frozen=True)

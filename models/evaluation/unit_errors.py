@@ -80,8 +80,7 @@ class UnitErrors:
     shifted: Mask | None = None
     """Mask of the shifted units; None if the file does not have it."""
     impossible: Mask | None = None
-    """Units whose prediction lies outside the possible range of the target, which serving defers; None if there are
-    none."""
+    """Units whose prediction lies outside the possible range of the target, which serving defers; or None."""
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     """Columns with one value per unit, for which figures can be broken down."""
     rules: Rules = field(default_factory=Rules)

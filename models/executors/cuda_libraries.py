@@ -1,5 +1,4 @@
-"""Shared libraries that ONNX Runtime's CUDA provider needs: loaded from NVIDIA's wheels or the system, or named in an
-error."""
+"""Shared libraries of ONNX Runtime's CUDA provider, loaded from NVIDIA's wheels or the system."""
 
 from __future__ import annotations
 

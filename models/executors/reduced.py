@@ -91,8 +91,7 @@ class Reduced:
         return [found[name] for name in outputs]
 
     def read(self, arrays: Arrays) -> tuple[dict[str, Predictive], dict[str, Arrays]]:
-        """Return the contents of a call's arrays, with or without members: predictives, and members' arrays, by
-        head."""
+        """Return predictives, and members' arrays if any, by head, from the arrays of a call."""
         left = iter(arrays)
         predictives = {
             head.name: _predictive(head, {name: next(left) for name in self._names[head.name]}) for head in self._heads

@@ -18,8 +18,7 @@ _APART = 0.25
 
 
 def reoriented(volume: Array, affine: Affine, shape: Sequence[int], wanted: Affine) -> Array | None:
-    """Return a view of a volume [x, y, z] in the order of a grid of this shape and affine; None if its voxels are
-    different ones.
+    """Return a view of a volume [x, y, z] in the order of a grid; None if its voxels are different ones.
 
     Args:
         affine: voxel index of the volume to world, mm, [4, 4].

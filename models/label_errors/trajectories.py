@@ -114,8 +114,7 @@ def _pairs(value: object) -> list[tuple[float, float] | None] | None:
 
 
 def _number(value: object) -> bool:
-    """Return whether a value is a number that a float can hold; NaN is one, a whole number of hundreds of digits is
-    not."""
+    """Return whether a value is a number that a float can hold, NaN included."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return value != value or abs(value) < _LARGEST

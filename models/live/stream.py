@@ -215,8 +215,7 @@ def _ready(waiting: list[Units], until: float) -> tuple[Units, list[Units]]:
 
 
 def _edges(values: tuple[float, ...] | None) -> Edges:
-    """Return bins from the artefact's quantiles alone, equal in all monitors; without quantiles, about 12 per
-    decade."""
+    """Return bins from the artefact's quantiles, equal in all monitors; without quantiles, about 12 per decade."""
     if values is None:
         steps = 10.0 ** np.linspace(-9, 12, 250)
         return Edges(np.concatenate([-steps[::-1], [0.0], steps]).astype(np.float32))

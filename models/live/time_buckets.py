@@ -104,8 +104,7 @@ class TimeBuckets:
         return sum(len(level) for level in self._buckets.values())
 
     def advance(self, now: float) -> None:
-        """Merge minutes into hours and hours into days if no window needs them separately; drop what is over 30
-        days."""
+        """Merge minutes into hours and hours into days if no window needs them; drop those over 30 days."""
         # whole hours, and whole days, that end before the oldest minute, and hour, that a window begins with
         minutes = math.floor((now - HOUR) / MINUTE) * MINUTE // HOUR * HOUR
         hours = min(math.floor((now - DAY) / HOUR) * HOUR, minutes) // DAY * DAY

@@ -51,8 +51,7 @@ class WindowFigures:
     settled: bool
     """True if the figures do not change by the passing of time alone."""
     sketch: Callable[[], Sketch]
-    """Function that returns the window in bins, corrected for late labels; sketches of several monitors can be
-    added."""
+    """Function that returns the window in bins, corrected for late labels; such sketches can be summed."""
     what_if: Callable[[Sequence[float]], WhatIf | None] = lambda thresholds: None
     """Function that returns figures at other thresholds; None without units."""
     judged: int = 0

@@ -91,12 +91,10 @@ def lower_limit(count: int, units: int, level: float = 0.95) -> float:
 
 
 def most_of_part(share: float, part: float) -> float:
-    """Return the largest share within a part (at least ``part`` of all units) that is compatible with a share of all
-    units."""
+    """Return the largest share within a part (at least ``part`` of all) that a share of all units allows."""
     return min(1.0, share / part)
 
 
 def least_of_part(share: float, part: float) -> float:
-    """Return the smallest share within a part (at least ``part`` of all units) that is compatible with a share of all
-    units."""
+    """Return the smallest share within a part (at least ``part`` of all) that a share of all units allows."""
     return max(0.0, (share - (1 - part)) / part)

@@ -231,8 +231,7 @@ def _guard(shifts: Float64) -> float:
 
 
 def _gap_floor(replay: Replayed, threshold: np.float32, guard: float) -> float | None:
-    """Return the least threshold that keeps the units just below, if the threshold lies in a gap of the scores; else
-    None."""
+    """Return the least threshold that keeps the units below, if it lies in a gap of the scores; else None."""
     ordered = replay.ordered
     count = int(np.searchsorted(ordered, float(threshold), "right"))
     if guard == 0 or count == 0:

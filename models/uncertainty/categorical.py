@@ -72,8 +72,7 @@ def expected_entropy(members: Floats) -> Result:
 
 
 def mutual_information(members: Floats) -> Result:
-    """Return the knowledge uncertainty: entropy of the expected minus expected entropy; zero for one member, as
-    released."""
+    """Return the knowledge uncertainty: entropy of the expected minus expected entropy; zero for one member."""
     return entropy_of_expected(members) - expected_entropy(members)
 
 

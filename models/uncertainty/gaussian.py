@@ -159,8 +159,7 @@ def _deviations(mean: Result) -> tuple[Result, Result]:
 
 
 def _ratio_excess(variance: Result) -> Result:
-    """Return the mean over ordered pairs of variance i / variance j - 1, [N], a sum of squares about the harmonic
-    mean."""
+    """Return the mean over ordered pairs of variance i / variance j - 1, [N], as a sum of squares."""
     precision = (1 / variance).sum(axis=0)
     above = variance - variance.min(axis=0)
     deviation = above - (above / variance).sum(axis=0) / precision

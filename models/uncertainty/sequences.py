@@ -210,8 +210,7 @@ def _log_mean(logs: Result) -> Result:
 
 
 def _variance(values: Result) -> Result:
-    """Return the variance (ddof 0) over members, from deviations from the first member, so that it is 0 for equal
-    members."""
+    """Return the variance (ddof 0) over members; deviations from the first make it exactly 0 for equal members."""
     return np.asarray((values - values[0]).var(axis=0))
 
 

@@ -22,8 +22,7 @@ _PROBES = 64
 
 
 def agreeing(library: ctypes.CDLL, model: TreeModel, how: Cut, features: int) -> PackedTrees:
-    """Pack a model, and compare tables and library on rows with values on, next to and beyond its borders, and missing
-    ones.
+    """Pack a model, and compare tables and library on rows with values around its borders and missing ones.
 
     Raises:
         NoTables: trees that do not fit into tables, that could differ by more than the tolerance, or that do.

@@ -25,8 +25,7 @@ class TreeModel:
 
     path: Path
     native: Any
-    """The ``catboost.CatBoost``; its raw sums are mean and log standard deviation, or one logit per class it has
-    seen."""
+    """The ``catboost.CatBoost``; its raw sums are mean and log standard deviation, or one logit per class."""
     head: Head
     trees: int
     classes: NDArray[np.intp]

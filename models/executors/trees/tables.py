@@ -168,8 +168,7 @@ def _grouped(
 
 
 def binarisation(columns: dict[Column, NDArray[np.float32]]) -> Binarisation:
-    """Return the borders of each column in the kernel's layout; a model without splits gets a column without
-    borders."""
+    """Return the borders of each column in the kernel's layout; without splits, one column without borders."""
     keys = list(columns) or [(0, False)]
     borders = np.full((len(keys), RANKS), np.inf, np.float32)
     steps = np.zeros(len(keys), np.uint8)
