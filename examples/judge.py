@@ -31,7 +31,7 @@ def main() -> None:
         with demur.connect(given.target) as client:
             names = [feature.name for feature in client.vessel.describe().features]
             batch = np.stack([rows[name] for name in names], axis=1).astype(np.float32)
-            # purpose "replay": nobody acts on these answers, so none of them asks for a label
+            # purpose "replay": answers are not acted on, so that no label is requested
             (answer,) = client.vessel.stream([batch], purpose="replay", members=True)
     except demur.DemurError as error:
         sys.exit(f"{given.target}: {error}")

@@ -86,7 +86,7 @@ def asked(url: str) -> Any:
     """Return JSON of the monitor; token and certificates come from the environment, as for the client."""
     path = os.environ.get("DEMUR_TOKEN_FILE")
     token = os.environ.get("DEMUR_TOKEN") or (Path(path).read_text().strip() if path else "")
-    private = url.startswith(("https://", "http://127.", "http://localhost"))  # no token in clear text elsewhere
+    private = url.startswith(("https://", "http://127.", "http://localhost"))  # no token in clear text to other hosts
     headers = {"Authorization": f"Bearer {token}"} if token and private else {}
     context = ssl.create_default_context(cafile=os.environ.get("DEMUR_ROOTS") or None)
     if chain := os.environ.get("DEMUR_CLIENT_CERTIFICATE"):

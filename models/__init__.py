@@ -7,4 +7,4 @@ for training modules, which do so when they are imported.
 import os
 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-"""Else ONNX Runtime, once imported, reports its use to Microsoft: a service in a hospital must not."""
+"""Setting without which ONNX Runtime reports its use to Microsoft, which a hospital does not permit."""

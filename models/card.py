@@ -22,7 +22,7 @@ class Words:
     not_for: str
     """Uses for which predictions are unsuitable; the end of the sentence "Not for …"."""
     figures: str
-    """Sentence that says how the figures of the quality table were computed."""
+    """Sentence on the computation of the figures in the quality table."""
     notice: str = ""
     """Notice at the top of the card; empty for none."""
     units: str = "rows"

@@ -55,7 +55,7 @@ class Departures:
     values: NDArray[np.float32]
     """Values [S], in the column's unit."""
     deviations: NDArray[np.float32]
-    """Standard deviations of the column in training by which a value lies beyond the range seen there, above it or
+    """Standard deviations of the column in training by which a value lies beyond its training range, above it or
     (negative) below [S]. For a value within the range: conditional standard deviations from ``expected``. NaN if the
     artefact does not have them."""
     expected: NDArray[np.float32]

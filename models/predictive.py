@@ -70,7 +70,7 @@ class Sequences:
     score: Array
     """Log-probability of each hypothesis divided by its length including end of sentence, [N, H]."""
     hypothesis_scores: Mapping[str, Array] | None = None
-    """The released scores by the names of ``uncertainty.sequences.SCORES``, [N, H] each; None for a single model."""
+    """Released scores by the names of ``uncertainty.sequences.SCORES``, [N, H] each; None for a single model."""
     texts: Sequence[Sequence[str]] | None = None
     """Texts of the hypotheses, [N][H]; None if they are not known."""
 

@@ -31,7 +31,7 @@ def read(path: Path, largest_bytes: int) -> dict[str, Tensor]:
         raise ArtefactError(f"{path}: larger than {largest_bytes} bytes, which no member is")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of other pickle protocols: they are refused, or read
+            warnings.simplefilter("ignore")  # messages about other pickle protocols, which are rejected or read
             found = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise ArtefactError(

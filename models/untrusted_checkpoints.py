@@ -1,6 +1,6 @@
 """Reader of untrusted checkpoints: returns tensors and plain values, without running code that they name.
 
-torch's own loader does more, whatever unpickler it gets: it runs the code of TorchScript archives, unpacks tar files,
+torch's own loader does more, with any unpickler: it runs the code of TorchScript archives, unpacks tar files,
 and allocates tensors of sizes that a file only declares. So both of its formats are read here: archives of torch 1.6
 and later (zip, not compressed), and the sequence of pickles before. Objects of programs that are not installed become
 ``pickles.Inert``, so that a checkpoint with meters and options can be read, and a malicious one has no effect.

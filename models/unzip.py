@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 
 GZIP = b"\x1f\x8b"
-_LARGEST_RATIO = 1032  # of deflate: unpacked to packed
-_FED = 1 << 18  # bytes handed to zlib at once: what it has not used is copied each time
+_LARGEST_RATIO = 1032  # largest ratio of unpacked to packed bytes in deflate
+_FED = 1 << 18  # bytes passed to zlib per step: unused ones are copied each time
 _PIECE = 1 << 22
-_MOST_MEMBERS = 1 << 14  # of a file in blocks of 64 kB, as bgzip writes, 1 GB
+_MOST_MEMBERS = 1 << 14  # most members of a file: in blocks of 64 kB, as bgzip writes, 1 GB
 
 Trouble = Literal["broken", "cut_off", "trailing"]
 

@@ -195,7 +195,7 @@ def _map(axes: Any, voyages: Mapping[str, Voyage], lattice: Lattice, backdrop: B
             place.lon + dx, northing(place.lat) + dy, place.name, fontsize=9.5, fontweight="bold", ha=align,
             zorder=10, path_effects=rim(3),
         )  # fmt: skip
-    # Mercator is true in shape only at equal scales: the height decides, the east gives way.
+    # Mercator preserves shapes only at equal scales: the height determines the eastern limit.
     box = axes.get_window_extent()
     axes.set_ylim(northing(SOUTH), northing(NORTH))
     axes.set_xlim(WEST, WEST + (northing(NORTH) - northing(SOUTH)) * box.width / box.height)

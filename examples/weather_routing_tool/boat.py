@@ -31,7 +31,7 @@ class DemurBoat:
 
     vessel: demur.Vessel
     weather: xarray.Dataset
-    """The tool's weather data: wind, current (utotal, vtotal) and waves (VHM0) by time, latitude and longitude."""
+    """Weather data of the tool: wind, current (utotal, vtotal) and waves (VHM0) by time, latitude and longitude."""
     speed: u.Quantity
     dry_docked: np.datetime64
     """Date of the last hull cleaning in dry dock."""

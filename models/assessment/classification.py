@@ -78,10 +78,10 @@ def accuracy(labels: Integers, prediction: Array, classes: int | None = None) ->
 def macro_f1(
     labels: Integers, prediction: Array, classes: int | None = None, *, convention: Convention = OFFICIAL
 ) -> float:
-    """Return the unweighted mean of the classes' one-against-all F1 = 2 TP / (2 TP + FP + FN), 0 to 1 (Shifts 1.0,
-    C.3).
+    """Return the unweighted mean of the classes' one-against-all F1 = 2 TP / (2 TP + FP + FN) (Shifts 1.0, C.3).
 
-    The official reading is scikit-learn's default. The module docstring compares it with the printed tables.
+    It is from 0 to 1. The official reading is scikit-learn's default. The module docstring compares it with the printed
+    tables.
 
     Raises:
         ValueError: as ``error_indicator``, or the convention counts absent classes and their number is unknown.

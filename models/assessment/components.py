@@ -17,7 +17,7 @@ Labels = NDArray[np.int32]
 Places = NDArray[np.intp]
 Float64 = NDArray[np.float64]
 
-_FEW = 0.02  # of all voxels: so many are numbered quicker as a graph than by a walk through the volume
+_FEW = 0.02  # share of all voxels below which a graph numbers components faster than a walk through the volume
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from models.assessment.ranking import Floats, Ranking, ranking, share_ties
 
-_BLOCK = 1 << 20  # ranks looked at in one go, so that temporaries stay small
+_BLOCK = 1 << 20  # ranks per step, so that temporaries stay small
 
 
 def roc_auc(shifted: NDArray[np.bool_], uncertainty: Floats | Ranking) -> float:
@@ -52,7 +52,7 @@ def aupr(shifted: NDArray[np.bool_], uncertainty: Floats | Ranking) -> float:
     if not positive or positive == len(shifted):
         return math.nan
     descending = shifted[ranks.order][::-1]
-    # a threshold takes whole groups of ties, so that points of the curve lie where a group ends
+    # a threshold includes whole groups of ties, so that points of the curve are at the ends of groups
     ends = None if ranks.follows is None else ~ranks.follows[::-1]
     area, before, recall, precision = 0.0, 0, 0.0, 1.0
     for start in range(0, len(descending), _BLOCK):

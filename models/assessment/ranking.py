@@ -43,7 +43,7 @@ def ranking(uncertainty: Floats | Ranking) -> Ranking:
     if uncertainty.ndim != 1 or not len(uncertainty):
         raise ValueError(f"uncertainty needs the shape [n] with n > 0, not {list(uncertainty.shape)}")
     order = np.argsort(uncertainty, kind="stable")
-    if len(order) < 2**32:  # half the memory while curves are made
+    if len(order) < 2**32:  # half the memory while curves are computed
         order = order.astype(np.uint32)
     ranked = uncertainty[order]
     follows = np.empty(len(order), bool)

@@ -21,7 +21,7 @@ from models.assessment.ranking import Floats, Ranking, ranking, reverse_ties, sh
 Curve = NDArray[np.float64]
 
 _EPSILON = 1e-10  # in the denominator of F, as released
-_BLOCK = 1 << 20  # ranks of a curve made at a time, so that temporaries stay small
+_BLOCK = 1 << 20  # ranks of a curve per step, so that temporaries stay small
 
 
 def error_curve(errors: Floats, uncertainty: Floats | Ranking, *, group_ties: bool = True) -> Curve:

@@ -12,7 +12,7 @@ import numpy as np
 from models.assessment.ranking import Floats, Ranking
 from models.assessment.retention import Curve, error_curve, optimal_curve, r_auc
 
-_BLOCK = 1 << 20  # ranks looked at in one go, so that temporaries stay small
+_BLOCK = 1 << 20  # ranks per step, so that temporaries stay small
 
 
 def augrc(errors: Floats, uncertainty: Floats | Ranking) -> float:

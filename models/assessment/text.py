@@ -17,7 +17,7 @@ Floats = NDArray[np.floating[Any]]
 Float64 = NDArray[np.float64]
 Gram = str | tuple[str, ...]
 
-_SUM_TOLERANCE = 1e-5  # of a list's confidences, as the released evaluation asks
+_SUM_TOLERANCE = 1e-5  # tolerance of the sum of a list's confidences, as in the released evaluation
 
 
 def gleu(reference: str, hypothesis: str) -> float:

@@ -20,7 +20,7 @@ Aggregator = Literal["min", "avg", "top1", "weighted"]
 """Reduction of modes: ``min`` and ``avg`` over modes, ``top1`` the first of the largest weight, ``weighted`` by
 weight."""
 
-_BLOCK = 1 << 21  # positions in work at a time: differences stay some 50 MB, however many requests there are
+_BLOCK = 1 << 21  # positions per step: differences stay some 50 MB for any number of requests
 
 
 class WeightsError(ValueError):

@@ -68,7 +68,7 @@ def calibrate(
     elif isinstance(goal, LeastCost):
         acceptable, bound = goal.acceptable, None if goal.acceptable is None else 1.0
     if bound is not None and units.errors is not None:
-        losses(units, acceptable, bound)  # refuses by the row of the whole, not of a fold
+        losses(units, acceptable, bound)  # reports errors by the row of the whole, not of a fold
     limits = (acceptable, bound)
     whole = _calibrate(units, goal, about, judge_share, limits)
     if by is None:

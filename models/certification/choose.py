@@ -88,7 +88,7 @@ def choose(units: Units, goal: Goal, about: About, unlabelled: Floats | None = N
         unlabelled: more scores of the same law, for the candidates of certified risk.
 
     Raises:
-        ValueError: a goal outside its range, or units that lack what it needs; the message says which.
+        ValueError: a goal outside its range, or units that lack required columns; the message names them.
     """
     found = _find(units, goal, unlabelled)
     retention = float(np.mean(answered(units.scores, found.threshold)))

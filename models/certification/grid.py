@@ -69,7 +69,7 @@ def _grid(rulers: NDArray[np.float32], weights: NDArray[np.float64], tested: Mas
         return Grid(known, np.empty(0), tested)
     seen = np.cumsum(np.bincount(index, weights[finite])) * (tested.sum() / len(rulers))
     places = np.arange(len(known))
-    # the rulers themselves stay: for scores of few values they are the only thresholds that matter
+    # the rulers themselves are kept: for scores of few values they are the only thresholds that matter
     steps = np.union1d(np.linspace(0, len(known) - 1, STEPS), places) if len(known) < STEPS else places
     values, first = np.unique(np.interp(steps, places, known.astype(np.float64)).astype(np.float32), return_index=True)
     return Grid(values, np.interp(steps, places, seen)[first], tested)

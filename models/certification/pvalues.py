@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv
 
 Float64 = NDArray[np.float64]
-_MOST_BET = 0.75  # of the bet that could lose everything (Waudby-Smith & Ramdas 2024 take 1/2 to 3/4)
+_MOST_BET = 0.75  # share of the bet that could lose everything (Waudby-Smith & Ramdas 2024 take 1/2 to 3/4)
 
 
 def binomial(failures: ArrayLike, units: ArrayLike, alpha: float) -> Float64:

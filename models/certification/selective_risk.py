@@ -173,7 +173,7 @@ def sums(
     grid: Grid, scores: NDArray[np.float32], loss: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.intp]]:
     """Return units and summed losses up to each threshold [m], and the first threshold that answers each unit [n]."""
-    place = np.searchsorted(grid.thresholds, scores, "left")  # NaN and what is above all go to m
+    place = np.searchsorted(grid.thresholds, scores, "left")  # NaN and scores above all thresholds go to m
     m = len(grid.thresholds)
     answered = np.cumsum(np.bincount(place, minlength=m + 1)[:m])
     return answered, np.cumsum(np.bincount(place, loss, m + 1)[:m]), place

@@ -87,7 +87,7 @@ def of_quantiles(values: Sequence[float], levels: Sequence[float], units: int, b
         raise ValueError("quantiles need finite values that do not fall and levels that rise")
     if units < 1 or not 1 <= bins <= MOST_EDGES:
         raise ValueError(f"a reference needs units >= 1 and 1 <= bins <= {MOST_EDGES}, got {units} and {bins}")
-    last = np.append(value[1:] > value[:-1], False)  # of equal values; the largest needs no edge: its bin is open
+    last = np.append(value[1:] > value[:-1], False)  # last of equal values; the largest needs no edge: open bin
     at, value = at[last], value[last]
     wanted = np.arange(1, bins) / bins
     picked = np.unique(np.minimum(np.searchsorted(at, wanted - 1e-9), max(len(at) - 1, 0))) if len(at) else np.arange(0)

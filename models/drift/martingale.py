@@ -40,7 +40,7 @@ _SHAPES = (0.5, 0.75, 0.9, 1.0, 1.1, 1.35, 2.0)
 _BETS = np.array([shape for shape in itertools.product(_SHAPES, _SHAPES) if shape != (1.0, 1.0)])
 """Parameters a, b of Beta densities [bets, 2]; a < 1 < b bets that scores increase, a = b < 1 that they spread."""
 
-_ROWS = 255  # counted in one go: running counts fit into a byte
+_ROWS = 255  # units counted per step: running counts fit into a byte
 
 
 class Watched(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -117,7 +117,7 @@ class Exchangeability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def _gains(sums: Array) -> Array:
     """Return the log growth of each bet [blocks, bets] from the sums of ln p and ln(1 - p) over blocks [2, blocks]."""
     a, b = _BETS.T
-    # term by term, not as a matrix product, whose rounding depends on how many blocks there are
+    # term by term, not as a matrix product, whose rounding depends on the number of blocks
     gains: Array = sums[0][:, None] * (a - 1) + sums[1][:, None] * (b - 1) - BLOCK * betaln(a, b)
     return gains
 

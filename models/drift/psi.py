@@ -60,7 +60,7 @@ def shift(reference: Counts, live: Counts) -> Shift:
         raise ValueError("the reference needs at least one unit")
     if n == 0:
         return Shift(math.nan, math.nan, math.nan, math.nan, 0)
-    held = before + after > 0  # a bin that is empty in both says nothing and is not a degree of freedom
+    held = before + after > 0  # a bin that is empty in both is not a degree of freedom
     before, after = before[held], after[held]
     freedom = len(before) - 1
     return Shift(

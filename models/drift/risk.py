@@ -40,12 +40,12 @@ _BETS = np.array([0.015, 0.03, 0.06, 0.12, 0.22, 0.4, 0.7])
 """Shares c of capital at stake; the best is about (risk / m - 1) over the squared variation of loss / m."""
 
 _CREDIT_BETS = np.array([0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64])
-_STEPS = np.arange(-1.0, 8.1, 0.5)  # of standard errors about the baseline: where the minimum is looked for
-_RISES = 1.12 ** np.arange(1, 20)  # above that, for the lower bound: up to 8.6 times the baseline
+_STEPS = np.arange(-1.0, 8.1, 0.5)  # standard errors about the baseline within which the minimum is searched
+_RISES = 1.12 ** np.arange(1, 20)  # levels above that, for the lower bound: up to 8.6 times the baseline
 _FALLS = np.array([0.25, 0.5, 0.75])
-_LEAST = 1e-9  # of the bound: risks below are not betted against, as the gain of a block would overflow
-_EXCLUDED = 1e9  # log of evidence against a baseline that is ruled out: finite, so that it passes through JSON
-_CELLS = 1 << 20  # factors multiplied in one go, so that temporaries stay small
+_LEAST = 1e-9  # share of the bound: no bets against risks below it, as the gain of a block would overflow
+_EXCLUDED = 1e9  # log of evidence against an excluded baseline: finite, so that it can be written as JSON
+_CELLS = 1 << 20  # factors multiplied per step, so that temporaries stay small
 
 
 class Labelled(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -184,7 +184,7 @@ def against_calibration(
         raise ValueError("a baseline needs at least one labelled unit")
     mean = float(np.average(loss, weights=weight))
     error = math.sqrt(float(np.sum(np.square(weight * (loss - mean))))) / float(weight.sum())
-    error = max(error, bound / len(loss))  # of losses that are all the same, e.g. none unacceptable
+    error = max(error, bound / len(loss))  # for losses that are all equal, e.g. none unacceptable
     grid = mean + error * _STEPS
     grid = np.unique(np.concatenate([mean * _FALLS, grid, max(grid[-1], mean) * _RISES]))
     grid = grid[(grid > _LEAST * bound) & (grid < bound)]

@@ -259,7 +259,7 @@ def _waiting(sample: _Sample, oldest: float) -> tuple[float, float]:
     The score is that of the share of requests that will ever be labelled, at 1, in a mixture cure model (Farewell 1982)
     with exponential delays. If some requests are never labelled, more old ones are unlabelled than the rate of the
     young ones explains, and the score is below 0. Delays of very different length have the same effect, and cannot be
-    told apart yet. A span of three mean delays suffices.
+    distinguished yet. A span of three mean delays suffices.
     """
     span = min(oldest, 3 * float(sample.left.sum()) / max(int(sample.there.sum()), 1))
     there = sample.there & (sample.left < span)

@@ -1,6 +1,6 @@
 """Validity gates of a window, with a reason for each condition that makes its figures wrong or useless.
 
-Estimates from few, heavily weighted or wrongly weighted labels cannot be told from others by their value. The reasons
+Estimates from few, heavily weighted or wrongly weighted labels cannot be distinguished from others by their value. The reasons
 have stable words that alerts can name.
 """
 
@@ -18,7 +18,7 @@ LEAST_ESS = 200.0
 MOST_SHARE = 0.05
 _DEVIATIONS = 5.0  # of the number of labels from what the propensities say
 _BINS = 10
-_MANY = 3.5  # standard errors where many bins are looked at
+_MANY = 3.5  # standard errors if many bins are tested
 _NEIGHBOURS = 5  # strata of delays whose labels are judged together
 _PLANES = {True: "answered", False: "deferred"}
 
@@ -195,12 +195,12 @@ def _incomplete(completions: tuple[Completion, ...]) -> list[Reason]:
         own = tuple(part for part in completions if part.answered == answered)
         for known in (True, False):
             settled = tuple(part for part in own if part.settled and part.known == known)
-            errors = _MANY if known else _DEVIATIONS  # how many were drawn is chance, too
+            errors = _MANY if known else _DEVIATIONS  # the number drawn is random, too
             short = [part for part in (*settled, pooled(settled)) if part is not None and part.short(errors)]
             if short:
                 reasons.append(_short(min(short, key=lambda part: part.share), word))
         waiting = tuple(part for part in own if not part.settled)
-        # few requests a bin: neighbours together, and all
+        # few requests per bin: neighbours together, and all
         parts = (pooled(waiting[start : start + _NEIGHBOURS]) for start in range(0, len(waiting), _NEIGHBOURS))
         whole = pooled(waiting)
         drying = [part for part in parts if part is not None and part.short(_MANY)]

@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 
 from models.estimation.window import Doubles
 
-FEW = 1000  # sampled labels below which shares are judged by their logit
+FEW = 1000  # number of sampled labels below which intervals of shares use the logit
 Scale = Literal["positive", "share", "real"]
 """Scale of errors above 0, of shares between 0 and 1, and of errors of any sign."""
 

@@ -15,7 +15,7 @@ from models.estimation.delay import Delayed
 from models.estimation.window import BadWindow, Doubles, Mask, Window
 
 COMPLETE = 0.98
-_LEAST = 100  # requests of a bin
+_LEAST = 100  # least number of requests of a bin
 _BINS = 10
 _THIRD = 0.6  # standard errors that a missing third takes the score down by, for each one of its information; simulated
 _SEEN = 3.5
@@ -63,7 +63,7 @@ def completion(window: Window, delayed: Delayed | None = None) -> tuple[Completi
     if delayed is not None and delayed.law is not None:
         return _by_law(window, delayed)
     known, requested = window.known_requests
-    # of the units drawn again, those drawn with certainty are owed a label; others stand for the rest
+    # among units drawn again, those drawn with certainty must get a label; others represent the rest
     known = known & ~(window.drawn_again & (window.effective < 1))
     found: list[Completion] = []
     for answered in (False, True):

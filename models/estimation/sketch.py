@@ -33,7 +33,7 @@ from models.estimation.window import BadWindow, Doubles, Mask
 
 _MAGIC = b"demur-sketch-1\n"
 _ERRORS = ("weight", "value", "v0", "v1", "v2", "second", "fourth")
-_HITS = ("weight", "hits", "v0", "hits_v", "hits_v", "hits", "hits_fourth")  # what is 0 or 1 is its own square
+_HITS = ("weight", "hits", "v0", "hits_v", "hits_v", "hits", "hits_fourth")  # a value of 0 or 1 is its own square
 _HUMAN = ("human_weight", "human", "human_v0", "human_v1", "human_v2", "human_second", "human_fourth")
 SUMS = (*_ERRORS, "hits", "hits_v", "hits_fourth", *_HUMAN)
 """Names of the moments in ``Sketch.sums``, in their order."""
@@ -42,7 +42,7 @@ _PAIRS = (  # sum of (1 - e) / e² times a power of x, and of that power / e
     *(("human_v0", "human_weight"), ("human_v1", "human"), ("human_v2", "human_second")),
 )
 _FOURTHS = (("fourth", "v2"), ("hits_fourth", "hits_v"), ("human_fourth", "human_v2"))
-_SIZES = np.geomspace(1e-6, 1e12, 433)  # of errors, for the optimal ranking: 24 bins a decade
+_SIZES = np.geomspace(1e-6, 1e12, 433)  # of errors, for the optimal ranking: 24 bins per decade
 _ERROR_EDGES = np.concatenate([-_SIZES[::-1], [0.0], _SIZES])
 
 
@@ -292,7 +292,7 @@ def observed(sketch: Sketch, probability: Doubles) -> Sketch:
         after[name] += np.where(before[square] > 0, before[name] * grown**2, even)
     certain = bool((g == 1).all())
     found.sampled = sketch.sampled if certain else int(sketch.labels.sum())
-    # sizes of errors are kept without their bins: they grow as their plane does
+    # sizes of errors are stored without their bins: they grow in proportion to their plane
     old, new = (part["weight"].sum(axis=1) for part in (before, after))
     found.sizes += sketch.sizes * np.divide(new, old, out=np.ones(2), where=old > 0)[None, :, None]
     return found

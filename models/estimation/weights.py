@@ -28,7 +28,7 @@ from models.estimation.window import Doubles
 Estimator = Literal["ht", "hajek", "aipw"]
 ESTIMATORS: tuple[Estimator, ...] = ("ht", "hajek", "aipw")
 Cells = NDArray[np.intp]
-_LEAST = 25  # labels of a step, so that one large error does not predict its neighbours
+_LEAST = 25  # least number of labels of a step, so that one large error does not predict its neighbours
 
 
 @dataclass(frozen=True)

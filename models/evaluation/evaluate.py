@@ -23,7 +23,7 @@ class Section:
     headline: Figures
     """Figures of the first error under the first measure."""
     own: dict[str, float]
-    """The task's own figures."""
+    """Task-specific figures by name."""
     measures: dict[str, Figures]
     """Figures of the first error, by measure."""
     errors: dict[str, Figures]

@@ -22,7 +22,7 @@ def read_npz(path: Path) -> dict[str, Array]:
         BadFile: no such file, or not an NPZ file of plain arrays.
     """
     try:
-        with path.open("rb") as file:  # opened here, so that it is closed whatever numpy meets
+        with path.open("rb") as file:  # opened here, so that it is closed after any error of numpy
             if not file.read(2).startswith(b"PK"):
                 raise BadFile(f"{path} is no NPZ file; numpy.savez writes one")
             file.seek(0)
@@ -39,7 +39,7 @@ def read_npz(path: Path) -> dict[str, Array]:
 def _array(path: Path, archive: Mapping[str, Array], name: str) -> Array:
     try:
         found = archive[name]
-        if not isinstance(found, np.ndarray):  # numpy gives what does not begin as an array as bytes
+        if not isinstance(found, np.ndarray):  # numpy returns members that are not arrays as bytes
             raise ValueError("no array begins there")
         return found
     except ValueError as error:  # such as objects, which are not unpickled

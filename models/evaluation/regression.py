@@ -103,7 +103,7 @@ def read_as(
 def read_scored(path: Path, options: ErrorOptions, quantity: Quantity, label: str, prefix: str = "") -> UnitErrors:
     """Read a table that ``demur score`` wrote, with a column of labels; its first measure is that of the policy.
 
-    Without the members' columns there are no figures that need them: ``epkl``, ``nll``, and members one by one.
+    Without the members' columns there are no figures that need them: ``epkl``, ``nll``, and those of single members.
 
     Raises:
         BadFile: a column is missing or not numeric, or not finite; a negative variance.

@@ -34,10 +34,10 @@ class AddRows(Protocol):
 
 @dataclass(frozen=True)
 class Submission:
-    """The benchmark's file of predictions."""
+    """File of predictions in the benchmark's format."""
 
     name: str
-    """The benchmark's name of the file, such as ``vessel-power-estimates.json``."""
+    """Name of the file in the benchmark, such as ``vessel-power-estimates.json``."""
     holds: str
     """Its content, for the help text."""
     opened: Callable[[Path], AbstractContextManager[AddRows]]

@@ -112,7 +112,7 @@ def _batches(path: Path, numeric: Sequence[str], other: Sequence[str], piece_byt
         )
         return
     reader = need("pyarrow.csv", "reading CSV")
-    # groups as binary: what is no text is then refused by the name of its column
+    # groups as binary: cells that are not text are then reported with the name of their column
     kinds = dict.fromkeys(numeric, arrow.float64()) | dict.fromkeys(other, arrow.binary())
     convert = reader.ConvertOptions(column_types=kinds, include_columns=wanted)
     # one thread: the reader otherwise runs ahead and keeps pieces in memory
@@ -148,7 +148,7 @@ def _is_parquet(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(4) == b"PAR1"
     except OSError:
-        return False  # reading it as CSV says what is wrong
+        return False  # the CSV reader reports the error
 
 
 def _column(batch: Any, name: str) -> Any:

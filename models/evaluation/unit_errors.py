@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 
 
 class BadFile(ValueError):
-    """A file cannot be evaluated; the message names file, field, value and the required value."""
+    """The file cannot be evaluated; the message names file, field, value and the required value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ def load() -> None:
     Raises:
         ProviderUnavailable: one is missing; the message names it and its package.
     """
-    with redirect_stdout(io.StringIO()):  # ONNX Runtime prints what fails and raises nothing; see below
+    with redirect_stdout(io.StringIO()):  # ONNX Runtime prints failures and raises nothing; see below
         ort.preload_dlls()
     loaded(needed(), [*map(Path, site.getsitepackages()), Path(ort.__file__).parents[1]])
 

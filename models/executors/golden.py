@@ -68,7 +68,7 @@ def replay(graph: Replayed, path: Path, tolerance: float) -> float:
         raise ArtefactError(f"{path}: no readable arrays: {error}") from error
     outputs = tuple(name for name in arrays if name in graph.outputs)
     for name, array in arrays.items():
-        if not isinstance(array, np.ndarray):  # numpy gives what does not begin as an array as bytes
+        if not isinstance(array, np.ndarray):  # numpy returns members that are not arrays as bytes
             raise ArtefactError(f"{path}: {name!r} is no array")
         if not array.size or array.dtype.kind not in "fiub":
             raise ArtefactError(f"{path}: {name!r} holds no numbers, but {array.dtype} {list(array.shape)}")

@@ -34,7 +34,7 @@ class Value:
     graph: Graph
     name: str
 
-    __array_ufunc__ = None  # arrays leave arithmetic with a Value to the Value
+    __array_ufunc__ = None  # makes arrays leave arithmetic with a Value to the Value
 
     def __add__(self, other: Any) -> Value:
         return _arithmetic("Add", self, other)

@@ -49,7 +49,7 @@ _TYPES = {
 
 
 class OnnxGraph:
-    """A session of one graph; ``run`` is thread-safe, so one session serves all threads.
+    """Session of one graph; ``run`` is thread-safe, so one session serves all threads.
 
     Sessions that share an arena on the CPU hold the memory of those that run at one time, not the largest activations
     of each; useful for ensembles of large graphs that run in sequence.
@@ -93,7 +93,7 @@ class OnnxGraph:
             moved = None
         failures = _DEVICE_ERRORS
         if moved is not None:
-            _refuse_misfits(session, inputs)  # what fails after this is the device
+            _refuse_misfits(session, inputs)  # failures after this point are failures of the device
             failures = _BOUND_ERRORS
         try:
             if moved is None:

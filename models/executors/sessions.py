@@ -127,13 +127,13 @@ def _options(
     options.intra_op_num_threads = device.threads
     options.inter_op_num_threads = 1
     options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
-    options.log_severity_level = 4  # what fails is raised; its lines would tell of inputs, such as indices
+    options.log_severity_level = 4  # failures are raised; the log lines could contain inputs, such as indices
     if shared_arena:
         _make_shared_arena()
         options.add_session_config_entry("session.use_env_allocators", "1")
-        options.enable_mem_pattern = False  # would set the whole plan of a session aside as one block
+        options.enable_mem_pattern = False  # would reserve the whole plan of a session as one block
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.add_session_config_entry("session.load_model_format", "ONNX")  # no other form was looked at
+    options.add_session_config_entry("session.load_model_format", "ONNX")  # no other form was tested
     for key, value in (entries or {}).items():
         options.add_session_config_entry(key, value)
     return options

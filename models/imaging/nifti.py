@@ -24,9 +24,9 @@ __all__ = ["Affine", "BadImage", "Limits", "Nifti", "anonymous", "read", "read_v
 Array = NDArray[Any]
 
 _MOST_OFFSET = 1 << 22  # bytes before the voxels: the header and its extensions
-_SLAB = 1 << 20  # voxels that are scaled at once
+_SLAB = 1 << 20  # voxels scaled per step
 _ANYWHERE = Limits(spacing_mm=(1e-3, 1e3), extent_mm=(0, 1e6))
-_LEVEL = 1  # of gzip: a third of the time of the usual 6, a tenth more bytes
+_LEVEL = 1  # level of gzip: a third of the time of the usual 6, a tenth more bytes
 _GEOMETRY = (
     *("xyzt_units", "qform_code", "sform_code", "quatern_b", "quatern_c", "quatern_d"),
     *("qoffset_x", "qoffset_y", "qoffset_z", "srow_x", "srow_y", "srow_z"),
@@ -223,7 +223,9 @@ def _values(source: Source, header: Any, shape: tuple[int, int, int]) -> Array:
     raw = np.frombuffer(content, dtype)
     if scaled:
         values = np.empty(raw.size, np.float32)
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused where it matters
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # values that are not finite are rejected by the callers that need finite ones
             for first in range(0, raw.size, _SLAB):
                 part = slice(first, first + _SLAB)
                 values[part] = raw[part] * np.float64(slope) + np.float64(inter)

@@ -99,7 +99,7 @@ class LabelRequests:
         """Apply changes of requests; those of units that are not held are ignored."""
         rows, held = self.find(changes)
         changed = changes.take(held)
-        self.units.state[rows] = changed.state  # the last of several of one unit is written last
+        self.units.state[rows] = changed.state  # the last of several rows of one unit is written last
         drawn = np.isfinite(changed.second)
         self.second[rows[drawn]] = changed.second[drawn]
 

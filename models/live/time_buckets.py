@@ -105,7 +105,7 @@ class TimeBuckets:
 
     def advance(self, now: float) -> None:
         """Merge minutes into hours and hours into days if no window needs them; drop those over 30 days."""
-        # whole hours, and whole days, that end before the oldest minute, and hour, that a window begins with
+        # whole hours and days that end before the oldest minute or hour at which a window begins
         minutes = math.floor((now - HOUR) / MINUTE) * MINUTE // HOUR * HOUR
         hours = min(math.floor((now - DAY) / HOUR) * HOUR, minutes) // DAY * DAY
         days = math.floor((now - LONGEST) / DAY) * DAY

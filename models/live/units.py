@@ -148,5 +148,5 @@ class RecentUnits:
         units = Units.join([self._held, *self._added]).sorted()
         self._added, self._pending = [], 0
         self._held = units.take(slice(max(0, len(units) - self._capacity), None))
-        if len(units) > len(self._held):  # the slice would keep what was cut off
+        if len(units) > len(self._held):  # a slice would keep the removed part in memory
             self._held = Units.join([self._held])

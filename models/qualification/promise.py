@@ -27,7 +27,7 @@ from models.qualification.intervals import MeansVerdict
 from models.qualification.threshold import COUNTED, CarriedThreshold
 
 CONFIDENCE = 0.95
-_EDGES = 0.8  # 2 / sqrt(2 pi): density of two edges of a normal law, per standard deviation
+_EDGES = 0.8  # 2 / sqrt(2 pi): density of two edges of a normal distribution, per standard deviation
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ Scores = Mapping[str, Mapping[str, NDArray[np.float32]]]
 
 
 class ThresholdRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A threshold of the retention table, or one that was in force; see ``threshold.CarriedThreshold``."""
+    """Threshold of the retention table, or one in force; see ``threshold.CarriedThreshold``."""
 
     threshold: float
     carried: float | None

@@ -222,7 +222,7 @@ class _Loop:
         training, network = self._training, state.network
         for group in state.optimiser.param_groups:
             group["lr"] = training.rate(state.stage, state.step)
-        if training.reseeded:  # what a network draws depends on seed and step only
+        if training.reseeded:  # random numbers of a network depend on seed and step only
             torch.manual_seed(training.seed * 10_000_019 + state.stage * 1_000_000 + state.step)
         loss = training.loss(network, batch)
         state.optimiser.zero_grad()

@@ -21,8 +21,8 @@ from models.uncertainty.refusals import need
 Floats = NDArray[np.floating[Any]]
 Result = NDArray[np.float64]
 
-_PAIR_EPSILON = 1e-10  # the released code adds it to variances before it compares members
-_NLL_EPSILON = 1e-8  # and this one in likelihoods
+_PAIR_EPSILON = 1e-10  # added to variances by the released code before it compares members
+_NLL_EPSILON = 1e-8  # added by the released code in likelihoods
 _HALF_LOG_2_PI = 0.5 * math.log(2 * math.pi)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.floating[Any]]
 Result = NDArray[np.float64]
 
-_LOG_ONE = 1e-3  # log-softmax in float16 ends this much above zero
+_LOG_ONE = 1e-3  # amount above zero by which log-softmax in float16 may end
 
 
 @dataclass(frozen=True)

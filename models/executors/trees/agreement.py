@@ -53,7 +53,7 @@ def probes(packed: PackedTrees, features: int) -> NDArray[np.float32]:
         drawn = draw.choice(borders, _PROBES)
         aside = draw.integers(-1, 2, _PROBES)
         towards = np.where(aside > 0, np.float32(np.inf), np.float32(-np.inf))
-        with np.errstate(over="ignore"):  # beyond the largest float32, which stands for missing values, is infinity
+        with np.errstate(over="ignore"):  # beyond the largest float32, which represents missing values, is infinity
             rows[:, feature] = np.where(aside == 0, drawn, np.nextafter(drawn, towards))
     rows[draw.random(rows.shape) < 0.05] = np.nan
     rows[draw.random(rows.shape) < 0.01] = np.inf

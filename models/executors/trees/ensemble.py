@@ -85,7 +85,9 @@ class TreeEnsemble:
             for number, path in enumerate(files):
                 model = open_model(path, heads[name], schema)
                 if number and np.array_equal(model.classes, self._members[name][0].model.classes):
-                    model = replace(model, classes=self._members[name][0].model.classes)  # read as one from now on
+                    model = replace(
+                        model, classes=self._members[name][0].model.classes
+                    )  # read concurrently from now on
                 one = _Member(model, cut(model, virtual))
                 if library is not None and not self.why_native:
                     try:

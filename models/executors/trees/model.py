@@ -97,7 +97,7 @@ def _check_features(path: Path, native: Any, schema: Schema) -> None:
         if len(found):
             raise ArtefactError(f"{path}: feature {names[found[0]]!r} is {kind}; only numeric features are served")
     if list(names) == [str(index) for index in range(len(names))]:
-        return  # what the library calls columns that came without names
+        return  # the library's names for columns without names
     for index, (name, wanted) in enumerate(zip(names, schema.names, strict=True)):
         if name != wanted:
             raise ArtefactError(f"{path}: feature {index} is {name!r}, the schema has {wanted!r} there")
@@ -114,7 +114,7 @@ def _classes(path: Path, params: Mapping[str, Any], head: Head) -> NDArray[np.in
         raise ArtefactError(f"{path}: its class_params are not readable: {error!r}") from error
     allowed = head.classes or 0
     if head.class_codes and set(labels) <= set(head.class_codes) and not set(labels) <= set(range(allowed)):
-        labels = [head.class_codes.index(label) for label in labels]  # trained on an official file as it is
+        labels = [head.class_codes.index(label) for label in labels]  # trained on an official file without changes
     for label in labels:
         if isinstance(label, bool) or not isinstance(label, int | float) or label not in range(allowed):
             raise ArtefactError(
