@@ -15,8 +15,8 @@ Limits:
 
 - Traffic that differs from the in-domain data from the first unit on is exchangeable with itself. ``psi`` detects that.
 - Any change of the scores' law counts, including harmless and small ones: after a million unchanged units an increase
-of all scores by
-  a twentieth is found within some ten thousand. ``psi`` measures how large it is, ``risk`` whether it is harmful.
+  of all scores by a twentieth is found within some ten thousand. ``psi`` measures how large it is, ``risk`` whether it
+  is harmful.
 - Order counts: night after day, and rows of one request (a route, a scene, a document), are not exchangeable. Feed one
   unit of each request, and give daily cycles a state for each part of the day, or expect alarms that are true.
 """

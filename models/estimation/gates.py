@@ -1,7 +1,7 @@
 """Validity gates of a window, with a reason for each condition that makes its figures wrong or useless.
 
-Estimates from few, heavily weighted or wrongly weighted labels cannot be distinguished from others by their value. The reasons
-have stable words that alerts can name.
+Estimates from few, heavily weighted or wrongly weighted labels cannot be distinguished from others by their
+value. The reasons have stable words that alerts can name.
 """
 
 from __future__ import annotations
