@@ -1,4 +1,4 @@
-"""Rank correlation that ignores swaps among nearly equal scores.
+"""Rank correlation that discounts swaps among nearly equal scores.
 
 Spearman's coefficient compares ranks. With 24 units, a swap of two neighbours lowers it to 0.99913, even if their
 scores differ in the seventh digit and no threshold can separate them. Here a unit's position is a continuous function
