@@ -1,8 +1,9 @@
-"""Asks the running weather service about stations of a file: temperature with an interval, the likeliest class, and
-which of the two it would rather leave to a forecaster.
+"""Send stations of a file to a running weather service.
 
-demur data weather simulate --scale 0.001 --out data/weather
-python examples/forecast.py data/weather/eval_out.csv [--target host:port] [--rows 8]
+Prints temperature with an interval, the likeliest class, and which of the two are deferred to a forecaster.
+
+demur data weather simulate --scale 0.001 --out data/weather python examples/forecast.py data/weather/eval_out.csv
+[--target host:port] [--rows 8]
 """
 
 from __future__ import annotations

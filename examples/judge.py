@@ -1,8 +1,8 @@
-"""Asks the running vessel service about labelled rows and keeps what every member said, for ``demur evaluate``.
+"""Send labelled rows to a running vessel service, and store the outputs of all members for ``demur evaluate``.
 
-demur data vessel simulate --scale 0.05 --out data/vessel
-python examples/judge.py served.npz --in data/vessel/eval_in.csv --shifted data/vessel/eval_out.csv
-demur evaluate --task vessel --predictions served.npz --report report
+demur data vessel simulate --scale 0.05 --out data/vessel python examples/judge.py served.npz --in
+data/vessel/eval_in.csv --shifted data/vessel/eval_out.csv demur evaluate --task vessel --predictions served.npz
+--report report
 """
 
 import argparse
@@ -31,7 +31,7 @@ def main() -> None:
         with demur.connect(given.target) as client:
             names = [feature.name for feature in client.vessel.describe().features]
             batch = np.stack([rows[name] for name in names], axis=1).astype(np.float32)
-            # purpose "replay": nobody acts on these answers, so none of them asks for a label
+            # purpose "replay": answers are not acted on, so that no label is requested
             (answer,) = client.vessel.stream([batch], purpose="replay", members=True)
     except demur.DemurError as error:
         sys.exit(f"{given.target}: {error}")

@@ -1,9 +1,9 @@
-"""From a deferred row to its resolved answer, with a running vessel service (`make up`).
+"""Resolve a deferred row with a label, with a running vessel service (`make up`).
 
     python examples/label.py --target 127.0.0.1:4005
 
-One client asks; what the service defers, it is asked to label: here by a stand-in for the person who looks at the
-ship's torque meter. The first client waits for the resolved answer.
+One client sends rows. A second client labels the deferred ones, as a substitute for a person who reads the ship's
+torque meter. The first client waits for the resolved answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROWS = {
     "comb_wind_swell_wave_height": [1.4, 9.5],  # m
     "timeSinceDryDock": 525_600.0,  # min
 }
-"""A calm hour, and a storm."""
+"""Rows of a calm hour and of a storm."""
 
 
 def main(target: str) -> None:
@@ -41,7 +41,7 @@ def main(target: str) -> None:
 
 
 def label(target: str) -> None:
-    """Takes what is open and labels it. A real person sees the same: the input, and no prediction."""
+    """Label open requests. A person gets the same information: the input, and no prediction."""
     with demur.connect(target, actor="chief engineer") as client:
         for request in client.requests.claim(10):
             shown = ", ".join(f"{column.name} {column.value} {column.unit}" for column in request.columns[2:5:2])

@@ -1,5 +1,7 @@
-"""Watches live retention come true: asks the running vessel service about labelled rows, labels only what it asks
-for, and compares what the monitor says with the truth, which only this example knows.
+"""Compare live retention of a running vessel service with the truth.
+
+Sends labelled rows, supplies only the labels that the service requests, and compares the figures of the monitor with
+those of all labels, which only this example has.
 
     demur policy set vessel --audit-rate 0.1
     python examples/live.py --in data/vessel/eval_in.csv
@@ -53,7 +55,7 @@ def main() -> None:
 
 
 def label(client: demur.Client, rows: np.ndarray, power: np.ndarray) -> int:
-    """Answers every open request from the table; a request shows its input, and neither prediction nor decision."""
+    """Label every open request from the table; a request has its input, but neither prediction nor decision."""
     known = {row.tobytes(): float(value) for row, value in zip(rows, power, strict=True)}
     given = 0
     while requests := client.requests.claim(100):
@@ -68,7 +70,7 @@ def label(client: demur.Client, rows: np.ndarray, power: np.ndarray) -> int:
 
 
 def live(monitor: str, model: str, units: int, labels: int) -> dict[str, Any]:
-    """The monitor's longest window, once it holds these units and labels."""
+    """Return the monitor's longest window, once it holds these units and labels."""
     end = time.monotonic() + PATIENCE_SECONDS
     while True:
         windows = asked(f"{monitor}/v1/live")["windows"]
@@ -81,10 +83,10 @@ def live(monitor: str, model: str, units: int, labels: int) -> dict[str, Any]:
 
 
 def asked(url: str) -> Any:
-    """JSON of the monitor; token and certificates are those that the environment names, as for the client."""
+    """Return JSON of the monitor; token and certificates come from the environment, as for the client."""
     path = os.environ.get("DEMUR_TOKEN_FILE")
     token = os.environ.get("DEMUR_TOKEN") or (Path(path).read_text().strip() if path else "")
-    private = url.startswith(("https://", "http://127.", "http://localhost"))  # no token in clear text elsewhere
+    private = url.startswith(("https://", "http://127.", "http://localhost"))  # no token in clear text to other hosts
     headers = {"Authorization": f"Bearer {token}"} if token and private else {}
     context = ssl.create_default_context(cafile=os.environ.get("DEMUR_ROOTS") or None)
     if chain := os.environ.get("DEMUR_CLIENT_CERTIFICATE"):
@@ -95,7 +97,7 @@ def asked(url: str) -> Any:
 
 
 def truth(power: np.ndarray, answer: demur.Answer) -> dict[str, float]:
-    """The same figures with all labels: area under the error-retention curve, and mean error of what was answered."""
+    """Return the figures with all labels: area under the error-retention curve, mean error of the answered units."""
     errors = (answer.mean.astype(float) - power) ** 2  # kW²
     rank = np.argsort(np.argsort(answer.uncertainty, kind="stable")) + 1
     area = float(np.mean(errors * (1 - rank / (len(errors) + 1))))

@@ -1,4 +1,4 @@
-"""Asks the running vessel service about four situations: what it knows, and when it would rather not answer.
+"""Send four situations to a running vessel service, and print its predictions and deferrals.
 
 python examples/predict.py [host:port]
 """

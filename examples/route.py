@@ -2,12 +2,12 @@
 
     python examples/route.py --target 127.0.0.1:4005 --out route.png
 
-Every leg that the ship could sail at every hour and speed is put to the service, column by column of the sea
-grid, as one stream of batches whose purpose is `explore`: up to 170,000 rows a batch. From the same answers two
-routes are found. The first minimises mean energy, as an optimiser without uncertainties does: it seeks out
-water where the model happens to be too hopeful. The second minimises mean + K standard deviations and stays out
-of what the service defers. Both are then evaluated hour by hour, and drawn (with matplotlib, where it is
-installed). Weather and currents are simulated: see `routing/fields.py`.
+Every leg that the ship could sail at every hour and speed is sent to the service, column by column of the sea grid, as
+one stream of batches with the purpose `explore`: up to 170,000 rows per batch. Two routes are computed from the same
+responses. The first minimises mean energy, as an optimiser without uncertainties does: it prefers water where the model
+underestimates power. The second minimises mean + K standard deviations and avoids water that the service defers. Both
+are then evaluated hour by hour, and drawn if matplotlib is installed. Weather and currents are simulated: see
+`routing/fields.py`.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ LEAST, AVERSE = "Least mean energy", "Risk-averse"
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both routes and what it took to find them."""
+    """Both routes, and the cost of the search."""
 
     voyages: dict[str, Voyage]
     lattice: Lattice
     rows: int
-    """Asked of the service by the search."""
+    """Number of rows that the search sent to the service."""
     deferred: int
     wall_seconds: float
-    """Of the search: weather, service and dynamic programme."""
+    """Duration of the search: weather, service and dynamic programme."""
 
     def as_json(self) -> str:
         return json.dumps(
@@ -165,7 +165,7 @@ def _picture(oracle: PowerOracle, comparison: Comparison, options: argparse.Name
 
 
 def _finding(voyages: dict[str, Voyage]) -> str:
-    """What the picture shows, for its title."""
+    """Return the main result for the title of the picture."""
     least, averse = voyages[LEAST].deferred_h, voyages[AVERSE].deferred_h
     if least > averse:
         return f"{least:.0f} h of the least-energy route lie where the model defers"
@@ -175,7 +175,7 @@ def _finding(voyages: dict[str, Voyage]) -> str:
 
 
 def _say(text: str, over: bool = False) -> None:
-    """Progress and errors, on stderr; on a terminal a line with `over` is overwritten by the next."""
+    """Write progress and errors to stderr; on a terminal the next line overwrites a line with `over`."""
     if sys.stderr.isatty():
         print(f"\r{text}", end="" if over else "\n", file=sys.stderr, flush=True)
     else:

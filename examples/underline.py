@@ -1,5 +1,6 @@
-"""Translates a text and writes a page: the original beside the translation, doubtful words underlined, what was
-deferred in grey with its reason.
+"""Translate a text and write a page with the original beside the translation.
+
+Uncertain words are underlined; deferred sentences are grey, with the reason.
 
     python examples/underline.py letter.txt letter.html [--target 127.0.0.1:4002] [--above 1.5]
 """
@@ -24,10 +25,10 @@ u { text-decoration: underline wavy; text-decoration-thickness: 1.5px; text-unde
 
 
 def page(found: demur.Translation, above: float) -> str:
-    """HTML of a translated text.
+    """Return the HTML of a translated text.
 
     Args:
-        above: nats of total uncertainty from which a word is underlined; the more, the darker.
+        above: total uncertainty in nats from which a word is underlined; the colour darkens with it.
     """
     rows = "".join(_row(one, above) for one in found.sentences)
     return (
@@ -45,7 +46,7 @@ def _row(one: demur.TranslatedSentence, above: float) -> str:
 
 
 def _words(best: demur.Hypothesis, above: float) -> Iterator[str]:
-    """The translation with each doubtful word underlined in the colour of its doubt."""
+    """Yield the translation with each uncertain word underlined in the colour of its uncertainty."""
     end = 0
     for word in best.doubtful(above):
         strength = min(0.25 + 0.25 * (word.value - above), 1.0)
@@ -59,7 +60,7 @@ def _words(best: demur.Hypothesis, above: float) -> Iterator[str]:
 
 
 def main() -> int:
-    """0; 1 where the service cannot be asked."""
+    """Return 0, or 1 if the service cannot be called."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("text", type=Path, help="English, UTF-8")
     parser.add_argument("page", type=Path, help="HTML to write")

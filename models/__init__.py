@@ -1,10 +1,10 @@
 """Models of the five tasks: arrays in, arrays out.
 
-Nothing here knows of services, protocols, BentoML or Prometheus, and importing this package never
-imports torch (training modules do, when they are imported themselves).
+This package is independent of services, protocols, BentoML and Prometheus. Importing it never imports torch, except
+for training modules, which do so when they are imported.
 """
 
 import os
 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-"""Else ONNX Runtime, once imported, reports its use to Microsoft: a service in a hospital must not."""
+"""Setting without which ONNX Runtime reports its use to Microsoft, which a hospital does not permit."""

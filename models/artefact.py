@@ -1,7 +1,7 @@
-"""One served ensemble on disk: a folder of files and a manifest that says what they are.
+"""Artefact: a folder with one served ensemble, its manifest and its files.
 
-The version of an artefact is the hash of its content, so loading twice is loading once. Nothing is
-unpickled, and a file that is not named in the manifest with its sha256 is never opened.
+The version of an artefact is the hash of its content, so loading it twice gives the same version. Nothing is
+unpickled, and a file that the manifest does not list with its sha256 is never opened.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from models.schema import Feature, Schema
 
 MANIFEST = "manifest.json"
 FORMATS = (1, 2, 3)
-"""Formats that are read. Artefacts with the density of their training inputs are written in the third, others with a
-replay set in the second, others in the first."""
+"""Formats that can be read. Format 3 is written if there is a density of training inputs, else format 2 if there is a
+replay set, else format 1.
+"""
 REPLAY_SCORES = "replay-scores.npz"
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -31,11 +32,11 @@ Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class ArtefactError(ValueError):
-    """The artefact is corrupt, foreign or incompatible: the message says which file and why."""
+    """The artefact is corrupt, foreign or incompatible; the message names the file and the reason."""
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Data that an artefact was trained or calibrated on."""
+    """Data set on which an artefact was trained or calibrated."""
 
     role: str
     description: str
@@ -45,27 +46,29 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where training inputs lay: per feature, in schema order and units."""
+    """Range of the training inputs per feature, in schema order and units."""
 
     lower: tuple[float, ...]
     upper: tuple[float, ...]
 
 
 class Executor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How members are run."""
+    """Files and settings with which members are run."""
 
     kind: Literal["onnx", "catboost"]
     file: str = ""
-    """The graph of all members; empty for ``catboost`` and for layouts of several graphs."""
+    """Graph of all members; empty for ``catboost`` and for layouts of several graphs."""
     layout: Literal["stacked", "split", "separate", "stepwise", "trees"] = "stacked"
-    """``separate``: a graph a member, for networks that take long and answer with much. ``stepwise``: a graph that
-    reads and one that is run step by step, of all members both."""
+    """Arrangement of members in graphs. ``separate``: one graph per member, for slow networks with large outputs.
+    ``stepwise``: an encoder graph and a graph that is run step by step, each with all members.
+    """
     precision: Literal["fp32", "fp16", "int8"] = "fp32"
     models: dict[str, tuple[str, ...]] = {}
-    """Head name to files. Of ``catboost``: the .cbm files of its members; a head has one file, or one a member. Of the
-    layout ``separate``: the graphs of its members; of ``stepwise`` the one that reads, then that of a step."""
+    """Head name to files. For ``catboost``: the .cbm files of the members; a head has one file, or one per member. For
+    the layout ``separate``: the graphs of the members; for ``stepwise``: the encoder graph, then the graph of a step.
+    """
     virtual: int = 0
-    """Of ``catboost``: virtual ensemble members that each file is cut into; 0 for none."""
+    """For ``catboost``: number of virtual ensemble members that each file is cut into; 0 for none."""
 
     def __post_init__(self) -> None:
         several = self.layout in ("separate", "stepwise")
@@ -78,48 +81,48 @@ class Executor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """All files that it opens."""
+        """All files that the executor opens."""
         return tuple(filter(None, (self.file, *(name for names in self.models.values() for name in names))))
 
 
 class Replay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Replay set: inputs with their scores, by which another provider or device is compared with this CPU."""
+    """Replay set: inputs with their scores, against which another provider or device is compared with this CPU."""
 
     inputs: Annotated[str, msgspec.Meta(pattern=r"^replay-[0-9a-f]{16}\.npz$")]
-    """File of the inputs, named by its sha256; artefacts of one task may share it (see ``Artefact.path``)."""
+    """File of the inputs, named after its sha256; artefacts of one task may share it (see ``Artefact.path``)."""
     scores: str = REPLAY_SCORES
-    """File of the scores, of this artefact alone."""
+    """File of the scores, which belongs to this artefact alone."""
     profile: str
     """Name of the numeric profile that computed the scores."""
     units: Count
     cpu: str
-    """Instruction set of the CPU that computed the scores; for the record."""
+    """Instruction set of the CPU that computed the scores; for records only."""
     source: str
-    """Where the inputs come from, and their licence."""
+    """Origin of the inputs, and their licence."""
 
 
 def format_of(replay: Replay | None, training_inputs: str) -> Literal[1, 2, 3]:
-    """Return the format of a manifest with or without these."""
+    """Return the format of a manifest with this replay set and file of training inputs, if any."""
     if training_inputs:
         return 3
     return 1 if replay is None else 2
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Everything that serving has to know of an artefact."""
+    """Manifest of an artefact: everything that serving needs to know about it."""
 
     format: Literal[1, 2, 3] = 1
     task: str
     family: str
     """Kind of model, e.g. ``dnn``, ``mc_dropout``, ``variational``, ``symbolic``."""
     members: Count
-    """Trained models in the ensemble."""
+    """Number of trained models in the ensemble."""
     samples: Count = 1
-    """Frozen masks or weight samples per trained model."""
+    """Number of frozen masks or weight samples per trained model."""
     sample_seed: int | None = None
     schema: tuple[Feature, ...] = ()
     metadata: tuple[str, ...] = ()
-    """Columns of the task's files that are no features: taken by name and not looked at."""
+    """Columns of the task's files that are not features: accepted by name and ignored."""
     schema_hash: str
     executor: Executor
     joined: tuple[Executor, ...] = ()
@@ -128,18 +131,18 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Head name to numeric profile to calibration."""
     training_range: Range | None = None
     training_inputs: str = ""
-    """Of format 3: file of the moments and joint density of training inputs (``models.familiarity``)."""
+    """File of the moments and joint density of training inputs (``models.familiarity``); format 3 only."""
     golden: str
-    """File (.npz) of inputs and outputs that are replayed at start."""
+    """File (.npz) of inputs and outputs that are replayed at startup."""
     golden_tolerance: float = 1e-4
     """Largest relative difference of a replayed output."""
     replay: Replay | None = None
-    """Of format 2, and of 3 where there is one."""
+    """Replay set; in format 2 always, in format 3 optional."""
     sources: tuple[Source, ...]
     seeds: tuple[int, ...]
     training: dict[str, float | int | str]
     quality: dict[str, dict[str, float]]
-    """Data set name to figures, each with its unit in the name."""
+    """Data set name to figures; each name of a figure includes its unit."""
     versions: dict[str, str]
     files: dict[str, Sha256]
 
@@ -152,28 +155,31 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     @property
     def executors(self) -> tuple[Executor, ...]:
-        """All executors, the first one first."""
+        """All executors, in order, starting with ``executor``."""
         return (self.executor, *self.joined)
 
     @property
     def ensemble(self) -> bool:
-        """True where knowledge uncertainty exists."""
+        """True if there is more than one member, so that knowledge uncertainty exists."""
         return self.members * self.samples > 1
 
 
 def numeric_profile(executors: Sequence[Executor], provider: str = "cpu") -> str:
-    """What scores depend on in their last digits, and thresholds are bound to: provider, precision and layouts."""
+    """Return the name of the numeric profile: provider, precision and layouts.
+
+    The last digits of scores depend on it, and thresholds are bound to it.
+    """
     return f"{provider}-{executors[0].precision}-{'+'.join(executor.layout for executor in executors)}"
 
 
 @dataclass(frozen=True)
 class Artefact:
-    """A verified artefact."""
+    """Verified artefact."""
 
     directory: Path
     manifest: Manifest
     version: str
-    """Sixteen hex digits of the manifest's sha256; the manifest holds the hashes of all files."""
+    """First sixteen hex digits of the manifest's sha256; the manifest holds the hashes of all files."""
 
     @property
     def tag(self) -> str:
@@ -182,7 +188,7 @@ class Artefact:
 
     @property
     def schema(self) -> Schema:
-        """What rows of it are.
+        """Schema of the artefact's rows.
 
         Raises:
             ArtefactError: the manifest declares no features.
@@ -192,12 +198,12 @@ class Artefact:
         return Schema(self.manifest.schema, self.manifest.metadata)
 
     def path(self, file: str) -> Path:
-        """Path of a file named in the manifest, in the artefact's folder.
+        """Return the path of a file that the manifest lists, in the artefact's folder.
 
-        The inputs of a replay set may lie in the parent folder instead, where artefacts of one task share them.
+        The inputs of a replay set may be in the parent folder instead, which artefacts of one task share.
 
         Raises:
-            ArtefactError: the manifest does not name the file.
+            ArtefactError: the manifest does not list the file.
         """
         if file not in self.manifest.files:
             raise ArtefactError(f"{self.directory}: {file!r} is not a file of this artefact")
@@ -205,17 +211,17 @@ class Artefact:
 
 
 def name(manifest: Manifest) -> str:
-    """Model name without version, e.g. ``vessel-dnn-10`` or ``vessel-mc_dropout-10x10``."""
+    """Return the model name without version, e.g. ``vessel-dnn-10`` or ``vessel-mc_dropout-10x10``."""
     count = str(manifest.members) if manifest.samples == 1 else f"{manifest.members}x{manifest.samples}"
     return f"{manifest.task}-{manifest.family}-{count}"
 
 
 def write(directory: Path, manifest: Manifest, files: Mapping[str, bytes | Path]) -> Artefact:
-    """Write files (contents, or copy of what lies elsewhere) and manifest into a new folder, which replaces an older
-    one of that name.
+    """Write files and manifest into a new folder, which replaces an older folder of the same name.
 
-    ``manifest.files`` and ``manifest.format`` are filled in here, and figures of quality that are not finite are left
-    out. Everything is written into the folder; ``share`` moves the inputs of a replay set to its parent.
+    ``files`` maps names to contents, or to paths that are copied. ``manifest.files`` and ``manifest.format`` are filled
+    in here, and figures of quality that are not finite are left out. Everything is written into the folder; ``share``
+    moves the inputs of a replay set to its parent.
     """
     staging = directory.with_name(directory.name + ".new")
     shutil.rmtree(staging, ignore_errors=True)
@@ -238,7 +244,7 @@ def write(directory: Path, manifest: Manifest, files: Mapping[str, bytes | Path]
     document = msgspec.to_builtins(complete)
     for name in ("replay", "training_inputs"):
         if not document[name]:
-            del document[name]  # as formats were before there were such
+            del document[name]  # formats 1 and 2 have no such field
     text = msgspec.json.format(msgspec.json.encode(document, order="sorted"), indent=1)
     (staging / MANIFEST).write_bytes(text + b"\n")
     shutil.rmtree(directory, ignore_errors=True)
@@ -247,7 +253,7 @@ def write(directory: Path, manifest: Manifest, files: Mapping[str, bytes | Path]
 
 
 def share(artefact: Artefact) -> Artefact:
-    """Move the inputs of a replay set to the parent folder, where artefacts with the same inputs find them."""
+    """Move the inputs of a replay set to the parent folder, to share them with artefacts that have the same inputs."""
     replay = artefact.manifest.replay
     if replay is not None and os.path.lexists(own := artefact.directory / replay.inputs):
         own.replace(_parent(artefact.directory) / replay.inputs)
@@ -255,9 +261,9 @@ def share(artefact: Artefact) -> Artefact:
 
 
 def copy(artefact: Artefact, directory: Path) -> Artefact:
-    """Copy manifest and files of an artefact into a folder, which then holds all that it needs.
+    """Copy manifest and files of an artefact into a folder, which is then complete.
 
-    Other files of the artefact's folder stay behind; of the target, those of the same name are replaced.
+    Other files of the artefact's folder are not copied; files of the same name in the target folder are replaced.
     """
     directory.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(artefact.directory / MANIFEST, directory / MANIFEST)
@@ -270,8 +276,8 @@ def read(directory: Path, task: str | None = None) -> Artefact:
     """Read and verify an artefact.
 
     Raises:
-        ArtefactError: no manifest, a manifest of another format, a missing, altered or unsafe file, a
-            schema that does not have its stated hash, or another task than asked for.
+        ArtefactError: no manifest, a manifest of another format, a missing, altered or unsafe file, a schema that does
+            not have its stated hash, or another task than ``task``.
     """
     path = directory / MANIFEST
     try:
@@ -315,7 +321,7 @@ def _check_schema(path: Path, manifest: Manifest) -> None:
 
 
 def inputs_name(sha256: str) -> str:
-    """File name of replay inputs."""
+    """Return the file name of replay inputs with this hash."""
     return f"replay-{sha256[:16]}.npz"
 
 
@@ -342,7 +348,7 @@ def _verify(directory: Path, manifest: Manifest, file: str) -> None:
 
 
 def _place(directory: Path, manifest: Manifest, file: str) -> Path:
-    """Where a file of an artefact lies."""
+    """Return the path of a file of an artefact."""
     own = directory / file
     if manifest.replay is None or file != manifest.replay.inputs or os.path.lexists(own):
         return own

@@ -25,7 +25,7 @@ from models.provenance import Provenance as Provenance
 from models.schema import Schema
 
 RANGE_LEVEL = 1e-4
-"""Training range: from this quantile to one minus it."""
+"""Quantile at which the training range begins; it ends at one minus it."""
 TYPICAL = 0.99
 """Share of many known units inside the typical range."""
 GOLDEN, CARD = "golden.npz", "MODEL_CARD.md"
@@ -36,11 +36,11 @@ class Labelled:
     """Rows with their labels."""
 
     features: NDArray[Any]
-    """[N, F], in the schema's order and units."""
+    """Features [N, F], in the schema's order and units."""
     labels: Mapping[str, NDArray[Any]]
     """Head name to labels [N]."""
     identity: NDArray[Any] | None = None
-    """Distinguishes rows, such as their time, [N]."""
+    """Values that distinguish rows, such as their time, [N]."""
 
     def __len__(self) -> int:
         return len(self.features)
@@ -56,7 +56,7 @@ class Labelled:
 
 
 def require_tables(data: Mapping[str, object]) -> None:
-    """Check that there are the tables that every training of rows needs.
+    """Check that the tables for a training of rows are present.
 
     Raises:
         ValueError: train or dev_in is missing.
@@ -82,7 +82,7 @@ def training_inputs(train: NDArray[Any], held_out: NDArray[Any] | None, schema: 
     """Return the file of moments and joint density of training inputs [N, F], by its name.
 
     Args:
-        held_out: in-domain rows that nothing was trained on; None where there are none.
+        held_out: in-domain rows that were not used for training; None if there are none.
 
     Raises:
         ModuleNotFoundError: scikit-learn is missing; the training extra has it.
@@ -95,7 +95,7 @@ def training_inputs(train: NDArray[Any], held_out: NDArray[Any] | None, schema: 
 def typical(appearances: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, float]]:
     """Return the quantiles (1 - ``TYPICAL``) / 2 and (1 + ``TYPICAL``) / 2 of measured features of units, by name.
 
-    Of few units the least and the largest value; features that no unit has are left out.
+    For few units, these are the smallest and the largest value; features that no unit has are left out.
     """
     limits = {}
     for name in appearances[0]:
@@ -107,12 +107,12 @@ def typical(appearances: Sequence[Mapping[str, float]]) -> dict[str, tuple[float
 
 
 def significant(value: float | np.floating[Any], digits: int = 6) -> float:
-    """Round to so many significant digits, as manifests and recipes hold numbers."""
+    """Round to ``digits`` significant digits, as manifests and recipes hold numbers."""
     return float(f"{float(value):.{digits}g}")
 
 
 def missing_as_nan(features: NDArray[Any], schema: Schema) -> NDArray[Any]:
-    """Return features [N, F] with NaN for documented sentinels; the same array where the schema has none."""
+    """Return features [N, F] with NaN for documented sentinels; the same array if the schema has none."""
     if not schema.sentinels:
         return features
     present = features.copy()
@@ -121,7 +121,7 @@ def missing_as_nan(features: NDArray[Any], schema: Schema) -> NDArray[Any]:
 
 
 def golden_rows(tables: Iterable[NDArray[Any]], schema: Schema, count: int = 48) -> NDArray[np.float32]:
-    """Return inputs to replay, float32 [G, F]: rows of tables [N, F], and rows at the edge of what is possible."""
+    """Return inputs to replay, float32 [G, F]: rows of tables [N, F], and rows at the limits of possible values."""
     middle = (schema.lower + schema.upper) / 2
     parts = [middle[None, :]]
     for features in tables:
@@ -147,7 +147,7 @@ def calibrate(
 
     Args:
         reference: measures whose in-domain values are kept.
-        others: further measures to defer by, beside the head's own.
+        others: further measures for deferral, beside the head's own.
     """
     intervals = None
     if isinstance(predictive, Gaussian):
@@ -193,7 +193,7 @@ def calibrate_errors(
 
 
 def errors_of(predictive: Gaussian | Categorical, labels: NDArray[Any]) -> NDArray[np.float64]:
-    """Return squared errors, or 1 where the most probable class is wrong, [N]."""
+    """Return squared errors, or 1 if the most probable class is wrong, [N]."""
     if isinstance(predictive, Gaussian):
         return squared_error(labels, predictive.mean)
     return error_indicator(labels, predictive.probabilities)
@@ -202,7 +202,7 @@ def errors_of(predictive: Gaussian | Categorical, labels: NDArray[Any]) -> NDArr
 def sources(
     data: Mapping[str, Labelled], provenance: Provenance, more: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Source, ...]:
-    """Return the manifest's record of the data that the artefact was made of.
+    """Return the manifest's record of the data from which the artefact was made.
 
     Args:
         more: roles of further tables by name, beside ``train`` and ``dev_in``.
@@ -232,12 +232,12 @@ def sources_by_role(data: Mapping[str, DataSet | None], provenance: Provenance) 
 
 
 def versions(*names: str) -> dict[str, str]:
-    """Return versions of packages that made the artefact; ONNX Runtime comes under the names of two distributions."""
+    """Return versions of packages that made the artefact; ONNX Runtime is looked up under two names."""
     found = {name: importlib.metadata.version(name) for name in names}
     return found | {"onnxruntime": onnxruntime.__version__}
 
 
 def _median(rows: NDArray[Any]) -> NDArray[Any]:
-    """Return the median of each column [F]; zero where all is missing."""
+    """Return the median of each column [F]; zero if all values are missing."""
     empty = np.isnan(rows).all(axis=0)
     return np.asarray(np.nanmedian(np.where(empty, np.float32(0), rows), axis=0))

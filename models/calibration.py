@@ -1,7 +1,7 @@
 """Calibration on labelled in-domain data: thresholds by retention, intervals, expected error.
 
-Everything here is computed once, when an artefact is made, and stored in its manifest under the
-numeric profile (provider, precision, layout) that produced the scores.
+It is computed once, when an artefact is made, and stored in its manifest under the numeric profile (provider,
+precision, layout) that produced the scores.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     levels: tuple[float, ...]
     thresholds: tuple[float, ...]
     lost: float = 0.0
-    """Share of units by which retention may be lower, where thresholds were carried from another numeric profile."""
+    """Share of units by which retention may be lower if thresholds were carried from another numeric profile."""
 
     def threshold(self, retention: float) -> float:
         """Return the threshold that retains at least this share of exchangeable units, in expectation.
 
-        Takes the next higher tabulated level, so that the promise is kept between levels.
+        Uses the next higher tabulated level, so that the guarantee also holds between levels.
 
         Raises:
             ValueError: the level lies outside the table.
@@ -39,7 +39,7 @@ class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
         return self.thresholds[index]
 
     def nearest(self, retention: float) -> float | None:
-        """Return the highest level of the table where a target lies above it only because of too few units; else None.
+        """Return the highest level of the table if only a lack of units puts a target above it; else None.
 
         Fewer units are answered than by the target, in expectation, never more.
         """
@@ -47,7 +47,7 @@ class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
         return self.levels[-1] if reachable and retention > self.levels[-1] else None
 
     def band(self, delta: float = 0.05) -> float:
-        """Half width of the Dvoretzky-Kiefer-Wolfowitz band, which holds with 1 - delta, plus ``lost``."""
+        """Return the half width of the Dvoretzky-Kiefer-Wolfowitz band, which holds with 1 - delta, plus ``lost``."""
         return math.sqrt(math.log(2 / delta) / (2 * self.units)) + self.lost
 
 
@@ -67,19 +67,19 @@ class ExpectedError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     values: tuple[float, ...]
 
     def __call__(self, uncertainty: Floats) -> NDArray[np.float64]:
-        """Expected error by linear interpolation, float64 [N]; flat outside the knots."""
+        """Return the expected error by linear interpolation, float64 [N]; constant outside the knots."""
         return np.interp(uncertainty, self.knots, self.values)
 
 
 class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was calibrated for a measure that a policy may choose instead of the head's own."""
+    """Calibration of a measure that a policy may choose instead of the head's own."""
 
     retention: RetentionTable
     expected_error: ExpectedError | None = None
 
 
 class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All that was calibrated for one head under one numeric profile."""
+    """Calibration of one head under one numeric profile."""
 
     retention: RetentionTable
     reference: dict[str, tuple[float, ...]]
@@ -87,17 +87,17 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     intervals: IntervalTable | None = None
     expected_error: ExpectedError | None = None
     others: dict[str, Measured] = {}
-    """Further measures to defer by, by name."""
+    """Further measures for deferral, by name."""
 
     def by(self, measure: str) -> Calibration:
-        """With the tables of this measure in place of the head's own; as it is where it has none of them."""
+        """Return the calibration with the tables of this measure instead of the head's own; unchanged without any."""
         found = self.others.get(measure)
         if found is None:
             return self
         return msgspec.structs.replace(self, retention=found.retention, expected_error=found.expected_error)
 
     def reference_limit(self, measure: str, level: float) -> float | None:
-        """In-domain quantile of a measure (next tabulated level up), or None where it was not recorded."""
+        """Return the in-domain quantile of a measure (next tabulated level up), or None if it was not recorded."""
         values = self.reference.get(measure)
         return None if values is None else values[int(np.searchsorted(REFERENCE_LEVELS, level - 1e-12))]
 
@@ -110,11 +110,11 @@ INTERVAL_LEVELS = (0.5, 0.6, 0.68, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.9
 
 
 def retention_table(measure: str, uncertainty: Floats, impossible: NDArray[np.bool_] | None = None) -> RetentionTable:
-    """Order statistics k = ceil((n + 1) r) of in-domain scores [n]; levels that need more data are left out.
+    """Return order statistics k = ceil((n + 1) r) of in-domain scores [n]; levels that need more data are left out.
 
     Args:
-        impossible: units [n] whose prediction is impossible (``models.plausibility``), None for none; they rank last,
-            and levels that would need them are left out.
+        impossible: units [n] whose prediction is impossible (``models.plausibility``), None if there are none; they
+            rank last, and levels that would need them are left out.
 
     Raises:
         ValueError: no units, or a score that is not finite.
@@ -135,13 +135,13 @@ def retention_table(measure: str, uncertainty: Floats, impossible: NDArray[np.bo
 
 
 def reference_quantiles(uncertainty: Floats) -> tuple[float, ...]:
-    """Quantiles of a measure at ``REFERENCE_LEVELS``."""
+    """Return the quantiles of a measure at ``REFERENCE_LEVELS``."""
     _check(uncertainty)
     return tuple(float(value) for value in np.quantile(uncertainty, REFERENCE_LEVELS, method="higher"))
 
 
 def interval_table(mean: Floats, variance: Floats, target: Floats) -> IntervalTable:
-    """Multipliers q(level): order statistic ceil((n + 1) level) of |target - mean| / sd, [n].
+    """Return multipliers q(level): order statistic ceil((n + 1) level) of |target - mean| / sd, [n].
 
     Levels that need more data are left out, as for thresholds.
 
@@ -155,7 +155,7 @@ def interval_table(mean: Floats, variance: Floats, target: Floats) -> IntervalTa
 
 
 def expected_error(measure: str, uncertainty: Floats, error: Floats, knots: int = 32) -> ExpectedError:
-    """Isotonic fit of error on uncertainty (pool adjacent violators over equal-count bins)."""
+    """Fit the error on uncertainty by isotonic regression (pool adjacent violators over equal-count bins)."""
     _check(uncertainty)
     order = np.argsort(uncertainty, kind="stable")
     bins = np.array_split(order, min(knots, len(order)))
@@ -165,7 +165,7 @@ def expected_error(measure: str, uncertainty: Floats, error: Floats, knots: int 
 
 
 def _ranks(n: int, levels: tuple[float, ...]) -> dict[float, int]:
-    """The order statistic, from 1, that holds each level for exchangeable units; levels beyond n are left out."""
+    """Return the order statistic, from 1, that holds each level for exchangeable units, without levels beyond n."""
     ranks = {level: math.ceil((n + 1) * level - 1e-9) for level in levels}
     return {level: rank for level, rank in ranks.items() if rank <= n}
 

@@ -1,4 +1,4 @@
-"""The model card of an artefact, written from its manifest and a task's own words."""
+"""Model card of an artefact, written from its manifest and texts of its task."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from models.head import Head
 
 @dataclass(frozen=True)
 class Words:
-    """What a task says of its artefacts."""
+    """Texts of a task about its artefacts."""
 
     families: Mapping[str, str]
-    """Family to what its models are, with the source."""
+    """Family to a description of its models, with the source."""
     predicts: str
-    """One sentence."""
+    """Prediction of the model, in one sentence."""
     not_for: str
-    """What predictions must not be used for; ends the sentence "Not for …"."""
+    """Uses for which predictions are unsuitable; the end of the sentence "Not for …"."""
     figures: str
-    """How the figures of the quality table are taken, in a sentence."""
+    """Sentence on the computation of the figures in the quality table."""
     notice: str = ""
-    """What must be read first."""
+    """Notice at the top of the card; empty for none."""
     units: str = "rows"
-    """What data are counted in."""
+    """Unit in which data are counted."""
 
 
 INPUTS_SECTION = f"""## Training inputs
@@ -39,7 +39,7 @@ training rows: {1 - familiarity.ROW_LEVEL:.0%} and {1 - familiarity.REQUEST_LEVE
 
 
 def text(manifest: Manifest, heads: tuple[Head, ...], words: Words) -> str:
-    """Markdown."""
+    """Return the model card as Markdown."""
     count = f"{manifest.members} member(s)"
     if manifest.samples > 1:
         count += f" x {manifest.samples} frozen samples"

@@ -1,4 +1,4 @@
-"""Libraries that only some users need, imported where they are needed."""
+"""Optional libraries, imported on demand."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ def library(module: str, needs: str, extra: str, refusal: type[Exception]) -> An
     """Return a module of an optional library.
 
     Args:
-        needs: who needs it, with the verb, for the message: "reading Parquet needs".
-        extra: of this package, which installs it.
-        refusal: what is raised.
+        needs: purpose with the verb, for the message: "reading Parquet needs".
+        extra: extra of this package that installs it.
+        refusal: class of the error.
 
     Raises:
         refusal: the library is not installed; the message says how to install it.

@@ -1,9 +1,9 @@
-"""Joint density of training inputs, and the columns that set a row apart from them.
+"""Joint density of training inputs, and the columns in which a row departs from them.
 
-Ranges of single columns miss a value that is possible alone but odd beside the others, such as a speed in the wrong
+Ranges of single columns miss a value that is possible alone but unusual given the others, such as a speed in the wrong
 unit. The density is a Gaussian mixture over standardised columns; for wide schemas over their principal components,
-with one more term for the residual. A score is the negative log-density of the component that fits
-a row best, nats up to a constant: larger is less familiar.
+with one more term for the residual. A score is the negative log-density of the component that fits a row best, nats up
+to a constant: larger is less familiar.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Departures:
     columns: NDArray[np.intp]
     """Position of each column in the schema [S]."""
     values: NDArray[np.float32]
-    """[S], in the column's unit."""
+    """Values [S], in the column's unit."""
     deviations: NDArray[np.float32]
-    """Standard deviations of the column in training by which a value lies beyond the range seen there, above it or
+    """Standard deviations of the column in training by which a value lies beyond its training range, above it or
     (negative) below [S]. For a value within the range: conditional standard deviations from ``expected``. NaN if the
     artefact does not have them."""
     expected: NDArray[np.float32]
@@ -170,7 +170,7 @@ class Familiarity:
         return scores
 
     def unlikely(self, scores: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Return which rows [N] of one request are unlikely: single rows by their score, or all rows by their mean."""
+        """Return the mask of unlikely rows [N] of one request: single rows by score, or all rows by their mean."""
         flags: NDArray[np.bool_] = scores > np.float32(self.row_limit)
         if (limit := self.request_limit(len(scores))) is not None:
             mean = float(np.minimum(scores, np.float32(self.row_limit)).mean(dtype=np.float64))
@@ -225,13 +225,13 @@ def departures(
     known: Familiarity | None,
     most: int = 3,
 ) -> Departures:
-    """Return the columns that set flagged rows apart, at most ``most`` a row.
+    """Return the columns in which flagged rows depart from training, at most ``most`` per row.
 
     Values outside the training range come first, by their distance from it. Only in a row without such a value is each
     value compared with its conditional mean given the other columns.
 
     Args:
-        rows: [N, F] in schema order and units.
+        rows: rows [N, F] in schema order and units.
         flagged: indices of the rows, ascending [k].
         lower, upper: training range of each column [F].
         known: density of the training inputs; None if the artefact does not have it.
@@ -298,7 +298,7 @@ def decode(content: bytes, columns: int) -> Familiarity:
 
 
 def _shapes(arrays: Mapping[str, NDArray[Any]], columns: int) -> dict[str, tuple[int, ...]]:
-    """Return the shape that each array must have, by the sizes that the arrays themselves set."""
+    """Return the shape that each array must have, from the sizes that the arrays declare."""
     components = arrays["centres"].shape[0] if arrays["centres"].ndim == 2 else 0
     directions = arrays["projection"].shape[1] if arrays["projection"].ndim == 2 else 0
     sizes = arrays["request_sizes"].shape[0] if arrays["request_sizes"].ndim == 1 else 0

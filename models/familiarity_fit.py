@@ -13,17 +13,17 @@ from models.schema import Schema
 
 COMPONENTS = 16
 DIRECTIONS = 16
-"""Principal components that are kept of a schema with more columns."""
+"""Number of principal components that are kept for a schema with more columns."""
 FIT_ROWS = 60_000
-"""Training rows that the mixture is fitted to, at most."""
+"""Most training rows to which the mixture is fitted."""
 REQUEST_ROWS = 400_000
-"""Training rows from which the limits of requests are computed, at most."""
+"""Most training rows from which the limits of requests are computed."""
 REQUEST_SIZES = (16, 64, 256, 1024)
-"""Rows of requests for which limits are computed."""
+"""Numbers of rows of requests for which limits are computed."""
 _REGULARISATION = 1e-3
-"""Added to each variance of a component, in standardised units."""
+"""Term that is added to each variance of a component, in standardised units."""
 _LEAST_RUNS = 200
-"""Runs of training rows that a limit needs at least."""
+"""Least number of runs of training rows for a limit."""
 
 
 def fit(train: NDArray[Any], held_out: NDArray[Any] | None, schema: Schema, *, seed: int = 0) -> Familiarity:
@@ -31,7 +31,7 @@ def fit(train: NDArray[Any], held_out: NDArray[Any] | None, schema: Schema, *, s
 
     Args:
         train: training inputs [N, F] in schema order and units; consecutive rows should resemble those of one request.
-        held_out: in-domain rows that nothing was trained on, for the limit of single rows; None uses training rows.
+        held_out: in-domain rows that were not used for training, for the limit of single rows; None uses training rows.
     """
     from sklearn.mixture import GaussianMixture
 

@@ -1,4 +1,4 @@
-"""A head: one kind of output of a task, with everything the frame needs to know of it."""
+"""Head: one output of a task, with everything that serving needs to know about it."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ Kind = Literal["gaussian", "categorical", "sequence", "trajectories", "volume"]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Static description of an output; thresholds and reference values live in artefacts."""
+    """Static description of an output; thresholds and reference values are in artefacts."""
 
     name: str
     kind: Kind
     unit: str
     """Unit of the prediction, e.g. ``kW``; ``1`` for probabilities."""
     label: str
-    """What a label is, in words with its unit, e.g. ``measured shaft power, kW``."""
+    """Description of a label with its unit, e.g. ``measured shaft power, kW``."""
     error: str
-    """Name of the error that the papers measure, e.g. ``squared_error``."""
+    """Name of the error that the papers use, e.g. ``squared_error``."""
     error_unit: str
     acceptable: float | None
-    """Largest error that is acceptable (inclusive), in ``error_unit``; None where the papers name none."""
+    """Largest acceptable error (inclusive), in ``error_unit``; None if the papers name none."""
     ensemble_measure: str
     """Deferral measure of an ensemble, e.g. ``tvar``."""
     single_measure: str
     """Deferral measure of a single model."""
     knowledge_measure: str | None
-    """Measure that speaks of unfamiliar inputs; None where the kind has none."""
+    """Measure that detects unfamiliar inputs; None if the kind has none."""
     lower: float | None = None
-    """Smallest possible value of the target, in ``unit``: what is predicted below it is deferred; None for none."""
+    """Smallest possible value of the target, in ``unit``; predictions below it are deferred; None for no limit."""
     upper: float | None = None
-    """Largest possible value of the target, in ``unit``; None for none."""
+    """Largest possible value of the target, in ``unit``; None for no limit."""
     classes: int | None = None
-    """How many classes a categorical head has; its labels are 0 to one less."""
+    """Number of classes of a categorical head; its labels are 0 to this number less one."""
     class_names: tuple[str, ...] = ()
-    """What each class is, in words; empty where the head has no classes."""
+    """Descriptions of the classes; empty if the head has no classes."""
     class_codes: tuple[int, ...] = ()
-    """What official files write for each class, where that is another number."""
+    """Numbers of the classes in official files, if they differ from the labels."""
 
     def own_measure(self, ensemble: bool) -> str:
-        """Return the deferral measure unless a policy names another."""
+        """Return the deferral measure that applies unless a policy names another."""
         return self.ensemble_measure if ensemble else self.single_measure
 
 

@@ -1,4 +1,4 @@
-"""Something about an input that a model may not be made for, in numbers and in words."""
+"""Warnings about inputs that lie outside the range for which a model was made."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import NamedTuple
 
 @dataclass(frozen=True)
 class Remark:
-    """One number of an input that lies outside what is usual."""
+    """Number of an input that lies outside its usual range."""
 
     code: str
     message: str
-    """What was seen, and what to do."""
+    """Observation, with advice."""
     value: float
     unit: str
     lower: float
-    """Of what is usual."""
+    """Lower end of the usual range; ``upper`` is its upper end."""
     upper: float
 
 
 class Feature(NamedTuple):
-    """What a number that is measured of an input is."""
+    """Description of a number that is measured of an input."""
 
     words: str
     unit: str
 
 
-_BEYOND = 0.5  # ranges of typical values by which a number may pass them
+_BEYOND = 0.5  # share of the typical range by which a number may exceed it
 
 
 def unusual(
@@ -37,13 +37,13 @@ def unusual(
     features: Mapping[str, Feature],
     training: str,
 ) -> tuple[Remark, ...]:
-    """What to say of an input whose numbers lie outside what is typical; a number may pass its range by half of it.
+    """Return the remarks on numbers that lie outside their typical range by more than half its width.
 
     Args:
         found: numbers by name.
-        typical: where they lay in training, by name; those without a range say nothing.
-        features: what they are, by name.
-        training: what the inputs of training are called, such as "training requests".
+        typical: range in training by name; numbers without a range get no remark.
+        features: descriptions of the numbers by name.
+        training: name of the training inputs in messages, such as "training requests".
     """
     said = []
     for name, feature in features.items():

@@ -1,4 +1,4 @@
-"""The header of an NPY file, taken apart without evaluating it: numpy's own reader runs a parser of Python over it.
+"""Parser of NPY headers that does not evaluate Python literals, as numpy's own reader does.
 
 Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html (versions 1 to 3).
 """
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 MAGIC = b"\x93NUMPY"
 SHORTEST, LONGEST = 10, 4096
-"""Bytes, with magic and length; real ones have 128 as a rule."""
+"""Limits of a header's length in bytes, with magic and length field; most files have 128."""
 _HEADER = re.compile(
     rb"\{\s*'descr'\s*:\s*(?P<descr>'[^']*'|\[.*\])\s*,\s*'fortran_order'\s*:\s*(?P<fortran>True|False)\s*,"
     rb"\s*'shape'\s*:\s*\((?P<shape>[\d\s,]*)\)\s*,?\s*\}\s*",
@@ -20,32 +20,32 @@ _MOST_DIGITS = 18
 
 
 class BadHeader(ValueError):
-    """It is none; the message says why."""
+    """The bytes are not an NPY header; the message says why."""
 
 
 class Place(NamedTuple):
-    """Where the text of a header stands."""
+    """Position of a header's text in the file."""
 
     start: int
     end: int
-    """First byte of the numbers."""
+    """Position of the first byte of the numbers."""
 
 
 class Header(NamedTuple):
-    """What a file claims to hold."""
+    """Type, order and shape that a header declares."""
 
     descr: str
-    """Type of the numbers, such as ``<f4``; a list's text where it is a record's."""
+    """Type of the numbers, such as ``<f4``; for records, the text of the list."""
     fortran: bool
-    """Whether the first axis runs quickest."""
+    """True if the first axis varies fastest."""
     shape: tuple[int, ...]
 
 
 def place(start: bytes) -> Place:
-    """Where the header's text stands, by the first ``SHORTEST`` bytes of a file or more.
+    """Return the position of the header's text, from at least the first ``SHORTEST`` bytes of a file.
 
     Raises:
-        BadHeader: no NPY file, or a header that is longer than any.
+        BadHeader: not an NPY file, or a header longer than ``LONGEST``.
     """
     if start[: len(MAGIC)] != MAGIC or len(start) < SHORTEST:
         raise BadHeader("it does not begin as one")
@@ -59,9 +59,10 @@ def place(start: bytes) -> Place:
 
 
 def parse(text: bytes) -> Header:
-    """
+    """Parse the text of a header.
+
     Raises:
-        BadHeader: the text says something else, or nothing.
+        BadHeader: the text is not a header, or has no valid shape.
     """
     found = _HEADER.fullmatch(text)
     if found is None:

@@ -1,4 +1,4 @@
-"""Compressed array files whose bytes depend on the arrays only (numpy's own carry the time of writing)."""
+"""Compressed array files whose bytes depend only on the arrays (numpy's own contain the time of writing)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _SUFFIX = ".npy"
 _KINDS = ("|b1", "|i1", "|u1", "<i2", "<i4", "<i8", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
 MOST_ARRAYS = 64
-"""Of a file that is decoded."""
+"""Most arrays of a file that is decoded."""
 
 
 class BadArrays(ValueError):
-    """Bytes that are no array file, or hold more than is allowed: the message says why."""
+    """The bytes are not an array file, or hold more than is allowed; the message says why."""
 
 
 def encode(arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -40,13 +40,13 @@ def encode(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def decode(content: bytes, most_bytes: int) -> dict[str, NDArray[Any]]:
-    """The arrays of an .npz file: numbers and truth values in C order, little-endian; views that cannot be written to.
+    """Return the arrays of an .npz file: numbers and booleans in C order, little-endian, as read-only views.
 
     Args:
-        most_bytes: of all arrays together, unpacked.
+        most_bytes: most bytes of all arrays together, unpacked.
 
     Raises:
-        BadArrays: no such file, a damaged one, or one that unpacks to more.
+        BadArrays: not an .npz file, a damaged one, or one that unpacks to more.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

@@ -1,8 +1,9 @@
-"""Pickles of strangers as plain values: nothing that they name is imported, looked up or called.
+"""Reader of untrusted pickles as plain values: names in them are never imported, looked up or called.
 
-Python's own unpickler is a machine whose instructions call and change whatever they name, and what a restricted one
-lets through can still be altered, grown or called with strange arguments. This one only builds lists, dictionaries,
-strings and numbers of its own; names mean what a ``Builder`` says, and everything else becomes an ``Inert``.
+Python's own unpickler runs instructions that call and change the objects that they name, and objects that a restricted
+unpickler allows can still be altered, grown or called with unexpected arguments. This reader only builds lists,
+dictionaries, strings and numbers of its own; a ``Builder`` defines the meaning of a name, and every other object
+becomes an ``Inert``.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, cast
 
 MOST_STEPS = 4_000_000
-"""Instructions of a pickle: checkpoints of large models have some hundred thousand."""
+"""Most instructions of a pickle; checkpoints of large models have some hundred thousand."""
 MOST_BYTES = 1 << 28
 
 Builder = Callable[[tuple[Any, ...]], Any]
-"""Arguments that stand behind a name to a value; raises ValueError for wrong ones."""
+"""Function from the arguments of a named call to a value; raises ValueError for wrong arguments."""
 
 
 class Inert:
-    """What stands for an object of a class that is not known."""
+    """Placeholder for an object of an unknown class."""
 
 
 @dataclass(frozen=True)
 class Named(Inert):
-    """A name of a module, not looked up."""
+    """Name in a module, not looked up."""
 
     module: str
     name: str
@@ -42,18 +43,18 @@ _CONSTANTS: Mapping[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": Fals
 _VALUES = frozenset(
     step.name for step in pickletools.opcodes if not step.stack_before and step.arg and len(step.stack_after) == 1
 ) - {"GLOBAL", "PERSID", "GET", "BINGET", "LONG_BINGET", "EXT1", "EXT2", "EXT4"}
-"""Instructions that push what they carry: numbers, texts and bytes."""
+"""Instructions that push their own argument: numbers, texts and bytes."""
 _EMPTY: Mapping[str, Callable[[], Any]] = {"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_SET": list}
 _KEYS = (str, bytes, int, float, type(None))
 _PARTS = 8
-"""Of a tuple that is a key, at most."""
+"""Most elements of a tuple that is a key."""
 _LARGEST = 1 << 63
-"""Whole number that is a key."""
+"""Bound of whole numbers that are keys."""
 
 
 @dataclass
 class _Window:
-    """As much of a file as a pickle may have: lengths that it claims are not believed."""
+    """Bounded reader of a pickle; lengths that the pickle declares are not trusted."""
 
     file: BinaryIO
     left: int = MOST_BYTES
@@ -111,17 +112,17 @@ def load(
     persistent: Callable[[Any], Any],
     most: int = MOST_STEPS,
 ) -> Any:
-    """Return the value of the pickle that begins where a file stands; the file stands behind it afterwards.
+    """Return the value of the pickle at the file's position, and move the position behind it.
 
     Sets are lists, names are ``Named``, and objects of classes that no builder knows are ``Inert``.
 
     Args:
-        builders: by module and name; ``argparse.Namespace`` and ``collections.OrderedDict`` are known without.
-        persistent: a persistent id to its value.
-        most: instructions.
+        builders: builders by module and name; ``argparse.Namespace`` and ``collections.OrderedDict`` are built in.
+        persistent: function from a persistent id to its value.
+        most: largest number of instructions.
 
     Raises:
-        ValueError: no pickle, or one that is too long.
+        ValueError: not a pickle, or one that is too long.
     """
     machine = _Machine({**_PLAIN, **builders}, persistent)
     try:
@@ -185,8 +186,11 @@ def _pairs(values: list[Any]) -> dict[Any, Any]:
 
 
 def _key(one: Any) -> Any:
-    """Keys are small: hashes of what lies thousands of levels deep would end the process, those of long numbers take
-    as long as they are."""
+    """Check the type and size of a key, and return it.
+
+    Hashing deeply nested objects would end the process, and hashing long numbers takes time proportional to their
+    length.
+    """
     parts = one if isinstance(one, tuple) and len(one) <= _PARTS else (one,)
     for part in parts:
         if not isinstance(part, _KEYS) or (isinstance(part, int) and abs(part) > _LARGEST):

@@ -1,7 +1,7 @@
 """Impossible predictions: predictives outside the range of possible values of their target.
 
 A model can extrapolate to values that its target never takes, such as negative power, with little uncertainty. Such a
-prediction is deferred whatever its score (``services.policy.decision``).
+prediction is deferred for any score (``services.policy.decision``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
 class Bounded(Protocol):
-    """A target with a range of possible values, such as ``models.head.Head``; in its unit, None for an open end."""
+    """Target with a range of possible values, such as ``models.head.Head``; in its unit, None for an open end."""
 
     @property
     def lower(self) -> float | None: ...
@@ -30,11 +30,11 @@ class Bounded(Protocol):
 
 
 def impossible(target: Bounded, predictive: Predictive) -> NDArray[np.bool_] | None:
-    """Return which units [N] have an impossible prediction; None if none has.
+    """Return the mask of the units [N] with an impossible prediction; None if none has.
 
     A Gaussian predictive is impossible if its mean, the centre of its intervals, lies outside the range of the target,
     or more than half of its mass does; trajectories are if the best plan leaves the range, or plans with more than half
-    of the weight do. NaN is not flagged here: its score is NaN as well, and the unit is deferred for that.
+    of the weight do. NaN is not flagged here: its score is NaN as well, and the unit is deferred for that reason.
     """
     if target.lower is None and target.upper is None:
         return None

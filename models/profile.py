@@ -1,4 +1,4 @@
-"""Numeric profile: everything that changes scores in their last digits, and so what thresholds are bound to."""
+"""Numeric profile: everything that changes the last digits of scores, so that thresholds are bound to it."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ if TYPE_CHECKING:
 Provider = Literal["cpu", "cuda"]
 ConvolutionSearch = Literal["heuristic", "exhaustive", "default"]
 NAME_CHARACTERS = 64
-"""Most characters of a name; ledgers keep that many."""
+"""Most characters of a name; ledgers store that many."""
 _DIGEST_CHARACTERS = 12
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Provider, arithmetic and device that compute the scores of an artefact.
 
-    On the CPU the name is provider, precision and layout alone: other instruction sets and versions of ONNX Runtime
-    are recorded with what was measured, and make no new profile while the golden rows agree.
+    On the CPU the name consists of provider, precision and layout: instruction sets and versions of ONNX Runtime are
+    recorded with measurements, and do not make a new profile as long as the golden rows agree.
     """
 
     provider: Provider = "cpu"
     precision: str = "fp32"
-    """Of the artefact's graphs: ``fp32``, ``fp16`` or ``int8``."""
+    """Precision of the artefact's graphs: ``fp32``, ``fp16`` or ``int8``."""
     layout: str = "stacked"
     """Layouts of the artefact's executors, joined by ``+``."""
     version: str = ""
     """Version of ONNX Runtime; empty on the CPU."""
     architecture: str = ""
-    """Of the device, such as ``sm_90``, a slice of one ``sm_90.1g.18gb``; empty on the CPU."""
+    """Architecture of the device, such as ``sm_90``, or ``sm_90.1g.18gb`` for a slice; empty on the CPU."""
     tf32: bool = False
-    """Whether matrix products may round float32 to 10 bits of mantissa; never on the CPU."""
+    """True if matrix products may round float32 to 10 bits of mantissa; never on the CPU."""
     convolution_search: ConvolutionSearch = "heuristic"
-    """How cuDNN chooses the algorithm of a convolution; without effect on the CPU."""
+    """Method by which cuDNN chooses the algorithm of a convolution; without effect on the CPU."""
 
     @property
     def name(self) -> str:
-        """The profile as ledgers and policies write it, at most ``NAME_CHARACTERS`` characters.
+        """Name of the profile in ledgers and policies, at most ``NAME_CHARACTERS`` characters.
 
-        ``cpu-fp32-stacked``, or ``cuda-1.31.1-fp32-stacked-sm_90-notf32-heuristic``.
+        Examples: ``cpu-fp32-stacked``, ``cuda-1.31.1-fp32-stacked-sm_90-notf32-heuristic``.
         """
         if self.provider == "cpu":
             return f"cpu-{self.precision}-{self.layout}"
@@ -55,7 +55,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 def profile(executors: Sequence[Executor], device: Profile | None = None) -> Profile:
     """Return the profile of an artefact's executors on a device.
 
-    Trees run on the CPU whatever the device, so an artefact of trees alone has the CPU's profile everywhere.
+    Trees always run on the CPU, so an artefact with only trees has the CPU's profile on every device.
 
     Args:
         device: provider, version, architecture and arithmetic; None for the CPU.
@@ -71,7 +71,7 @@ def profile(executors: Sequence[Executor], device: Profile | None = None) -> Pro
 
 
 def shortened(name: str) -> str:
-    """Return the name, or where it is too long its beginning and a digest of all of it."""
+    """Return the name; if it is too long, its beginning and a digest of the whole name."""
     if len(name) <= NAME_CHARACTERS:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:_DIGEST_CHARACTERS]

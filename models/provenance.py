@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROVENANCE = "PROVENANCE.json"
-"""File of a data folder; goes into the model card of artefacts that are trained on its data."""
+"""File of a data folder; copied into the model card of artefacts that are trained on its data."""
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Origin of data."""
+    """Origin and licence of data."""
 
     description: str
     licence: str
@@ -22,7 +22,7 @@ UNSTATED = Provenance("labelled files given to training", "not stated")
 
 
 def read(directory: Path) -> Provenance:
-    """Return the provenance that a data folder states, ``UNSTATED`` without a file."""
+    """Return the provenance of a data folder; ``UNSTATED`` if it has no file."""
     path = directory / PROVENANCE
     return Provenance(**json.loads(path.read_text())) if path.exists() else UNSTATED
 

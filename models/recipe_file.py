@@ -1,4 +1,4 @@
-"""``recipe.json`` of an artefact: the task's settings for using it, hashed with it."""
+"""File ``recipe.json`` of an artefact: the task's settings for its use, hashed with it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def read(artefact: Artefact, kind: type[T]) -> T:
     """Return the recipe of a verified artefact.
 
     Args:
-        kind: type of the task's recipes; its ``__post_init__`` may refuse impossible ones.
+        kind: type of the task's recipes; its ``__post_init__`` may reject invalid ones.
 
     Raises:
         ArtefactError: the file is missing or invalid.

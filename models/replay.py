@@ -1,11 +1,11 @@
-"""Replay set of an artefact: inputs with their scores, scored again to compare another provider or device with a CPU.
+"""Replay set of an artefact: inputs and their scores, to compare another provider or device with a CPU.
 
-A set is one file of inputs, which artefacts of one task may share, and one file of the scores that this artefact gave
-them. Units lie in a shuffled order, so that the first n of them are a smaller set. The way from inputs to scores is the
-one that answers requests: the same executors, reductions and measures.
+A set is one file of inputs, which artefacts of one task may share, and one file of the scores of this artefact. Units
+are in a shuffled order, so that the first n of them form a smaller set. Scores are computed as for requests: with the
+same executors, reductions and measures.
 
-A task provides the module ``models.tasks.TASK.artefact.replay_set`` with ``replayer(artefact, arrays, device)``;
-nothing else is registered.
+A task provides the module ``models.tasks.TASK.artefact.replay_set`` with ``replayer(artefact, arrays, device)``; no
+other registration is needed.
 """
 
 from __future__ import annotations
@@ -45,37 +45,37 @@ from models.qualification.threshold import FEWEST
 Scores = Mapping[str, Mapping[str, NDArray[np.float32]]]
 """Head name to measure to scores [n]. Gaussian heads also have ``MEAN``, in the head's unit."""
 Arrays = Mapping[str, NDArray[Any]]
-"""What a file of inputs holds."""
+"""Arrays of a file of inputs, by name."""
 
 MEAN = "mean"
 BATCHES = (1, 7, 64)
-"""Units a pass for which another profile is compared."""
+"""Batch sizes at which another profile is compared, in units per pass."""
 IN_DOMAIN = 0.65
-"""Least share of in-domain units of a set, which promises about in-domain data are computed with."""
+"""Least share of in-domain units of a set; promises about in-domain data are computed with it."""
 REFERENCE_BATCH = 64
-"""Units a pass, at most, with which reference scores are computed."""
+"""Largest number of units per pass when reference scores are computed."""
 MOST_INPUT_BYTES = 256 << 20
-"""Of inputs, unpacked; the largest reference set, of lesion crops, has a tenth of it."""
+"""Most bytes of unpacked inputs; the largest reference set, of lesion crops, has a tenth of it."""
 _MOST_SCORE_BYTES = 64 << 20
 SECTION = "## Replay set"
-"""Heading of a model card's last section."""
+"""Heading of the last section of a model card."""
 
 
 class Replayer(Protocol):
-    """Scores the units of a replay set with the members of an artefact on a device."""
+    """Scorer of the units of a replay set with the members of an artefact on a device."""
 
     @property
     def units(self) -> int:
-        """Units of the set."""
+        """Number of units of the set."""
         ...
 
     @property
     def most_batch(self) -> int:
-        """Units of the largest pass that serving makes on this device; larger batches are cut to it."""
+        """Largest number of units of a serving pass on this device; larger batches are reduced to it."""
         ...
 
     def __call__(self, first: int, count: int, batch: int) -> Scores:
-        """Scores of units ``first`` to ``first + count - 1``, at most ``batch`` of them a pass.
+        """Return the scores of units ``first`` to ``first + count - 1``, at most ``batch`` of them per pass.
 
         Raises:
             ValueError: units that the set does not have, or a batch below 1.
@@ -85,15 +85,15 @@ class Replayer(Protocol):
 
 @dataclass(frozen=True)
 class Passes:
-    """Replayer of units that are scored pass by pass."""
+    """Replayer for units that are scored pass by pass."""
 
     units: int
     most_batch: int
     score: Callable[[slice], Scores]
-    """Scores of consecutive units, in one pass."""
+    """Function that returns the scores of consecutive units, in one pass."""
 
     def __call__(self, first: int, count: int, batch: int) -> Scores:
-        """See ``Replayer``."""
+        """Return scores, see ``Replayer``."""
         return joined([self.score(rows) for rows in passes(self.units, first, count, min(batch, self.most_batch))])
 
 
@@ -106,7 +106,7 @@ def reference(artefact: Artefact) -> Scores:
     """Return the scores that the artefact's replay set was written with.
 
     Raises:
-        ArtefactError: it has none, or the file is damaged.
+        ArtefactError: the artefact has no replay set, or the file is damaged.
     """
     replay = _replay(artefact)
     path = artefact.path(replay.scores)
@@ -130,7 +130,7 @@ def replayer(artefact: Artefact, device: Device = CPU) -> Replayer:
 
     Raises:
         ArtefactError: the artefact has no replay set, or a damaged one.
-        ProviderUnavailable: the device is not there.
+        ProviderUnavailable: the device is not available.
     """
     replay = _replay(artefact)
     path = artefact.path(replay.inputs)
@@ -144,15 +144,15 @@ def replayer(artefact: Artefact, device: Device = CPU) -> Replayer:
 
 
 def of_files(artefact: Artefact, directory: Path, scratch: Path) -> Artefact:
-    """Copy an artefact with units of labelled files of one's own as its replay set, scored on this CPU.
+    """Return a copy of an artefact whose replay set has units of the user's labelled files, scored on this CPU.
 
     Args:
-        directory: files as the task's training takes them.
-        scratch: folder of the copy, which is made.
+        directory: files in the form that the task's training reads.
+        scratch: folder of the copy; it is created.
 
     Raises:
-        ArtefactError: the artefact was not calibrated on a CPU, so that scores of one are no reference; or the files
-            hold too little to replay.
+        ArtefactError: the artefact was not calibrated on a CPU, so that CPU scores are no reference; or the files hold
+            too few units to replay.
         BadFile, OSError, ValueError: files that are missing or cannot be read.
     """
     manifest = artefact.manifest
@@ -165,7 +165,7 @@ def of_files(artefact: Artefact, directory: Path, scratch: Path) -> Artefact:
             f"{', '.join(calibrated)}: "
             + ("leave --data out to use its replay set" if manifest.replay is not None else remedy(artefact))
         )
-    bare = detached(copy(artefact, scratch))  # the set that it has may be of the same files
+    bare = detached(copy(artefact, scratch))  # its own replay set may come from the same files
     found: Artefact = _module(artefact).of_files(bare, directory)
     units = 0 if found.manifest.replay is None else found.manifest.replay.units
     if units < FEWEST:
@@ -177,7 +177,7 @@ def of_files(artefact: Artefact, directory: Path, scratch: Path) -> Artefact:
 
 
 def remedy(artefact: Artefact) -> str:
-    """Return what can be done about an artefact without a replay set, as the end of a message."""
+    """Return advice for an artefact without a replay set, as the end of a message."""
     calibrated = _calibrated_under(artefact.manifest)
     if not calibrated or profile(artefact.manifest.executors).name in calibrated:
         return (
@@ -191,15 +191,15 @@ def remedy(artefact: Artefact) -> str:
 
 
 def attach(artefact: Artefact, inputs: bytes, source: str, *, device: Device = CPU) -> Artefact:
-    """Scores inputs and writes the artefact anew with them as its replay set, in place of one that it may have.
+    """Score inputs and rewrite the artefact with them as its replay set, which replaces an existing set.
 
     Args:
-        inputs: a file of inputs, as the task's ``replay_set.encode`` makes it.
-        source: where the inputs come from, and their licence.
-        device: computes the scores, as it computed what is calibrated.
+        inputs: a file of inputs in the format of the task's ``replay_set.encode``.
+        source: origin of the inputs, and their licence.
+        device: device that computes the scores; the one used for calibration.
 
     Raises:
-        ArtefactError: inputs that the artefact does not take.
+        ArtefactError: the artefact cannot take the inputs.
     """
     manifest = artefact.manifest
     try:
@@ -225,12 +225,12 @@ def attach(artefact: Artefact, inputs: bytes, source: str, *, device: Device = C
 
 
 def replaced(manifest: Manifest, replay: Replay | None) -> Manifest:
-    """Return a manifest with another replay set, or none."""
+    """Return the manifest with another replay set, or with none."""
     return msgspec.structs.replace(manifest, format=format_of(replay, manifest.training_inputs), replay=replay)
 
 
 def detached(artefact: Artefact) -> Artefact:
-    """Write the artefact anew without its replay set; golden rows stay."""
+    """Write the artefact again without its replay set; golden rows stay."""
     manifest, replay = artefact.manifest, artefact.manifest.replay
     if replay is None:
         return artefact
@@ -251,7 +251,7 @@ def measures(head: Head, manifest: Manifest) -> tuple[str, ...]:
 
 
 def scored(heads: Sequence[Head], manifest: Manifest, predictives: Predictives) -> Scores:
-    """Scores of predictives, of the heads that the artefact has."""
+    """Return the scores of predictives, for the heads that the artefact has."""
     found: dict[str, dict[str, NDArray[np.float32]]] = {}
     for head in heads:
         if head.name not in manifest.heads:
@@ -265,7 +265,7 @@ def scored(heads: Sequence[Head], manifest: Manifest, predictives: Predictives) 
 
 
 def joined(parts: Sequence[Scores]) -> Scores:
-    """Scores of consecutive units as one."""
+    """Return consecutive parts of scores, concatenated."""
     return {
         head: {name: np.concatenate([part[head][name] for part in parts]) for name in by_name}
         for head, by_name in parts[0].items()
@@ -273,7 +273,7 @@ def joined(parts: Sequence[Scores]) -> Scores:
 
 
 def passes(units: int, first: int, count: int, batch: int) -> list[slice]:
-    """Return the passes over some units of a set.
+    """Return the passes over consecutive units of a set, as slices.
 
     Raises:
         ValueError: see ``Replayer``.
@@ -286,7 +286,7 @@ def passes(units: int, first: int, count: int, batch: int) -> list[slice]:
 
 
 def units_of(provenance: Provenance) -> str:
-    """Source of inputs that are units of labelled data."""
+    """Return the source text of inputs that are units of labelled data."""
     return (
         f"units of the labelled data that the artefact was made with, in-domain and shifted; {provenance.description}; "
         f"licence {provenance.licence}"
@@ -294,14 +294,14 @@ def units_of(provenance: Provenance) -> str:
 
 
 def array(arrays: Arrays, name: str, kind: str, *shape: int | None) -> NDArray[Any]:
-    """One of the arrays of a file of inputs.
+    """Return one array of a file of inputs.
 
     Args:
-        kind: of its numbers, such as ``float32``.
-        shape: of each axis the length; None: any.
+        kind: type of its numbers, such as ``float32``.
+        shape: length of each axis; None for any length.
 
     Raises:
-        BadArrays: it is missing, or of another type or shape.
+        BadArrays: it is missing, or has another type or shape.
     """
     found = arrays.get(name)
     if found is None:
@@ -316,10 +316,10 @@ def array(arrays: Arrays, name: str, kind: str, *shape: int | None) -> NDArray[A
 
 
 def chosen(known: int, shifted: int, wanted: int, seed: int = 0) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Which of the in-domain and of the shifted units are replayed: two thirds in-domain where both have enough.
+    """Choose the in-domain and the shifted units to replay: two thirds in-domain if both have enough.
 
-    The choice does not look at scores, so that one set serves all artefacts of a task. In-domain units make up for
-    missing shifted ones; of shifted ones there are never more than `IN_DOMAIN` leaves. Both are random and ascending.
+    The choice does not use scores, so that one set serves all artefacts of a task. In-domain units make up for missing
+    shifted ones; the share of in-domain units is never below ``IN_DOMAIN``. Both results are random indices, ascending.
     """
     draw = np.random.default_rng(seed)
     inside = min(known, max(wanted - shifted, wanted * 2 // 3))
@@ -330,7 +330,7 @@ def chosen(known: int, shifted: int, wanted: int, seed: int = 0) -> tuple[NDArra
 
 
 def shuffled(units: int, seed: int = 0) -> NDArray[np.intp]:
-    """Return the order of a set's units: the first n of them are as good as any n."""
+    """Return a random order of a set's units, so that the first n of them are a random sample."""
     return np.random.default_rng(seed + 1).permutation(units)
 
 
@@ -342,7 +342,7 @@ def _replay(artefact: Artefact) -> Replay:
 
 
 def _calibrated_under(manifest: Manifest) -> list[str]:
-    """Names of the numeric profiles that some head has a calibration of."""
+    """Return the names of the numeric profiles for which some head has a calibration."""
     return sorted({name for by_profile in manifest.heads.values() for name in by_profile})
 
 
@@ -356,7 +356,8 @@ def _arrays(path: Path, most_bytes: int) -> dict[str, NDArray[Any]]:
 
 
 def _opened(artefact: Artefact, arrays: Arrays, device: Device) -> Replayer:
-    """
+    """Open the task's replayer for arrays of inputs.
+
     Raises:
         BadArrays: arrays of another shape or type than the task's inputs.
     """
@@ -368,7 +369,7 @@ def _module(artefact: Artefact) -> ModuleType:
     """Return the task's module ``artefact.replay_set``.
 
     Raises:
-        ArtefactError: it brings nothing.
+        ArtefactError: the task has no such module.
     """
     task = artefact.manifest.task
     name = f"models.tasks.{task}.artefact.replay_set"
@@ -382,7 +383,7 @@ def _module(artefact: Artefact) -> ModuleType:
 
 
 def _card(text: str, replay: Replay) -> str:
-    """Return a model card with what it says of the replay set, in place of what it said before."""
+    """Return a model card whose section on the replay set is replaced."""
     return (
         f"{without_section(text)}\n{SECTION}\n\n"
         f"{replay.units} units, in `{replay.inputs}`: {replay.source}. Their scores under the numeric profile "
@@ -392,5 +393,5 @@ def _card(text: str, replay: Replay) -> str:
 
 
 def without_section(text: str) -> str:
-    """Return a model card without what it says of a replay set."""
+    """Return a model card without the section on the replay set."""
     return text.partition(f"\n{SECTION}\n")[0].rstrip("\n") + "\n"

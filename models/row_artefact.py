@@ -19,11 +19,11 @@ class Rows(Protocol):
 
     @property
     def features(self) -> NDArray[Any]:
-        """[N, F]."""
+        """Features [N, F]."""
 
 
 def training_fields(data: Mapping[str, Rows], schema: Schema) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return the manifest fields and the files that describe the inputs of ``train``; without the table fewer."""
+    """Return manifest fields and files that describe the inputs of ``train``; fewer without that table."""
     if "train" not in data:
         return {"format": 1}, {}
     train = data["train"].features
@@ -44,11 +44,11 @@ def with_replay_set(
     *,
     device: Device = CPU,
 ) -> Artefact:
-    """Add rows of ``dev_in`` and ``dev_out`` as the replay set of an artefact; without ``dev_in`` none.
+    """Add rows of ``dev_in`` and ``dev_out`` as the replay set of an artefact; without ``dev_in``, none is added.
 
     Args:
-        encode: makes the task's file of inputs from in-domain and shifted rows.
-        device: computes the scores, as it computed what is calibrated.
+        encode: function that makes the task's file of inputs from in-domain and shifted rows.
+        device: device that computes the scores; the one used for calibration.
     """
     if "dev_in" not in data:
         return artefact

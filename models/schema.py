@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One input column: its unit and the closed range that is physically possible."""
+    """Input column with its unit and the closed range that is physically possible."""
 
     name: str
     unit: str
@@ -22,25 +22,25 @@ class Feature:
     upper: float
     description: str
     nullable: bool = False
-    """True where NaN is a documented missing value and passes validation."""
+    """True if NaN is a documented missing value and passes validation."""
     sentinels: tuple[float, ...] = ()
-    """Documented values outside the range that mean "missing", e.g. -9999; they pass validation as they are."""
+    """Documented values outside the range that mean "missing", e.g. -9999; they pass validation unchanged."""
     values: tuple[float, ...] = ()
-    """The only values that are possible, e.g. 0 and 1 for a flag; empty: all within the range."""
+    """Only possible values, e.g. 0 and 1 for a flag; empty if all values within the range are possible."""
 
     @property
     def unit_text(self) -> str:
-        """What stands behind a number: a blank and the unit, nothing where it has none."""
+        """Suffix of a number in messages: a blank and the unit; empty for a unit of 1."""
         return "" if self.unit == "1" else f" {self.unit}"
 
 
 @dataclass(frozen=True)
 class Schema:
-    """An ordered set of features. The order is the order of packed columns on the wire."""
+    """Ordered set of features. The order is that of packed columns on the wire."""
 
     features: tuple[Feature, ...]
     metadata: tuple[str, ...] = ()
-    """Columns that come along in files of the task (time, place, labels): taken by name and not looked at."""
+    """Further columns in files of the task (time, place, labels): accepted by name and ignored."""
 
     def __post_init__(self) -> None:
         names = [feature.name for feature in self.features]
@@ -88,7 +88,7 @@ class Schema:
 
     @cached_property
     def enumerated(self) -> tuple[tuple[int, NDArray[np.float32]], ...]:
-        """Columns with a list of possible values, each with that list."""
+        """Columns with a list of possible values, and these values."""
         found = ((index, feature.values) for index, feature in enumerate(self.features) if feature.values)
         return tuple((index, np.array(values, np.float32)) for index, values in found)
 
@@ -101,5 +101,5 @@ class Schema:
 
     @cached_property
     def nullable(self) -> NDArray[np.bool_]:
-        """True for columns in which NaN is a documented missing value, bool [F]."""
+        """Mask of the columns in which NaN is a documented missing value, bool [F]."""
         return np.array([feature.nullable for feature in self.features])

@@ -1,4 +1,4 @@
-"""Files of bare weights from elsewhere (a ``state_dict`` saved by torch), read without running what they may hold."""
+"""Reader of foreign weight files (a ``state_dict`` saved by torch) that runs no code in them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 _PARALLEL = "module."
-"""What training on several GPUs puts before names."""
+"""Prefix that training on several GPUs adds to names."""
 _COUNTER = "num_batches_tracked"
-"""The only whole numbers among weights."""
+"""Name of the only whole numbers among weights."""
 
 
 def read(path: Path, largest_bytes: int) -> dict[str, Tensor]:
-    """Weights by name.
+    """Return the weights by name.
 
     Raises:
         ArtefactError: the file is too large, cannot be read, or holds anything but weights by name.
@@ -31,7 +31,7 @@ def read(path: Path, largest_bytes: int) -> dict[str, Tensor]:
         raise ArtefactError(f"{path}: larger than {largest_bytes} bytes, which no member is")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of other pickle protocols: they are refused, or read
+            warnings.simplefilter("ignore")  # messages about other pickle protocols, which are rejected or read
             found = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise ArtefactError(
@@ -53,8 +53,8 @@ def fill(network: nn.Module, state: Mapping[str, Tensor], path: Path, what: str)
     """Give a network the weights of a file.
 
     Args:
-        path: of the file, for messages.
-        what: the network in words, such as "U-Net".
+        path: path of the file, for messages.
+        what: name of the network in messages, such as "U-Net".
 
     Raises:
         ArtefactError: weights that are missing, too many, of another shape, or not finite.

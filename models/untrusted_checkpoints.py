@@ -1,10 +1,9 @@
-"""Checkpoints of other people's training programs: their tensors and plain values, without running what they name.
+"""Reader of untrusted checkpoints: returns tensors and plain values, without running code that they name.
 
-torch's own loader does more than it says, whatever unpickler it is given: it runs the code of TorchScript archives,
-unpacks tar files, makes tensors of sizes that a file only claims. So both of its formats are read here: archives of
-torch 1.6 and later (zip, not compressed), and the run of pickles before. Objects of programs that are not installed are
-``pickles.Inert``, so that a checkpoint that carries its meters and options can be read, and one that carries something
-worse does nothing.
+torch's own loader does more, with any unpickler: it runs the code of TorchScript archives, unpacks tar files,
+and allocates tensors of sizes that a file only declares. So both of its formats are read here: archives of torch 1.6
+and later (zip, not compressed), and the sequence of pickles before. Objects of programs that are not installed become
+``pickles.Inert``, so that a checkpoint with meters and options can be read, and a malicious one has no effect.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from models.pickles import Builder, Named
 
 _MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
 _AXES = 64
-"""Of a tensor, at most."""
+"""Most axes of a tensor."""
 _KINDS: Mapping[str, str] = {
     "DoubleStorage": "float64",
     "FloatStorage": "float32",
@@ -39,10 +38,10 @@ _KINDS: Mapping[str, str] = {
 
 
 def read(path: Path, largest_bytes: int) -> Any:
-    """What a checkpoint holds, as torch saved it in either of its formats.
+    """Return the content of a checkpoint in either of torch's formats.
 
     Raises:
-        ArtefactError: too large, or no checkpoint of torch.
+        ArtefactError: too large, or not a checkpoint of torch.
     """
     try:
         size = path.stat().st_size
@@ -65,14 +64,14 @@ class _Storages:
     """Flat tensors by their keys."""
 
     fetch: Callable[[str, int], bytearray]
-    """The bytes of a key, and how many it claims."""
+    """Function that returns the bytes of a key, given the declared number."""
     found: dict[str, Any] = field(default_factory=dict)
 
     def of(self, claim: Any) -> Any:
-        """Return the one that a persistent id names.
+        """Return the storage of a persistent id.
 
         Raises:
-            ValueError: another id, or more than there is.
+            ValueError: another kind of id, or more values than there are.
         """
         import torch
 
@@ -126,7 +125,8 @@ def _archived(archive: zipfile.ZipFile, largest_bytes: int) -> Any:
 
 
 def _in_a_row(file: BinaryIO, size: int) -> Any:
-    """The format before torch 1.6: a number, a version, the machine, the object, its keys, then a storage a key."""
+    """Read the format before torch 1.6: a number, a version, the machine, the object, its keys, then a storage per
+    key."""
     if pickles.load(file, {}, _nothing) != _MAGIC or pickles.load(file, {}, _nothing) != _PROTOCOL:
         raise ValueError("it begins like no checkpoint of torch")
     machine = pickles.load(file, {}, _nothing)
@@ -164,7 +164,7 @@ def _whole(value: Any) -> bool:
 
 
 def _tensor(given: tuple[Any, ...]) -> Any:
-    """Storage, offset, size and strides; whether it has gradients and hooks does not matter.
+    """Build a tensor from storage, offset, size and strides; gradients and hooks are ignored.
 
     Raises:
         ValueError: values outside the storage, or more of them than it has.

@@ -1,4 +1,7 @@
-"""Reading bytes that may be gzipped, never more of them than was asked for: a few kB can unpack to many GB."""
+"""Bounded reader of bytes that may be gzipped.
+
+It never unpacks more bytes than requested: a few kB can unpack to many GB.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,16 @@ from typing import Literal
 import numpy as np
 
 GZIP = b"\x1f\x8b"
-_LARGEST_RATIO = 1032  # of deflate: unpacked to packed
-_FED = 1 << 18  # bytes handed to zlib at once: what it has not used is copied each time
+_LARGEST_RATIO = 1032  # largest ratio of unpacked to packed bytes in deflate
+_FED = 1 << 18  # bytes passed to zlib per step: unused ones are copied each time
 _PIECE = 1 << 22
-_MOST_MEMBERS = 1 << 14  # of a file in blocks of 64 kB, as bgzip writes, 1 GB
+_MOST_MEMBERS = 1 << 14  # most members of a file: in blocks of 64 kB, as bgzip writes, 1 GB
 
 Trouble = Literal["broken", "cut_off", "trailing"]
 
 
 class BadStream(ValueError):
-    """Compressed bytes that are broken, or a stream that is shorter or longer than it should be."""
+    """The compressed bytes are damaged, or the stream is shorter or longer than it should be."""
 
     def __init__(self, message: str, trouble: Trouble) -> None:
         super().__init__(message)
@@ -25,7 +28,7 @@ class BadStream(ValueError):
 
 
 class Source:
-    """The bytes of a file from its start, unpacked on demand if they are gzipped (several members are one stream)."""
+    """Bytes of a file from its start, unpacked on demand if they are gzipped (several members are one stream)."""
 
     def __init__(self, content: bytes) -> None:
         self._content = memoryview(content)
@@ -35,10 +38,11 @@ class Source:
         self._unpacker = zlib.decompressobj(wbits=31) if content[:2] == GZIP else None
 
     def take(self, count: int) -> memoryview:
-        """Return the next ``count`` bytes; of a plain file a view. Nothing is allocated that cannot be filled.
+        """Return the next ``count`` bytes; for a plain file as a view. Memory is allocated only as far as it can be
+        filled.
 
         Raises:
-            BadStream: there are fewer, or they are no gzip stream.
+            BadStream: there are fewer, or they are not a gzip stream.
         """
         left = len(self._content) - self._at
         if self._unpacker is None:
@@ -55,7 +59,7 @@ class Source:
         return taken
 
     def finish(self, padding: int = 4096) -> None:
-        """Check that nothing follows but a few zeros, and of a gzip stream its checksum.
+        """Check that only a few zeros follow, and the checksum of a gzip stream.
 
         Raises:
             BadStream: the stream goes on, or does not end properly.
@@ -71,7 +75,7 @@ class Source:
             raise BadStream("bytes follow what the header declares", "trailing")
 
     def _unpack(self, out: memoryview) -> int:
-        """Fill a buffer as far as the stream goes."""
+        """Fill a buffer as far as the stream has bytes."""
         assert self._unpacker is not None
         done = 0
         while done < len(out):
@@ -92,7 +96,7 @@ class Source:
         return done
 
     def _next_member(self) -> bool:
-        """Goes on after the end of a gzip member; False at the end of the file, where zeros may pad it."""
+        """Continue after the end of a gzip member; return False at the end of the file and its padding of zeros."""
         assert self._unpacker is not None
         rest = self._unpacker.unused_data + bytes(self._content[self._at : self._at + _FED])
         if rest[:2] != GZIP:

@@ -11,17 +11,17 @@ from typing import Any
 SIMULATORS = "demur.simulators"
 """Group of entry points: the name of a task to the actions of its simulator."""
 Progress = Callable[[float, str], None]
-"""Called with the finished share, 0 to 1, and a few words."""
+"""Callback with the finished share, 0 to 1, and a short text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option, or a positional argument where the name begins without dashes."""
+    """Option, or positional argument if the name begins without dashes."""
 
     name: str
     help: str
     kind: Callable[[str], Any] | None = str
-    """Converts the text to a value; None for a switch, which is False unless given."""
+    """Function that converts the text to a value; None for a switch, which is False by default."""
     default: Any = None
     required: bool = False
     count: int | str | None = None
@@ -43,7 +43,7 @@ class Action:
     help: str
     options: tuple[Option, ...]
     run: Callable[[Mapping[str, Any], Progress], list[Path]]
-    """Takes the values by ``Option.key``; returns the written files. Raises ValueError and OSError with a message."""
+    """Function from values by ``Option.key`` to the written files. Raises ValueError and OSError with a message."""
     doing: str
     """Label of the progress line, such as "simulating"."""
     datasheet: str = ""
@@ -53,7 +53,7 @@ class Action:
 def simulator_actions(task: str) -> tuple[Action, ...]:
     """Return the actions of a task's simulator.
 
-    If no simulators are installed, ``simulate`` says how to install them.
+    If no simulators are installed, ``simulate`` explains how to install them.
     """
     if not (known := entry_points(group=SIMULATORS)):
         return (NOT_INSTALLED,)
@@ -68,4 +68,4 @@ def _not_installed(values: Mapping[str, Any], progress: Progress) -> list[Path]:
 
 
 NOT_INSTALLED = Action("simulate", "not installed: `pip install -e simulators`", (), _not_installed, "simulating")
-"""Stands for the actions of simulators where none are installed; takes any options."""
+"""Placeholder for the actions of simulators that are not installed; accepts any options."""

@@ -1,1 +1,1 @@
-"""Parts of the route optimisation example: one idea a module."""
+"""Parts of the route optimisation example, one subject per module."""

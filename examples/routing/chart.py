@@ -1,4 +1,4 @@
-"""The picture of a comparison: map, table and what is met along the routes."""
+"""Picture of a comparison: map, table and conditions along the routes."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ WAVES = LinearSegmentedColormap.from_list(
     "waves", ["#f7fafc", "#dbe9f3", "#b4d2e6", "#84b3d4", "#5c90bd", "#4a6fa5", "#5b5390"]
 )
 WIDTHS = (5.4, 2.2, 1.2)
-"""Of the routes on the map: where they run together, the first shows as the rim of the second."""
+"""Line widths of the routes on the map; where routes coincide, the first is visible as the rim of the second."""
 
 
 def northing(lat: Any) -> Any:
-    """Mercator ordinate in degrees of longitude at the equator."""
+    """Return the Mercator ordinate in degrees of longitude at the equator."""
     return np.degrees(np.arctanh(np.sin(np.radians(lat))))
 
 
 @dataclass(frozen=True)
 class Backdrop:
-    """The ocean as a ship on timetable meets it: each place at the time when she passes it. Arrays [rows, columns]."""
+    """Weather of the ocean at the time when a ship on timetable passes each point. Arrays [rows, columns]."""
 
     lat: Floats
     lon: Floats
@@ -54,7 +54,7 @@ class Backdrop:
     sea: NDArray[np.bool_]
     speed_kn: float
     row_count: int
-    """Rows asked of the service for it."""
+    """Number of rows sent to the service for the backdrop."""
 
     @classmethod
     def ask(
@@ -90,7 +90,7 @@ class Backdrop:
 
 
 def _axis_course(corridor: Corridor, share: Floats) -> Floats:
-    """Course of the great circle at a share of its length."""
+    """Return the course of the great circle at a share of its length."""
     start, end = corridor.departure, corridor.destination
     course = bearing_deg(start.lat, start.lon, end.lat, end.lon)
     lat, lon = travel(start.lat, start.lon, course, np.clip(share, 0.0, 0.999) * corridor.length_nm)
@@ -195,7 +195,7 @@ def _map(axes: Any, voyages: Mapping[str, Voyage], lattice: Lattice, backdrop: B
             place.lon + dx, northing(place.lat) + dy, place.name, fontsize=9.5, fontweight="bold", ha=align,
             zorder=10, path_effects=rim(3),
         )  # fmt: skip
-    # Mercator is true in shape only at equal scales: the height decides, the east gives way.
+    # Mercator preserves shapes only at equal scales: the height determines the eastern limit.
     box = axes.get_window_extent()
     axes.set_ylim(northing(SOUTH), northing(NORTH))
     axes.set_xlim(WEST, WEST + (northing(NORTH) - northing(SOUTH)) * box.width / box.height)
@@ -238,7 +238,7 @@ def _map(axes: Any, voyages: Mapping[str, Voyage], lattice: Lattice, backdrop: B
 
 
 def _lows(axes: Any, lattice: Lattice, duration_h: float) -> None:
-    """Where each low is when the ship passes its longitude, and how its centre moves."""
+    """Draw the track of each low, and its position when the ship passes its longitude."""
     hours = np.linspace(0.0, duration_h, 400)
     for low in lattice.ocean.lows:
         lat, lon = low.centre(hours)

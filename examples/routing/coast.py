@@ -1,6 +1,6 @@
-"""The coasts of the North Atlantic, drawn by hand with a few hundred points; and where land is in the way.
+"""Coasts of the North Atlantic, drawn by hand with a few hundred points, and a mask of the land.
 
-Coarse on purpose: good enough to keep a route off the land and to draw a map that one recognises. Not for navigation.
+Deliberately coarse: good enough to keep a route off the land and to draw a recognisable map. Not for navigation.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ POLYGONS: dict[str, tuple[tuple[float, float], ...]] = {
 
 
 def inside(polygon: tuple[tuple[float, float], ...], lat: Floats, lon: Floats) -> NDArray[np.bool_]:
-    """Which points lie in a closed polygon of (longitude, latitude), by counting crossings."""
+    """Return the mask of the points inside a closed polygon of (longitude, latitude), by counting crossings."""
     odd = np.zeros(np.broadcast(lat, lon).shape, bool)
     for (lon_a, lat_a), (lon_b, lat_b) in zip(polygon, polygon[1:] + polygon[:1], strict=True):
         if lat_a == lat_b:
@@ -147,7 +147,7 @@ class LandMask:
         return cls(south, west, step_deg, blocked)
 
     def hits(self, lat: Floats, lon: Floats) -> NDArray[np.bool_]:
-        """Which points are blocked; points off the grid are not."""
+        """Return the mask of the points that are blocked; points off the grid are not."""
         row = np.rint((lat - self.south) / self.step_deg).astype(int)
         column = np.rint((lon - self.west) / self.step_deg).astype(int)
         height, width = self.blocked.shape

@@ -1,4 +1,4 @@
-"""The main engine: fuel and CO₂ from shaft power, its limits, and the powers it must not stay at."""
+"""Main engine: fuel and CO₂ from shaft power, its limits, and its barred powers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CO2_PER_HFO = 3.114
 
 @dataclass(frozen=True)
 class Engine:
-    """A slow two-stroke diesel on heavy fuel oil. Auxiliary engines and boilers are left out."""
+    """Slow two-stroke diesel on heavy fuel oil. Auxiliary engines and boilers are left out."""
 
     mcr_kw: float = 45_000.0
     """Maximum continuous rating."""
@@ -28,10 +28,10 @@ class Engine:
 
     @property
     def barred_kw(self) -> tuple[tuple[float, float], ...]:
-        """The barred speed ranges as powers, on the propeller law P = MCR (n / n_MCR)³.
+        """Barred speed ranges as powers, on the propeller law P = MCR (n / n_MCR)³.
 
-        A fixed-pitch propeller in heavy weather needs more torque at the same speed, which shifts the true
-        interval; the probabilities below leave room for that.
+        A fixed-pitch propeller in heavy weather needs more torque at the same speed, which shifts the true interval;
+        the probabilities below allow for that.
         """
 
         def power(rpm: float) -> float:
@@ -44,7 +44,7 @@ class Engine:
         return self.service_margin * self.mcr_kw
 
     def specific_g_per_kwh(self, power_kw: Floats) -> Floats:
-        """Specific fuel consumption against load L: base (0.455 L² - 0.71 L + 1.280), Fourth IMO GHG Study 2020."""
+        """Return specific fuel consumption at load L: base (0.455 L² - 0.71 L + 1.280), Fourth IMO GHG Study 2020."""
         load = np.asarray(power_kw) / self.mcr_kw
         return np.asarray(self.base_g_per_kwh * (0.455 * load**2 - 0.71 * load + 1.280))
 
@@ -52,7 +52,7 @@ class Engine:
         return np.asarray(power_kw) * self.specific_g_per_kwh(power_kw) * 1e-6
 
     def fuel_slope_t_per_kwh(self, power_kw: Floats) -> Floats:
-        """Derivative of `fuel_t_per_h` by power: what one more kW burns in an hour."""
+        """Return the derivative of `fuel_t_per_h` by power: the fuel of one more kW for an hour."""
         load = np.asarray(power_kw) / self.mcr_kw
         return np.asarray(self.base_g_per_kwh * (3 * 0.455 * load**2 - 2 * 0.71 * load + 1.280) * 1e-6)
 
@@ -60,7 +60,8 @@ class Engine:
         return self.fuel_t_per_h(power_kw) * CO2_PER_HFO
 
     def forbids(self, mean_kw: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Whether a mean power is barred or more than may be ordered, with no regard to uncertainty."""
+        """Return whether each mean power is barred or above the largest that may be ordered, regardless of
+        uncertainty."""
         mean = np.asarray(mean_kw)
         forbidden = mean > self.most_kw
         for low, high in self.barred_kw:
@@ -68,7 +69,7 @@ class Engine:
         return forbidden
 
     def barred_probability(self, mean_kw: Floats, sd_kw: Floats) -> Floats:
-        """Probability that the true power lies in a barred interval, Gaussian."""
+        """Return the probability that the true power lies in a barred interval, Gaussian."""
         mean, sd = np.asarray(mean_kw), np.maximum(np.asarray(sd_kw), 1e-9)
         probability = np.zeros(mean.shape)
         for low, high in self.barred_kw:
@@ -76,5 +77,5 @@ class Engine:
         return probability
 
     def overload_probability(self, mean_kw: Floats, sd_kw: Floats) -> Floats:
-        """Probability that the true power exceeds the maximum continuous rating, Gaussian."""
+        """Return the probability that the true power exceeds the maximum continuous rating, Gaussian."""
         return np.asarray(ndtr((np.asarray(mean_kw) - self.mcr_kw) / np.maximum(np.asarray(sd_kw), 1e-9)))

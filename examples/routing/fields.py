@@ -1,10 +1,9 @@
 """Simulated wind, waves and currents of the North Atlantic in an autumn week, as functions of place and time.
 
-Nothing here is measured or forecast. The shapes are those a forecaster would draw: a belt of westerlies with
-meanders, the Azores high, lows that run along the polar front, a high that blocks the westerlies south of
-Greenland and under it a slow, deep low with its easterly gales on the great circle, swell that lags behind its
-storm, the Gulf Stream and the cold current along Labrador. Positions and strengths follow the seed; the same
-seed always gives the same week.
+No value is measured or forecast. The fields contain typical features: a belt of westerlies with meanders, the Azores
+high, lows that run along the polar front, a high that blocks the westerlies south of Greenland and under it a slow,
+deep low with its easterly gales on the great circle, swell that lags behind its storm, the Gulf Stream and the cold
+current along Labrador. Positions and strengths depend on the seed only.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ KNOT = 0.514444  # m/s
 
 @dataclass(frozen=True)
 class Weather:
-    """What a ship meets at N points. Vectors point to where the air or water goes."""
+    """Weather at N points. Vectors point in the direction of flow."""
 
     wind_east_kn: Floats
     wind_north_kn: Floats
@@ -42,10 +41,10 @@ class Weather:
 
 @dataclass(frozen=True)
 class Vortex:
-    """A low (anticlockwise) or a high (negative peak, clockwise) that moves at constant speed and lives for a while."""
+    """Low (anticlockwise) or high (negative peak, clockwise) that moves at constant speed, with a limited lifetime."""
 
     lat: float
-    """Where the centre is at hour 0."""
+    """Latitude of the centre at hour 0; ``lon`` likewise."""
     lon: float
     east_kn: float
     north_kn: float
@@ -53,7 +52,7 @@ class Vortex:
     """Largest tangential wind, at `radius_nm` from the centre, at full strength."""
     radius_nm: float
     mature_hour: float
-    """When it is strongest."""
+    """Hour of its greatest strength."""
     life_hours: float
     """Standard deviation of its strength over time."""
 
@@ -64,11 +63,11 @@ class Vortex:
         return lat, lon
 
     def strength(self, hours: ArrayLike) -> Floats:
-        """Share of the peak, in (0, 1]."""
+        """Return the strength as a share of the peak, in (0, 1]."""
         return np.exp(-0.5 * ((np.asarray(hours, np.float64) - self.mature_hour) / self.life_hours) ** 2)
 
     def wind(self, lat: Floats, lon: Floats, hours: Floats) -> tuple[Floats, Floats]:
-        """East and north wind: V r/R exp((1 - (r/R)^2) / 2) around the centre, turned 18° inwards by friction."""
+        """Return east and north wind: V r/R exp((1 - (r/R)^2) / 2) around the centre, turned 18° inwards."""
         east, north = offset_nm(lat, lon, *self.centre(hours))
         distance = np.hypot(east, north)
         scaled = distance / self.radius_nm
@@ -99,12 +98,12 @@ LABRADOR = np.array(
 
 @dataclass(frozen=True)
 class Ocean:
-    """The week that a seed stands for. Hours count from the departure."""
+    """Weather of one week, determined by a seed. Hours count from the departure."""
 
     lows: tuple[Vortex, ...]
     highs: tuple[Vortex, ...]
     phases: Floats
-    """Of the meanders of wind and stream, float [8]."""
+    """Phases of the meanders of wind and stream, float [8]."""
 
     @classmethod
     def simulate(cls, seed: int) -> Ocean:
@@ -160,7 +159,7 @@ class Ocean:
         return cls((slow, *runners), (azores, block), random.uniform(0, 2 * np.pi, 8))
 
     def sample(self, lat: ArrayLike, lon: ArrayLike, hours: ArrayLike) -> Weather:
-        """Weather at places and times that broadcast together."""
+        """Return the weather at positions and times, which are broadcast together."""
         lat, lon, hours = np.broadcast_arrays(*(np.asarray(part, np.float64) for part in (lat, lon, hours)))
         wind_east, wind_north = self._wind(lat, lon, hours)
         current_east, current_north = self._current(lat, lon)
@@ -177,7 +176,7 @@ class Ocean:
         belt = 54.0 + 2.5 * np.sin(np.radians(5.0 * lon - 1.2 * hours) + phase[0])
         east = 8.0 * np.exp(-(((lat - belt) / 9.0) ** 2)) - 6.0 * np.exp(-(((lat - 27.0) / 6.0) ** 2))
         north = 2.5 * np.sin(np.radians(7.0 * lon - 1.5 * hours) + phase[1])
-        # Smaller weather: a stream function of three travelling waves, so that the added wind has no divergence.
+        # Smaller systems: a stream function of three travelling waves, so that the added wind has no divergence.
         for index, (along, across, amplitude) in enumerate(((14.0, 9.0, 1.6), (22.0, -15.0, 1.3), (-9.0, 19.0, 1.6))):
             angle = np.radians(along * lon + across * lat - 2.5 * hours) + phase[2 + index]
             size = float(np.hypot(along, across))
@@ -189,7 +188,7 @@ class Ocean:
         return east, north
 
     def _waves(self, lat: Floats, lon: Floats, hours: Floats, east: Floats, north: Floats) -> Floats:
-        """Wind sea of 0.0165 U² m (U in m/s: 75 % of full development) and swell, added in energy."""
+        """Return wind sea of 0.0165 U² m (U in m/s: 75 % of full development) and swell, added in energy."""
         speed = KNOT * np.hypot(east, north)
         sea = 0.0165 * speed**2
         swell_energy = (0.9 + 0.25 * np.sin(np.radians(4.0 * lon + 6.0 * lat - 0.8 * hours) + self.phases[5])) ** 2
@@ -210,7 +209,8 @@ class Ocean:
 
 
 def _jet(axis: Floats, width_nm: float, lat: Floats, lon: Floats) -> tuple[Floats, Floats]:
-    """East and north current of a jet with a Gaussian profile about a polyline of (longitude, latitude, speed)."""
+    """Return east and north current of a jet with a Gaussian profile about a polyline of (longitude, latitude,
+    speed)."""
     nearest = np.full(lat.shape, np.inf)
     east, north = np.zeros(lat.shape), np.zeros(lat.shape)
     for (lon_a, lat_a, speed_a), (lon_b, lat_b, speed_b) in pairwise(axis):

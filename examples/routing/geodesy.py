@@ -17,14 +17,14 @@ def _radians(*angles: ArrayLike) -> tuple[Any, ...]:
 
 
 def distance_nm(lat_a: ArrayLike, lon_a: ArrayLike, lat_b: ArrayLike, lon_b: ArrayLike) -> Floats:
-    """Great-circle distance (haversine form, exact for short legs too)."""
+    """Return the great-circle distance (haversine form, exact for short legs too)."""
     phi_a, lam_a, phi_b, lam_b = _radians(lat_a, lon_a, lat_b, lon_b)
     half = np.sin((phi_b - phi_a) / 2) ** 2 + np.cos(phi_a) * np.cos(phi_b) * np.sin((lam_b - lam_a) / 2) ** 2
     return np.asarray(2 * EARTH_RADIUS_NM * np.arcsin(np.sqrt(np.clip(half, 0.0, 1.0))))
 
 
 def bearing_deg(lat_a: ArrayLike, lon_a: ArrayLike, lat_b: ArrayLike, lon_b: ArrayLike) -> Floats:
-    """Course at a towards b, clockwise from north, in [0, 360)."""
+    """Return the course at a towards b, clockwise from north, in [0, 360)."""
     phi_a, lam_a, phi_b, lam_b = _radians(lat_a, lon_a, lat_b, lon_b)
     east = np.sin(lam_b - lam_a) * np.cos(phi_b)
     north = np.cos(phi_a) * np.sin(phi_b) - np.sin(phi_a) * np.cos(phi_b) * np.cos(lam_b - lam_a)
@@ -32,7 +32,7 @@ def bearing_deg(lat_a: ArrayLike, lon_a: ArrayLike, lat_b: ArrayLike, lon_b: Arr
 
 
 def travel(lat: ArrayLike, lon: ArrayLike, course_deg: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
-    """Latitude and longitude reached after `distance` nautical miles on a great circle that starts on `course_deg`."""
+    """Return the position after `distance` nautical miles on a great circle that starts on `course_deg`."""
     phi, lam, course = _radians(lat, lon, course_deg)
     angle = np.asarray(distance, np.float64) / EARTH_RADIUS_NM
     sin_phi = np.sin(phi) * np.cos(angle) + np.cos(phi) * np.sin(angle) * np.cos(course)
@@ -42,9 +42,9 @@ def travel(lat: ArrayLike, lon: ArrayLike, course_deg: ArrayLike, distance: Arra
 
 
 def offset_nm(lat: ArrayLike, lon: ArrayLike, from_lat: ArrayLike, from_lon: ArrayLike) -> tuple[Floats, Floats]:
-    """East and north components of the way from one point to another, on the plane tangent midway.
+    """Return east and north components of the way from one point to another, on the plane tangent midway.
 
-    Within 1 % up to 1,000 nm in middle latitudes: enough to place weather, not to navigate.
+    The error is within 1 % up to 1,000 nm in middle latitudes: enough to place weather, not to navigate.
     """
     phi, lam, from_phi, from_lam = _radians(lat, lon, from_lat, from_lon)
     east = EARTH_RADIUS_NM * (lam - from_lam) * np.cos((phi + from_phi) / 2)

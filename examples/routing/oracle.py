@@ -1,4 +1,4 @@
-"""The seam to the service: whoever answers batches of rows with power and its uncertainty."""
+"""Interface to the service: batches of rows in, power and its uncertainty out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from routing.ship import Rows
 
 
 class PowerAnswer(Protocol):
-    """What is read of an answer; arrays float32 [N], power in kW. The client's answer of a vessel service is one."""
+    """Used fields of an answer; arrays float32 [N], power in kW. Answers of the client's vessel service have them."""
 
     @property
     def mean(self) -> NDArray[np.float32]: ...
@@ -29,22 +29,22 @@ class PowerAnswer(Protocol):
 
 
 class PowerOracle(Protocol):
-    """`client.vessel` of the Demur client is one; tests bring a stand-in."""
+    """Oracle of powers, such as `client.vessel` of the Demur client; tests use a substitute."""
 
     def stream(self, batches: Iterable[Rows], /) -> Iterator[PowerAnswer]:
-        """One answer per batch, in order."""
+        """Yield one answer per batch, in order."""
         ...
 
 
 @dataclass(frozen=True)
 class Power:
-    """An answer in double precision, kW. All arrays have one shape: [N], or [edges, places on an edge]."""
+    """Answer in double precision, kW. All arrays have one shape: [N], or [edges, positions on an edge]."""
 
     mean: Floats
     sd: Floats
-    """Standard deviation in total."""
+    """Total standard deviation."""
     knowledge_sd: Floats
-    """The part that more data would remove. A model without it gets all of `sd`: the cautious reading."""
+    """Part of ``sd`` that more data would remove. A model without it gets all of `sd`, which is the cautious choice."""
     deferred: NDArray[np.bool_]
     shifted: NDArray[np.bool_]
 
@@ -75,7 +75,7 @@ class Power:
 
 
 def ask(oracle: PowerOracle, rows: Rows, at_once: int = 32_768) -> Power:
-    """The answer to one set of rows, sent as batches of at most `at_once`."""
+    """Return the answer to one set of rows, sent as batches of at most `at_once`."""
     batches = [rows[start : start + at_once] for start in range(0, len(rows), at_once)]
     parts = [Power.of(answer) for answer in oracle.stream(batches)]
     return Power(

@@ -1,4 +1,4 @@
-"""The panels beside and below the map: the table of totals, the fuel, and what is met along the routes."""
+"""Panels beside and below the map: the table of totals, the fuel, and the conditions along the routes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from routing.voyage import Voyage
 
 COLOURS = ("#d1400f", "#0b2545", "#6a4c93")
-"""Of the routes, in their order."""
+"""Colours of the routes, in their order."""
 INK, QUIET = "#22282e", "#69737c"
 
 
 def rim(width: float, colour: str = "white") -> list[Any]:
-    """An outline that keeps words and marks readable on any ground."""
+    """Return an outline that keeps words and marks readable on any background."""
     return [effects.withStroke(linewidth=width, foreground=colour)]
 
 
@@ -80,7 +80,7 @@ def table(axes: Any, voyages: Mapping[str, Voyage]) -> None:
 
 
 def fuel(axes: Any, voyages: Mapping[str, Voyage]) -> None:
-    """How likely each amount of fuel is, and the bunker that is enough in 95 of 100 voyages."""
+    """Draw the probability density of the fuel, and the bunker that is enough in 95 of 100 voyages."""
     low = min(voyage.fuel_t - 3.2 * voyage.fuel_sd_t for voyage in voyages.values())
     high = max(voyage.fuel_t + 3.2 * voyage.fuel_sd_t for voyage in voyages.values())
     tonnes = np.linspace(low, high, 400)

@@ -1,4 +1,4 @@
-"""The grid that a ship may sail: columns along a great circle, rows beside it, and which legs cross land."""
+"""Grid of waypoints: columns along a great circle, rows beside it, and the legs that do not cross land."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AMBROSE = Place("New York (Ambrose)", 40.35, -73.40)
 
 @dataclass(frozen=True)
 class Corridor:
-    """Waypoints on columns across the great circle from one place to another.
+    """Waypoints on columns across the great circle between two positions.
 
     Column 0 is the departure and the last column the destination; both have one row, offset 0.
     """
@@ -35,10 +35,10 @@ class Corridor:
     columns: int = 26
     row_spacing_nm: float = 45.0
     port_rows: int = 12
-    """Rows on the left (port) side of the great circle: the south, when sailing west."""
+    """Number of rows on the left (port) side of the great circle: the south, when sailing west."""
     starboard_rows: int = 4
     turn_rows: int = 3
-    """How many rows a leg may climb or fall between two columns."""
+    """Largest change of row between two columns."""
 
     @cached_property
     def length_nm(self) -> float:
@@ -55,7 +55,7 @@ class Corridor:
 
     @property
     def axis_row(self) -> int:
-        """The row on the great circle itself."""
+        """Row on the great circle itself."""
         return self.port_rows
 
     @cached_property
@@ -71,7 +71,7 @@ class Corridor:
         return travel(lat[:, None], lon[:, None], onward[:, None] + 90.0, self.offsets_nm[None, :])
 
     def progress(self, lat: Floats, lon: Floats) -> Floats:
-        """Share of the way along the great circle at the foot of each point, 0 at departure, 1 at destination."""
+        """Return the share of the great circle at the foot of each point, 0 at departure, 1 at destination."""
         start, end = self.departure, self.destination
         course = np.radians(
             bearing_deg(start.lat, start.lon, lat, lon) - bearing_deg(start.lat, start.lon, end.lat, end.lon)
@@ -81,7 +81,7 @@ class Corridor:
         return np.asarray(along / self.length_nm)
 
     def legs(self, column: int, land: LandMask) -> Legs:
-        """All legs from a column to the next that cross no land."""
+        """Return all legs from a column to the next that cross no land."""
         last = self.columns - 2
         tails = np.array([self.axis_row]) if column == 0 else np.arange(self.rows)
         heads = np.array([self.axis_row]) if column == last else np.arange(self.rows)
@@ -107,10 +107,10 @@ class Legs:
     """Great-circle legs between two columns."""
 
     tail: NDArray[np.int64]
-    """Row in the column that the leg leaves, int [L]."""
+    """Row in the column where the leg starts, int [L]."""
     head: NDArray[np.int64]
     start: tuple[Floats, Floats]
-    """Latitude and longitude where the leg begins, each [L]."""
+    """Latitude and longitude of the start of the leg, each [L]."""
     end: tuple[Floats, Floats]
     nm: Floats
     course_deg: Floats
@@ -127,7 +127,7 @@ class Legs:
         return cls(tail, head, start, end, distance_nm(*start, *end), bearing_deg(*start, *end))
 
     def along(self, share: Floats) -> tuple[Floats, Floats, Floats]:
-        """Latitude, longitude and course, each [L, S], at shares [S] in [0, 1) of the length."""
+        """Return latitude, longitude and course, each [L, S], at shares [S] in [0, 1) of the length."""
         start_lat, start_lon, end_lat, end_lon = (part[:, None] for part in (*self.start, *self.end))
         lat, lon = travel(start_lat, start_lon, self.course_deg[:, None], share * self.nm[:, None])
         return lat, lon, bearing_deg(lat, lon, end_lat, end_lon)

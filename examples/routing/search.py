@@ -1,8 +1,8 @@
-"""Time-dependent shortest paths: a graph of (column, row, time), asked stage by stage, solved by dynamic programming.
+"""Time-dependent shortest paths in a graph of (column, row, time), evaluated by stage with dynamic programming.
 
-A leg leaves a row at a whole time step and reaches a row of the next column at a whole time step, so that the
-choice of its duration is the choice of its speed, and no time is ever rounded. The graph is acyclic; one pass
-over its stages gives the exact optimum for every objective at once, from the same answers of the service.
+A leg leaves a row at a whole time step and reaches a row of the next column at a whole time step, so that the choice of
+its duration is the choice of its speed, and no time is rounded. The graph is acyclic; one pass over its stages gives
+the exact optimum for every objective at once, from the same responses of the service.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Edges:
-    """The transitions of one stage. States are numbered `row * bins + time bin`."""
+    """Transitions of one stage. States are numbered `row * bins + time bin`."""
 
     tail: Ints
-    """State in the column left, int [E]."""
+    """State in the starting column, int [E]."""
     head: Ints
-    """State in the column reached, int [E]."""
+    """State in the next column, int [E]."""
     hours: Floats
-    """Duration of each, [E]."""
+    """Duration of each edge, hours [E]."""
     rows: Rows
-    """What the power model is asked, float32 [E * S, 10]: S places along each leg, at the time when they are passed."""
+    """Inputs of the power model, float32 [E * S, 10]: S positions along each leg, at the time when they are passed."""
 
 
 Objective = Callable[[Power, Floats], Floats]
-"""From answers [E, S] along edges and their durations [E] to costs [E]; infinite where an edge is not allowed."""
+"""Function from predictions [E, S] and durations [E] of edges to costs [E]; infinite if an edge is not allowed."""
 
 
 @dataclass(frozen=True)
 class LeastMean:
-    """Mean energy (MWh) alone, as an optimiser without uncertainties minimises it."""
+    """Mean energy (MWh) alone, as minimised by an optimiser without uncertainties."""
 
     engine: Engine
 
@@ -56,19 +56,19 @@ class LeastMean:
 
 @dataclass(frozen=True)
 class RiskAverse:
-    """Mean plus k standard deviations (MWh); what the service defers is taken only if there is no other way.
+    """Mean plus k standard deviations (MWh); deferred water is used only if there is no other way.
 
-    Adding the deviations of legs bounds the deviation of the voyage from above, and equals it where errors go
-    together, which is what errors of knowledge do.
+    The sum of the legs' deviations bounds the deviation of the voyage from above, and equals it if errors are fully
+    correlated, as errors of knowledge are.
     """
 
     engine: Engine
     deviations: float = 1.0
     barred_limit: float = 0.2
-    """Largest probability of holding a barred power on a leg."""
+    """Largest probability of a barred power on a leg."""
     overload_limit: float = 0.01
     deferral_mwh_per_h: float = 10_000.0
-    """Price of an hour in deferred water: more than any detour."""
+    """Price of an hour in deferred water, higher than that of any detour."""
 
     def __call__(self, power: Power, hours: Floats) -> Floats:
         mean, sd = power.mean.mean(axis=1), power.sd.mean(axis=1)
@@ -82,7 +82,7 @@ class RiskAverse:
 
 @dataclass(frozen=True)
 class Lattice:
-    """All voyages that keep to a corridor and to a timetable."""
+    """All voyages within a corridor and a timetable."""
 
     corridor: Corridor
     ocean: Ocean
@@ -90,12 +90,12 @@ class Lattice:
     land: LandMask
     earliest_h: float
     latest_h: float
-    """Arrival window, hours after departure."""
+    """End of the arrival window, hours after departure; ``earliest_h`` is its start."""
     step_h: float = 0.5
     ahead_h: float = 6.0
-    """How far a voyage may run ahead of or behind an even pace on the way."""
+    """Most hours by which a voyage may be ahead of or behind an even pace."""
     samples: int = 6
-    """Places on each leg at which the power model is asked."""
+    """Number of positions on each leg at which the power model is evaluated."""
 
     @property
     def bins(self) -> int:
@@ -103,11 +103,11 @@ class Lattice:
 
     @property
     def start(self) -> int:
-        """The state of departure."""
+        """State of departure."""
         return self.corridor.axis_row * self.bins
 
     def _allowed(self, column: int) -> Ints:
-        """Time bins in which a column may be reached."""
+        """Return the time bins in which a column may be reached."""
         share = column / (self.corridor.columns - 1)
         first, last = self.earliest_h * share - self.ahead_h, self.latest_h * share + self.ahead_h
         if column == 0:
@@ -118,7 +118,7 @@ class Lattice:
         return np.arange(max(int(np.ceil(first / step)), 0), min(int(np.floor(last / step)), self.bins - 1) + 1)
 
     def stages(self) -> Iterator[Edges]:
-        """The edges from each column to the next, from states that can be reached."""
+        """Yield the edges from each column to the next, from states that can be reached."""
         reached = np.zeros((self.corridor.rows, self.bins), bool)
         reached[self.corridor.axis_row, 0] = True
         for column in range(self.corridor.columns - 1):
@@ -171,19 +171,19 @@ class Lattice:
 
 @dataclass(frozen=True)
 class Plan:
-    """The best path for one objective: a state in every column."""
+    """Best path for one objective: a state in every column."""
 
     states: tuple[int, ...]
     cost: float
 
     def waypoints(self, bins: int) -> list[tuple[int, int]]:
-        """Row and time bin in each column."""
+        """Return row and time bin in each column."""
         return [divmod(state, bins) for state in self.states]
 
 
 @dataclass(frozen=True)
 class Progress:
-    """After one stage of the search."""
+    """Progress after one stage of the search."""
 
     stage: int
     rows: int
@@ -191,7 +191,7 @@ class Progress:
 
 
 class NoRoute(Exception):
-    """No path satisfies an objective; the message says which one and where it got stuck."""
+    """No path satisfies an objective; the message names the objective and the stage."""
 
 
 def shortest_paths(
@@ -201,9 +201,9 @@ def shortest_paths(
     objectives: Mapping[str, Objective],
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> dict[str, Plan]:
-    """The cheapest path through all stages for each objective; the last stage's cheapest state is the goal.
+    """Return the cheapest path through all stages for each objective; the goal is the cheapest state of the last stage.
 
-    The stages go to the oracle as one stream, so the next is built while the last is being answered.
+    The stages go to the oracle as one stream, so that the next stage is built during the evaluation of the last one.
     """
     waiting: deque[Edges] = deque()
 
@@ -231,9 +231,9 @@ def shortest_paths(
 
 
 def relax(edges: Edges, cost: Floats, states: Ints, costs: Floats) -> tuple[Ints, Floats, Ints]:
-    """One step of the recursion: states reached, their least costs, and the states they are reached from.
+    """Return the result of one step of the recursion: states reached, their least costs, and their predecessors.
 
-    `states` [S] must be sorted and go with `costs` [S]; so does the result.
+    `states` [S] must be sorted and match `costs` [S]; the result is sorted likewise.
     """
     place = np.minimum(np.searchsorted(states, edges.tail), len(states) - 1)
     total = np.where(states[place] == edges.tail, costs[place] + cost, np.inf)

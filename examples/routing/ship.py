@@ -1,4 +1,4 @@
-"""The ship as the power model sees it: ten features from speed, course and weather."""
+"""Ship as input of the power model: ten features from speed, course and weather."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ FEATURES = (
     "comb_wind_swell_wave_height",
     "timeSinceDryDock",
 )
-"""Names in the declared order of the service: the order of the columns of every batch here."""
+"""Names of the features in the declared order of the service, which is the order of columns in batches."""
 
 
 def components(east: Floats, north: Floats, course_deg: Floats) -> tuple[Floats, Floats]:
-    """Parts of a vector along a course and across it (positive to starboard)."""
+    """Return the components of a vector along a course and across it (positive to starboard)."""
     course = np.radians(course_deg)
     along = east * np.sin(course) + north * np.cos(course)
     across = east * np.cos(course) - north * np.sin(course)
@@ -36,7 +36,7 @@ def components(east: Floats, north: Floats, course_deg: Floats) -> tuple[Floats,
 def apparent_wind(
     wind_east_kn: Floats, wind_north_kn: Floats, course_deg: Floats, over_ground_kn: Floats
 ) -> tuple[Floats, Floats]:
-    """Wind felt on board: along the axis (head wind positive) and across it (never negative), kn.
+    """Return the wind felt on board: along the axis (head wind positive) and across it (never negative), kn.
 
     The ship is taken to move along her axis: no drift angle.
     """
@@ -52,16 +52,16 @@ class Ship:
     draft_fore_m: float = 12.4
     days_since_dry_dock: float = 420.0
     slowest_kn: float = 12.0
-    """Of the speeds through water that may be ordered."""
+    """Least speed through water that may be ordered, kn."""
     fastest_kn: float = 20.0
 
     def stw(self, over_ground_kn: Floats, course_deg: Floats, weather: Weather) -> Floats:
-        """Speed through water that makes good a speed over ground. The cross current is steered off for free."""
+        """Return the speed through water for a speed over ground. Steering against the cross current is free."""
         along, _ = components(weather.current_east_kn, weather.current_north_kn, course_deg)
         return np.asarray(over_ground_kn - along)
 
     def features(self, over_ground_kn: Floats, course_deg: Floats, weather: Weather, hours: Floats) -> Rows:
-        """Rows for the service, float32 [..., 10], at `hours` after departure with steady speed."""
+        """Return rows for the service, float32 [..., 10], at `hours` after departure with steady speed."""
         along, across = components(weather.current_east_kn, weather.current_north_kn, course_deg)
         head, beam = apparent_wind(weather.wind_east_kn, weather.wind_north_kn, course_deg, over_ground_kn)
         rows = np.empty((*np.shape(hours), len(FEATURES)), np.float32)

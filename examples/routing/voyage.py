@@ -1,4 +1,4 @@
-"""What a route costs: energy, fuel, CO₂ and the bunker to carry for it, with their uncertainty."""
+"""Cost of a route with its uncertainty: energy, fuel, CO₂ and the bunker to carry."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from routing.search import Lattice, Plan
 from routing.ship import Ship
 
 NOISE_HOURS = 1.0
-"""Data noise (waves, gusts, torque meter) is taken to be independent from one such span to the next."""
+"""Duration of one independent piece of data noise (waves, gusts, torque meter)."""
 
 
 @dataclass(frozen=True)
 class Track:
-    """A route cut into pieces of about an hour. All arrays [P], values at the middle of each piece."""
+    """Route cut into pieces of about an hour. All arrays [P], values at the middle of each piece."""
 
     lat: Floats
     lon: Floats
     course_deg: Floats
     start_h: Floats
-    """Beginning of each piece, hours after departure."""
+    """Start of each piece, hours after departure."""
     hours: Floats
-    """Length of each piece."""
+    """Duration of each piece."""
     nm: Floats
     waypoints: tuple[Floats, Floats, Floats]
     """Latitude, longitude and time of the turning points, each [columns]."""
@@ -58,7 +58,7 @@ class Track:
 
     @classmethod
     def through(cls, points: Floats) -> Track:
-        """From waypoints [W, 3]: latitude, longitude, hours; a great circle at steady speed between them."""
+        """Return the track through waypoints [W, 3]: latitude, longitude, hours; great circles at steady speed."""
         pieces: list[Floats] = []
         for (lat, lon, begin), (next_lat, next_lon, end) in pairwise(points):
             count = max(round(end - begin), 1)
@@ -85,13 +85,13 @@ class Track:
 
 @dataclass(frozen=True)
 class Voyage:
-    """A route with everything along it and its totals.
+    """Route with values along it and its totals.
 
-    Two kinds of uncertainty add up differently over a voyage. What the model does not know (knowledge) is an
-    error of one and the same model in similar water: taken as fully correlated along the route, so standard
-    deviations add. Data noise is taken as independent from hour to hour, so variances add. Both assumptions
-    are simple; the first is cautious. Fuel follows power through the slope of the engine curve (delta method).
-    The weather is taken as given: the uncertainty of a forecast is not in these figures.
+    Two kinds of uncertainty add up differently over a voyage. Knowledge uncertainty is an error of the same model in
+    similar water: taken as fully correlated along the route, so standard deviations add. Data noise is taken as
+    independent from hour to hour, so variances add. Both assumptions are simple; the first is cautious. Fuel follows
+    power through the slope of the engine curve (delta method). The weather is taken as known: the uncertainty of a
+    forecast is not in these figures.
     """
 
     track: Track
@@ -141,7 +141,7 @@ class Voyage:
         return self.fuel_t * CO2_PER_HFO
 
     def bunker_t(self, quantile: float = 0.95) -> float:
-        """Fuel that is enough with this probability, under the assumptions above."""
+        """Return the fuel that is enough with this probability, under the assumptions of the class."""
         return self.fuel_t + float(ndtri(quantile)) * self.fuel_sd_t
 
     @property
@@ -158,14 +158,14 @@ class Voyage:
         return float((self.engine.barred_probability(self.power.mean, self.power.sd) * self.track.hours).sum())
 
     def _deviations(self, weight: Floats) -> tuple[float, float]:
-        """Of the sum of weight x power x hours: from knowledge (correlated) and from data noise (independent)."""
+        """Return deviations of the sum of weight x power x hours: knowledge (correlated), noise (independent)."""
         hours = self.track.hours
         knowledge = float((weight * self.power.knowledge_sd * hours).sum())
         data = float(np.sqrt((weight**2 * self.power.data_sd**2 * hours * NOISE_HOURS).sum()))
         return knowledge, data
 
     def summary(self) -> dict[str, float]:
-        """Totals for a table or for --json; units in the names."""
+        """Return totals for a table or for --json; units in the names."""
         knowledge, data = self.fuel_sd_parts_t
         return {
             "distance_nm": self.distance_nm,

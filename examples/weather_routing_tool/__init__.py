@@ -1,1 +1,1 @@
-"""A boat for 52°North's WeatherRoutingTool whose power comes from Demur's vessel service, and a route that needs it."""
+"""Boat for 52°North's WeatherRoutingTool with power from Demur's vessel service, and an example route."""

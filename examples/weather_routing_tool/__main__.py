@@ -2,8 +2,8 @@
 
     cd examples && python -m weather_routing_tool --target 127.0.0.1:4005 --out route.png
 
-One boat pays the mean of the predicted power alone. The other is `DemurBoat`: it pays the mean and two standard
-deviations, and does not go where the service defers. Both are asked about every leg of a grid in one call, and
+The cost of one boat is the mean of the predicted power. The other is `DemurBoat`: its cost is the mean and two
+standard deviations, and it avoids points that the service defers. Both evaluate every leg of a grid in one call, and
 Dijkstra's algorithm finds the cheapest route of each.
 """
 
@@ -31,7 +31,7 @@ CERTAIN, MEAN = "mean + 2 sd, deferred avoided", "mean alone"
 
 
 class MeanBoat(DemurBoat):
-    """A boat that trusts every prediction."""
+    """Boat that uses the mean of every prediction."""
 
     def power_kw(self, columns: dict[str, Any]) -> Any:
         return self.vessel.predict(columns, purpose="explore").mean
@@ -39,14 +39,14 @@ class MeanBoat(DemurBoat):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both routes over one grid, and what the service defers of each."""
+    """Both routes over one grid, and their deferred hours."""
 
     grid: Grid
     routes: dict[str, Route]
     deferred_h: dict[str, float]
     """Hours of each route on legs that the service defers."""
     mean_fuel_t: dict[str, float]
-    """Fuel of each route by the mean of the predicted power."""
+    """Fuel of each route by the mean of the predicted power, t."""
     legs: int
     deferred_legs: int
 
@@ -55,7 +55,7 @@ def compare(vessel: demur.Vessel) -> Comparison:
     """Find the route of each boat.
 
     Raises:
-        SystemExit: no route avoids what the service defers.
+        SystemExit: no route avoids deferred legs.
     """
     weather = storm_field()
     grid = Grid(np.asarray(weather.latitude), np.asarray(weather.longitude))
@@ -75,7 +75,7 @@ def compare(vessel: demur.Vessel) -> Comparison:
 
 
 def picture(vessel: demur.Vessel, comparison: Comparison, path: Path) -> None:
-    """Draw the routes over the field as a ship at this speed meets it."""
+    """Draw the routes over the field at the times when a ship at this speed passes."""
     from weather_routing_tool.figure import draw
 
     weather, grid = storm_field(), comparison.grid

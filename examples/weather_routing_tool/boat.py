@@ -1,6 +1,6 @@
-"""Adapter: a boat as WeatherRoutingTool expects one, whose power comes from Demur's vessel service.
+"""Adapter to WeatherRoutingTool: a boat with power from Demur's vessel service.
 
-Quantities go to the client as they are: it converts m/s to knots and durations to minutes.
+Quantities are passed to the client unchanged: it converts m/s to knots and durations to minutes.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ WIND = tuple(f"{part}-component_of_wind_height_above_ground" for part in "uv")
 
 @dataclass
 class DemurBoat:
-    """A ship at steady speed over ground; what the service defers costs infinite fuel, so that no route takes it."""
+    """Ship at steady speed over ground; deferred powers cost infinite fuel, so that no route uses them."""
 
     vessel: demur.Vessel
     weather: xarray.Dataset
-    """The tool's weather data: wind, current (utotal, vtotal) and waves (VHM0) by time, latitude and longitude."""
+    """Weather data of the tool: wind, current (utotal, vtotal) and waves (VHM0) by time, latitude and longitude."""
     speed: u.Quantity
     dry_docked: np.datetime64
-    """When the hull was last cleaned in dry dock."""
+    """Date of the last hull cleaning in dry dock."""
     deviations: float = 2.0
-    """Standard deviations of the predicted power that are added to its mean."""
+    """Number of standard deviations that are added to the mean of the predicted power."""
     ship: Ship = field(default_factory=Ship)
     engine: Engine = field(default_factory=Engine)
 
@@ -49,7 +49,7 @@ class DemurBoat:
     def get_ship_parameters(
         self, courses: Any, lats: Any, lons: Any, time: Any, speed: Any = None, unique_coords: bool = False
     ) -> ShipParams:
-        """Fuel rate and power at N points: degrees, degrees, degrees, datetimes, m/s or a quantity."""
+        """Return fuel rate and power at N points: degrees, degrees, degrees, datetimes, m/s or a quantity."""
         course = u.Quantity(courses, u.deg).to_value(u.deg)
         over_ground = np.ones(len(course)) * u.Quantity(self.speed if speed is None else speed, u.m / u.s)
         time = np.asarray(time, "datetime64[s]")
@@ -75,5 +75,5 @@ class DemurBoat:
                           message=np.where(sailed, "", "deferred"), **unknown)  # fmt: skip
 
     def power_kw(self, columns: dict[str, Any]) -> Any:
-        """What the route pays for, kW [N]: mean and deviations, infinite where the service defers."""
+        """Return the power that the route pays for, kW [N]: mean and deviations, infinite if the service defers."""
         return self.vessel.cost(columns, self.deviations)

@@ -1,4 +1,4 @@
-"""A small field of weather for the example: one storm on the way, as a dataset in the tool's names and units."""
+"""Small weather field for the example: one storm on the way, as a dataset in the tool's names and units."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from weather_routing_tool.boat import WIND
 
 DEPARTURE = np.datetime64("2026-01-10T00:00", "ns")
 STORM = Vortex(45.7, -30.5, 1.0, 0.3, 40.0, 100.0, 30.0, 60.0)
-"""A low of 40 kn that moves slowly over the great circle between the ports of the example."""
+"""Low of 40 kn that moves slowly over the great circle between the ports of the example."""
 
 
 def storm_field() -> xarray.Dataset:
-    """Wind and current in m/s, significant wave height in m, every 6 h for 3 days on half degrees."""
+    """Return wind and current in m/s, significant wave height in m, every 6 h for 3 days on half degrees."""
     ocean = Ocean((STORM,), (), np.zeros(8))
     hours, lat, lon = np.arange(0.0, 73.0, 6.0), np.arange(41.0, 50.6, 0.5), np.arange(-42.0, -17.9, 0.5)
     met = ocean.sample(lat[None, :, None], lon[None, None, :], hours[:, None, None])

@@ -1,4 +1,4 @@
-"""The picture of the example: waves, what the service defers, and the two routes."""
+"""Picture of the example: waves, deferred points, and the two routes."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def draw(
     """Write the picture as a PNG.
 
     Args:
-        waves_m: [rows, columns], significant wave height at each point when the ship is there.
-        deferred: whether the service defers at each point, on the course of the great circle.
+        waves_m: significant wave height at each point when the ship is there [rows, columns].
+        deferred: mask of the points at which the service defers, on the course of the great circle.
     """
     with pyplot.rc_context({"font.family": "DejaVu Sans", "font.size": 10, "text.color": INK, "hatch.linewidth": 0.8}):
         figure, axes = pyplot.subplots(figsize=(11.5, 6.4), dpi=120, layout="constrained")

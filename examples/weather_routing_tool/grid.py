@@ -19,16 +19,16 @@ METRES = 1852.0
 
 @dataclass(frozen=True)
 class Route:
-    """A route over grid points, and what its legs cost."""
+    """Route over grid points, with the cost of its legs."""
 
     lat: Floats
     lon: Floats
-    """Points on the way [P]."""
+    """Longitudes of the points on the way, degrees [P]; ``lat`` likewise."""
     fuel_t: float
-    """Of the boat that chose it."""
+    """Fuel of the route for the boat that chose it, t."""
     hours: float
     legs: NDArray[np.intp]
-    """Its legs [P - 1], among those of the grid."""
+    """Indices of the route's legs among those of the grid [P - 1]."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Grid:
 
     lat: Floats
     lon: Floats
-    """Of rows and of columns, degrees."""
+    """Longitudes of columns, degrees; ``lat`` has the latitudes of rows."""
 
     @property
     def legs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Where each leg begins and ends, numbers of points [E]; both ways."""
+        """Start and end of each leg, as numbers of points [E]; each leg occurs in both directions."""
         number = np.arange(len(self.lat) * len(self.lon)).reshape(len(self.lat), len(self.lon))
         pairs = []
         for down, right in STEPS:
@@ -53,28 +53,28 @@ class Grid:
         return np.concatenate([tails, heads]), np.concatenate([heads, tails])
 
     def points(self, numbers: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """Latitude and longitude of points, degrees."""
+        """Return latitude and longitude of points, degrees."""
         row, column = np.divmod(numbers, len(self.lon))
         return self.lat[row], self.lon[column]
 
     def nearest(self, lat: float, lon: float) -> int:
-        """The number of the point next to a place."""
+        """Return the number of the point nearest to a position."""
         return int(np.abs(self.lat - lat).argmin() * len(self.lon) + np.abs(self.lon - lon).argmin())
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a boat needs for every leg of a grid [E]."""
+    """Fuel and time of a boat for every leg of a grid [E]."""
 
     fuel_t: Floats
-    """Infinite where the boat does not go."""
+    """Fuel in t; infinite if the boat does not sail the leg."""
     hours: Floats
 
 
 def costs(boat: Any, grid: Grid, start: int, departure: np.datetime64) -> Costs:
-    """Ask a boat about the middle of every leg, in one call.
+    """Return the costs of all legs, from one call of the boat with their midpoints.
 
-    Each leg is asked about at the hour at which a ship at this speed would get there from the start without a detour.
+    The time of each leg is when a ship at this speed would arrive there from the start without a detour.
     """
     tail, head = grid.legs
     (lat, lon), (next_lat, next_lon), begin = grid.points(tail), grid.points(head), grid.points(np.array([start]))
@@ -89,7 +89,7 @@ def costs(boat: Any, grid: Grid, start: int, departure: np.datetime64) -> Costs:
 
 
 def cheapest(grid: Grid, cost: Costs, start: int, end: int) -> Route | None:
-    """The route of least fuel between two points; None where no finite one exists."""
+    """Return the route of least fuel between two points; None if there is no finite one."""
     tail, head = grid.legs
     usable = np.isfinite(cost.fuel_t)
     size = len(grid.lat) * len(grid.lon)

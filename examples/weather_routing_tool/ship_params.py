@@ -1,4 +1,4 @@
-"""What a boat tells the router: the fields of the tool's class of this name, for where the tool is not installed."""
+"""Ship parameters: the fields of the tool's class of this name, for environments without the tool."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from astropy import units as u
 
 NO_VALUE = -99
-"""The tool's mark for what a boat does not tell."""
+"""Tool's marker of a missing value."""
 NOT_TOLD = {
     **dict.fromkeys(("r_calm", "r_wind", "r_waves", "r_shallow", "r_roughness"), u.N),
     "rpm": u.Hz,
@@ -25,15 +25,15 @@ NOT_TOLD = {
 
 @dataclass
 class ShipParams:
-    """Values at N points, each an astropy quantity [N]; -99 where a boat does not tell."""
+    """Values at N points, each an astropy quantity [N]; -99 if a boat does not provide it."""
 
     fuel_rate: Any
-    """kg/s."""
+    """Fuel rate, kg/s."""
     power: Any
-    """W."""
+    """Power, W."""
     rpm: Any
     speed: Any
-    """m/s."""
+    """Speed over ground, m/s."""
     r_calm: Any
     """Resistances, N."""
     r_wind: Any
@@ -53,7 +53,7 @@ class ShipParams:
     water_temperature: Any
     status: Any
     message: Any
-    """Text [N]."""
+    """Messages, text [N]."""
 
     def get_fuel_rate(self) -> Any:
         return self.fuel_rate

@@ -1,1 +1,1 @@
-"""Figures that judge predictions and uncertainties: pure functions of arrays."""
+"""Figures of predictions and uncertainties: pure functions of arrays."""

@@ -1,16 +1,17 @@
 """Figures of predicted classes and class probabilities (Shifts 1.0, appendix C.3).
 
-A prediction is either class indices, integers [N], or probabilities [N, C], of which the first largest decides.
+A prediction is either class indices, integers [N], or probabilities [N, C], of which the first largest is the
+prediction.
 
 Macro-F1 has two readings, ``Convention.absent_classes_count``: the mean over the classes that occur among labels or
-predictions, or over all declared ones, those that never occur counting zero. Shifts 1.0 prints two sets of macro-F1
-for the same models at the same accuracy (Table 9, CatBoost ensemble, dev in-domain: 51.0 in the appendix file, 42.3 in
-the full paper). The two readings do not explain that: with nine declared classes they differ by a factor j / 9 where j
-classes occur, while the printed ratios of the ensembles lie between 0.61 and 0.89, 17 of 18 are no ninths, and they
-differ between models on the same rows. The harmonic mean of averaged precision and averaged recall is never below the
-mean of the classes' F1, by an amount that depends on the model, so it could be the larger set; the printed figures
-cannot decide that. Nor is the printed macro-F1 of the majority class (17.2 % at 37.9 % accuracy) that of any number of
-classes: it would be 55.0 % / j.
+predictions, or over all declared ones, those that never occur counting zero. Shifts 1.0 prints two sets of macro-F1 for
+the same models at the same accuracy (Table 9, CatBoost ensemble, dev in-domain: 51.0 in the appendix file, 42.3 in the
+full paper). The two readings do not explain that: with nine declared classes they differ by a factor j / 9 if j classes
+occur, while the printed ratios of the ensembles lie between 0.61 and 0.89, 17 of 18 are not multiples of a ninth, and
+they differ between models on the same rows. The harmonic mean of averaged precision and averaged recall is never below
+the mean of the classes' F1, by an amount that depends on the model, so it could be the larger set; the printed figures
+cannot decide that. The printed macro-F1 of the majority class (17.2 % at 37.9 % accuracy) does not fit any number of
+classes j either: it would be 55.0 % / j.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ Floats = NDArray[np.floating[Any]]
 Float64 = NDArray[np.float64]
 
 SUM_TOLERANCE = 5e-3
-"""Of a row of probabilities: they may have passed through float16, or be written with three decimals."""
+"""Tolerance of the sum of a row of probabilities, which may have been float16, or written with three decimals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Majority:
-    """What always answering the most frequent class of the labels would reach."""
+    """Baseline that always predicts the most frequent class of the labels."""
 
     label: int
-    """The class; the smallest of equally frequent ones."""
+    """Predicted class; the smallest of equally frequent ones."""
     accuracy: float
-    """0 to 1."""
+    """Accuracy, 0 to 1."""
     macro_f1: float
-    """0 to 1."""
+    """Macro-F1, 0 to 1."""
 
 
 def predicted_classes(probabilities: Floats) -> NDArray[np.int64]:
@@ -54,7 +55,7 @@ def predicted_classes(probabilities: Floats) -> NDArray[np.int64]:
 
 
 def error_indicator(labels: Integers, prediction: Array, classes: int | None = None) -> Float64:
-    """1 where the predicted class is not the label, otherwise 0, float64 [N].
+    """Return 1 if the predicted class is not the label, else 0, for each row, float64 [N].
 
     Args:
         labels: true classes [N], 0 to C - 1.
@@ -69,16 +70,18 @@ def error_indicator(labels: Integers, prediction: Array, classes: int | None = N
 
 
 def accuracy(labels: Integers, prediction: Array, classes: int | None = None) -> float:
-    """Share of rows whose predicted class is the label, 0 to 1. Arguments and errors as ``error_indicator``."""
+    """Return the share of rows whose predicted class is the label, 0 to 1. Arguments and errors as
+    ``error_indicator``."""
     return 1.0 - float(np.mean(error_indicator(labels, prediction, classes)))
 
 
 def macro_f1(
     labels: Integers, prediction: Array, classes: int | None = None, *, convention: Convention = OFFICIAL
 ) -> float:
-    """Unweighted mean of the classes' one-against-all F1 = 2 TP / (2 TP + FP + FN), 0 to 1 (Shifts 1.0, C.3).
+    """Return the unweighted mean of the classes' one-against-all F1 = 2 TP / (2 TP + FP + FN) (Shifts 1.0, C.3).
 
-    The official reading is scikit-learn's default. See the module for what the printed tables allow.
+    It is from 0 to 1. The official reading is scikit-learn's default. The module docstring compares it with the printed
+    tables.
 
     Raises:
         ValueError: as ``error_indicator``, or the convention counts absent classes and their number is unknown.
@@ -94,7 +97,7 @@ def macro_f1(
 
 
 def majority(labels: Integers, classes: int | None = None, *, convention: Convention = OFFICIAL) -> Majority:
-    """Return the baseline that always answers the most frequent class of the labels [N].
+    """Return the baseline that always predicts the most frequent class of the labels [N].
 
     Raises:
         ValueError: as ``macro_f1``.
@@ -110,7 +113,7 @@ def majority(labels: Integers, classes: int | None = None, *, convention: Conven
 
 
 def nll(labels: Integers, probabilities: Floats) -> Float64:
-    """Negative log-likelihood of each label, -ln p, nats, float64 [N]; infinite where the label had probability zero.
+    """Return the negative log-likelihood of each label, -ln p, nats, float64 [N]; infinite for a probability of zero.
 
     Raises:
         ValueError: as ``predicted_classes`` and ``error_indicator``.
@@ -122,7 +125,7 @@ def nll(labels: Integers, probabilities: Floats) -> Float64:
 
 
 def brier(labels: Integers, probabilities: Floats) -> Float64:
-    """Squared distance of each row [N, C] to its one-hot label, 0 to 2, float64 [N]. Errors as ``nll``."""
+    """Return the squared distance of each row [N, C] to its one-hot label, 0 to 2, float64 [N]. Errors as ``nll``."""
     labels, _, _ = _checked(labels, probabilities, None)
     distance = np.array(probabilities, np.float64)
     distance[np.arange(len(labels)), labels] -= 1
@@ -132,7 +135,7 @@ def brier(labels: Integers, probabilities: Floats) -> Float64:
 def _checked(
     labels: Integers, prediction: Array, classes: int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
-    """Labels and predicted classes in range, and the number of declared classes where it is known."""
+    """Return labels and predicted classes, checked to be in range, and the number of declared classes if known."""
     if labels.ndim != 1 or not len(labels) or prediction.ndim not in (1, 2) or len(prediction) != len(labels):
         shapes = f"labels {labels.shape}, prediction {prediction.shape}"
         raise ValueError(f"need labels [N] and a prediction [N] or [N, C] with N at least 1, got {shapes}")

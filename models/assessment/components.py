@@ -1,7 +1,7 @@
-"""Connected components of binary volumes and how well those of two volumes overlap.
+"""Connected components of binary volumes, and the overlap of those of two volumes.
 
-Voxels that share a face belong together, as in the released code. Arrays may have any number of dimensions. Lesions are
-few among many voxels, so components are kept as lists of their voxels wherever no volume is asked for.
+Voxels that share a face belong together, as in the released code. Arrays may have any number of dimensions. Lesions
+have few voxels, so components are kept as lists of voxels unless a volume is needed.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ Labels = NDArray[np.int32]
 Places = NDArray[np.intp]
 Float64 = NDArray[np.float64]
 
-_FEW = 0.02  # of all voxels: so many are numbered quicker as a graph than by a walk through the volume
+_FEW = 0.02  # share of all voxels below which a graph numbers components faster than a walk through the volume
 
 
 @dataclass(frozen=True)
 class Components:
-    """The voxels of a volume's components; all others belong to none."""
+    """Voxels of a volume's components; all other voxels belong to no component."""
 
     shape: tuple[int, ...]
     places: Places
     """Flat indices of the voxels, ascending, [n]."""
     numbers: Labels
-    """Component of each of them, from 1, [n]."""
+    """Component number of each voxel, from 1, [n]."""
     count: int
 
     @property
     def sizes(self) -> Places:
-        """Voxels of each component, [count]."""
+        """Number of voxels of each component, [count]."""
         return np.bincount(self.numbers, minlength=self.count + 1)[1:]
 
     def labels(self) -> Labels:
-        """Numbers as a volume; 0 elsewhere."""
+        """Return the component numbers as a volume; 0 elsewhere."""
         found = np.zeros(math.prod(self.shape), np.int32)
         found[self.places] = self.numbers
         return found.reshape(self.shape)
 
     def mask(self) -> NDArray[np.bool_]:
-        """Return whether a voxel belongs to one."""
+        """Return the mask of the voxels that belong to a component."""
         found = np.zeros(math.prod(self.shape), bool)
         found[self.places] = True
         return found.reshape(self.shape)
@@ -51,18 +51,18 @@ class Components:
 
 @dataclass(frozen=True)
 class Overlap:
-    """What the components of two volumes share."""
+    """Overlap of the components of two volumes."""
 
     ours: Float64
     """Largest IoU of each of our components with one of theirs, 0 to 1."""
     theirs: Float64
-    """The same for theirs with one of ours."""
+    """Largest IoU of each of their components with one of ours, 0 to 1."""
     voxels: int
-    """In both volumes."""
+    """Number of voxels in both volumes."""
 
 
 def listed(mask: NDArray[np.bool_], more_than: int = 0) -> Components:
-    """Return the components of a mask that have more than so many voxels, in the order of their first ones."""
+    """Return the components with more than ``more_than`` voxels, in the order of their first voxels."""
     places = np.flatnonzero(mask)
     many = len(places) > _FEW * mask.size
     numbers = _walked(mask).reshape(-1)[places] if many else _joined(places, mask.shape)
@@ -74,7 +74,7 @@ def listed(mask: NDArray[np.bool_], more_than: int = 0) -> Components:
 
 
 def components(mask: NDArray[np.bool_]) -> Labels:
-    """Numbers 1, 2, ... of the components by their first voxels, in the shape of the mask; 0 elsewhere."""
+    """Number the components 1, 2, ... by their first voxels, in the shape of the mask; 0 elsewhere."""
     return listed(mask).labels()
 
 
@@ -102,7 +102,7 @@ def _walked(mask: NDArray[np.bool_]) -> Labels:
 
 
 def _joined(places: Places, shape: tuple[int, ...]) -> Labels:
-    """Component of each of a few voxels, by a graph of those that share a face."""
+    """Return the component of each of a few voxels, from the graph of voxels that share a face."""
     from scipy import sparse
     from scipy.sparse import csgraph
 

@@ -1,7 +1,7 @@
-"""Where the released Shifts code and the papers' text part: one table, two columns.
+"""Differences between the released Shifts code and the papers' text, as two conventions.
 
 Every function of this package that depends on such a choice takes ``convention`` and reads one field here, so that
-nothing else decides what "official" means. Sources: Shifts 1.0 (appendix A, C.3, D, E), Shifts 2.0 (C.2), the note on
+"official" is defined in one place. Sources: Shifts 1.0 (appendix A, C.3, D, E), Shifts 2.0 (C.2), the note on
 regression metrics (section 2), and the released code of each.
 """
 
@@ -17,32 +17,32 @@ Area = Literal["mean", "trapezoid"]
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """One consistent reading of the definitions."""
+    """Consistent reading of the definitions."""
 
     name: Literal["official", "paper"]
     strict_limit: bool
-    """Acceptable is error < limit; otherwise error <= limit."""
+    """True: acceptable is error < limit; otherwise error <= limit."""
     f_axis_to_one: bool
-    """F-retention is drawn and integrated over k / n; otherwise over k / (n + 1), which ends at n / (n + 1)."""
+    """True: F-retention is drawn and integrated over k / n; otherwise over k / (n + 1), which ends at n / (n + 1)."""
     f_ties_share: bool
-    """Units of equal uncertainty share their acceptability; otherwise the later input row is retained first."""
+    """True: units of equal uncertainty share their acceptability; otherwise the later input row is retained first."""
     area: Area | None
-    """The area under error-retention curves; None leaves it to the task."""
+    """Area under error-retention curves; None leaves it to the task."""
     pairwise_kl: bool
-    """``epkl`` of normal members is a divergence; otherwise the pairwise cross-entropy that the code calls so."""
+    """True: ``epkl`` of normal members is a divergence; otherwise the released pairwise cross-entropy."""
     absent_classes_count: bool
-    """Macro-F1 averages over all declared classes, those that never occur counting zero; otherwise over the classes
-    that occur among labels or predictions."""
+    """True: macro-F1 averages over all declared classes, those that never occur counting zero; otherwise over the
+    classes that occur among labels or predictions."""
     geometric_ndsc: bool
-    """nDSC is the geometric mean of precision and recall; otherwise the harmonic one."""
+    """True: nDSC is the geometric mean of precision and recall; otherwise the harmonic mean."""
     strict_overlap: bool
-    """A lesion is found where IoU > 0.5; otherwise where IoU >= 0.5."""
+    """True: a lesion is found if IoU > 0.5; otherwise if IoU >= 0.5."""
     natural_ll_fu: bool
-    """LL-FU takes the natural logarithm; otherwise log10 in its first term."""
+    """True: LL-FU uses the natural logarithm; otherwise log10 in its first term."""
     filtered_cv: bool
-    """Cv leaves out variances above 10 (squared units of the target), which ENCE keeps; otherwise it keeps all."""
+    """True: Cv leaves out variances above 10 (squared units of the target), unlike ENCE; otherwise it keeps all."""
     absolute_lence: bool
-    """LENCE is ln |ENCE + 1 / Cv|; otherwise ln (ENCE + 1 / Cv)."""
+    """True: LENCE is ln |ENCE + 1 / Cv|; otherwise ln (ENCE + 1 / Cv)."""
 
 
 OFFICIAL = Convention(

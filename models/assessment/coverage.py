@@ -1,4 +1,4 @@
-"""How often intervals hold what they promise."""
+"""Coverage of prediction intervals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Floats = NDArray[np.floating[Any]]
 
 
 def coverage(target: Floats, mean: Floats, variance: Floats, multiplier: float) -> float:
-    """Share of targets [N] within mean ± multiplier * sqrt(variance), 0 to 1.
+    """Return the share of targets [N] within mean ± multiplier * sqrt(variance), 0 to 1.
 
     Raises:
         ValueError: no units.

@@ -1,7 +1,7 @@
-"""The continuous ranked probability score: squared distance of a predicted distribution to a step at the observation.
+"""Continuous ranked probability score: squared distance of a predicted distribution to a step at the observation.
 
 CRPS(F, y) = integral (F(x) - 1[x >= y])² dx, in the unit of the observation; for a certain prediction it is the
-absolute error. It is proper: on average nothing scores better than the true distribution. Everything is computed in
+absolute error. It is proper: on average no distribution scores better than the true one. Everything is computed in
 float64; a variance of zero is a certain prediction.
 """
 
@@ -20,7 +20,7 @@ _ROOT_2_PI = math.sqrt(2 * math.pi)
 
 
 def normal(target: Floats, mean: Floats, variance: Floats) -> Float64:
-    """CRPS of normal distributions, float64 [N] (Gneiting et al. 2005, equation 5).
+    """Return CRPS of normal distributions, float64 [N] (Gneiting et al. 2005, equation 5).
 
     Args:
         target: observations [N].
@@ -35,7 +35,7 @@ def normal(target: Floats, mean: Floats, variance: Floats) -> Float64:
 
 
 def mixture(target: Floats, mean: Floats, variance: Floats) -> Float64:
-    """CRPS of equal-weight mixtures of M normal members, float64 [N] (Grimit et al. 2006, equation 5).
+    """Return CRPS of equal-weight mixtures of M normal members, float64 [N] (Grimit et al. 2006, equation 5).
 
     With variances of zero it is that of an ensemble of M values: E|X - y| - E|X - X'| / 2.
 
@@ -56,7 +56,7 @@ def mixture(target: Floats, mean: Floats, variance: Floats) -> Float64:
 
 
 def _spread(distance: Float64, variance: Float64) -> Float64:
-    """E|Z| of a normal variable Z of this mean and variance."""
+    """Return E|Z| of a normal variable Z of this mean and variance."""
     from scipy.special import ndtr
 
     deviation = np.sqrt(variance)

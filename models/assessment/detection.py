@@ -1,4 +1,4 @@
-"""How well an uncertainty tells shifted units from in-domain ones (Shifts 1.0, section 2: ROC-AUC).
+"""Detection of shifted units by their uncertainty (Shifts 1.0, section 2: ROC-AUC).
 
 The positive class is "shifted", the score is the uncertainty. Ties count one half. NaN uncertainty ranks as the most
 uncertain.
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from models.assessment.ranking import Floats, Ranking, ranking, share_ties
 
-_BLOCK = 1 << 20  # ranks looked at in one go, so that temporaries stay small
+_BLOCK = 1 << 20  # ranks per step, so that temporaries stay small
 
 
 def roc_auc(shifted: NDArray[np.bool_], uncertainty: Floats | Ranking) -> float:
-    """Probability that a shifted unit is more uncertain than one in-domain, 0 to 1 (Mann-Whitney).
+    """Return the probability that a shifted unit is more uncertain than an in-domain one, 0 to 1 (Mann-Whitney).
 
-    NaN where one of the two domains is empty.
+    NaN if one of the two domains is empty.
 
     Args:
         shifted: whether each unit [n] is shifted.
@@ -40,9 +40,9 @@ def roc_auc(shifted: NDArray[np.bool_], uncertainty: Floats | Ranking) -> float:
 
 
 def aupr(shifted: NDArray[np.bool_], uncertainty: Floats | Ranking) -> float:
-    """Area under precision against recall of "shifted", 0 to 1: trapezoid between thresholds, as released.
+    """Return the area under precision against recall of "shifted", 0 to 1: trapezoid between thresholds, as released.
 
-    (Average precision, a step function, is a different number.) NaN where one of the two domains is empty.
+    (Average precision, a step function, is a different number.) NaN if one of the two domains is empty.
 
     Raises:
         ValueError: different lengths.
@@ -52,7 +52,7 @@ def aupr(shifted: NDArray[np.bool_], uncertainty: Floats | Ranking) -> float:
     if not positive or positive == len(shifted):
         return math.nan
     descending = shifted[ranks.order][::-1]
-    # a threshold takes whole groups of ties, so that points of the curve lie where a group ends
+    # a threshold includes whole groups of ties, so that points of the curve are at the ends of groups
     ends = None if ranks.follows is None else ~ranks.follows[::-1]
     area, before, recall, precision = 0.0, 0, 0.0, 1.0
     for start in range(0, len(descending), _BLOCK):

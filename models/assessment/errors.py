@@ -1,4 +1,4 @@
-"""Errors of predicted means (Shifts 2.0, section 4), in float64 whatever the inputs' precision."""
+"""Errors of predicted means (Shifts 2.0, section 4), in float64 for inputs of any precision."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ Floats = NDArray[np.floating[Any]]
 
 
 def squared_error(target: Floats, prediction: Floats) -> NDArray[np.float64]:
-    """Squared differences in the target's unit squared, float64 [N]."""
+    """Return squared differences in the target's unit squared, float64 [N]."""
     return np.square(_difference(target, prediction))
 
 
 def absolute_error(target: Floats, prediction: Floats) -> NDArray[np.float64]:
-    """Absolute differences in the target's unit, float64 [N]."""
+    """Return absolute differences in the target's unit, float64 [N]."""
     return np.abs(_difference(target, prediction))
 
 
 def rmse(target: Floats, prediction: Floats) -> float:
-    """Root mean squared error in the target's unit."""
+    """Return the root mean squared error in the target's unit."""
     return math.sqrt(float(np.mean(squared_error(target, prediction))))
 
 
 def mae(target: Floats, prediction: Floats) -> float:
-    """Mean absolute error in the target's unit."""
+    """Return the mean absolute error in the target's unit."""
     return float(np.mean(absolute_error(target, prediction)))
 
 
 def mape(target: Floats, prediction: Floats) -> float:
-    """Mean absolute percentage error, %; infinite where a target is zero and missed, NaN where it is zero and met."""
+    """Return the mean absolute percentage error, %; for a target of zero infinite if missed, NaN if met."""
     error = absolute_error(target, prediction)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = error / np.abs(np.asarray(target, np.float64))

@@ -1,4 +1,4 @@
-"""All retention figures of one error under one uncertainty: what tables print and monitors export."""
+"""All retention figures of one error under one uncertainty, for tables and monitors."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from models.assessment.ranking import Floats, Ranking, ranking
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How areas are taken: a convention, and what the released code of the task does where the convention leaves it."""
+    """Rules for areas: a convention, and the behaviour of the task's released code if the convention leaves it open."""
 
     convention: Convention = OFFICIAL
     released_area: Area = "mean"
     released_groups_ties: bool = True
-    """Whether the released error curve shares the errors of tied units; the text knows no ties, and shares."""
+    """True if the released error curve shares the errors of tied units; the paper's text knows no ties, and shares."""
 
     @property
     def area(self) -> Area:
@@ -35,22 +35,22 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """NaN where a figure does not exist: no acceptable limit, one domain only, constant errors."""
+    """Retention figures; NaN if a figure does not exist (no acceptable limit, one domain only, constant errors)."""
 
     n: int
     error: float
-    """Mean error of all units, in the error's unit; so are the areas."""
+    """Mean error of all units, in the error's unit; areas have the same unit."""
     r_auc: float
     r_auc_random: float
     r_auc_optimal: float
     prr: float
-    """Share of the way from random to optimal: 1 ranks as the errors do (the released code prints per cent)."""
+    """Prediction rejection ratio, from 0 at random to 1 at the optimal ranking (the released code prints per cent)."""
     f1_auc: float
     f1_auc_random: float
     f1_auc_optimal: float
     f1_at_95: float
     roc_auc: float
-    """Of telling shifted units, 0 to 1; so is ``aupr``."""
+    """Area under the ROC curve of detecting shifted units, 0 to 1; ``aupr`` likewise."""
     aupr: float
     aurc: float
     e_aurc: float
@@ -59,20 +59,23 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """What answering a share of the units means."""
+    """Errors and F1 at one retention."""
 
     retention: float
     error: float
-    """Error of the answered units, summed and divided by all n: the error-retention curve there."""
+    """Error of the answered units, summed and divided by all n: the value of the error-retention curve."""
     answered_error: float
-    """Mean error of the answered units: selective risk; NaN where nothing is answered."""
+    """Mean error of the answered units (selective risk); NaN if nothing is answered."""
     f1: float
-    """NaN without an acceptable limit."""
+    """F1 score; NaN without an acceptable limit."""
 
 
 @dataclass(frozen=True)
 class Errors:
-    """The errors of n units, with what does not depend on an uncertainty: made once for many measures."""
+    """Errors of n units, with figures that do not depend on an uncertainty.
+
+    They are computed once and used for many measures.
+    """
 
     values: Floats
     acceptable: float | None
@@ -90,7 +93,7 @@ class Errors:
 
     @cached_property
     def f1_references(self) -> tuple[float, float]:
-        """F1-AUC at random and optimal; NaN without a limit."""
+        """F1-AUC of the random and of the optimal ranking; NaN without a limit."""
         if self.acceptable is None:
             return math.nan, math.nan
         convention = self.rules.convention
@@ -102,7 +105,7 @@ class Errors:
 
 
 def figures(errors: Errors, uncertainty: Floats | Ranking, shifted: NDArray[np.bool_] | None = None) -> Figures:
-    """All figures of a measure [n]; memory beside the inputs is at most twice theirs.
+    """Return all figures of a measure [n]; uses at most twice the memory of the inputs in addition.
 
     Raises:
         ValueError: no units, different lengths, an error that is NaN.
@@ -118,7 +121,7 @@ def figures(errors: Errors, uncertainty: Floats | Ranking, shifted: NDArray[np.b
     if errors.acceptable is not None:
         f1 = retention.f_curve(errors.values, ranks, errors.acceptable, convention=rules.convention)
         f1_auc = retention.f_auc(f1, rules.convention)
-        if math.isfinite(f1_auc):  # where nothing is acceptable F does not exist, not even with nothing retained
+        if math.isfinite(f1_auc):  # if nothing is acceptable F does not exist, not even with nothing retained
             f1_at_95 = retention.f_at(f1, convention=rules.convention)
         del f1
     optimal, optimal_aurc = errors.optimal
@@ -145,7 +148,7 @@ def figures(errors: Errors, uncertainty: Floats | Ranking, shifted: NDArray[np.b
 def operating_points(
     errors: Errors, uncertainty: Floats | Ranking, retentions: Sequence[float]
 ) -> tuple[OperatingPoint, ...]:
-    """Return the curves at some retentions in [0, 1]; errors as ``figures``.
+    """Return the points of the curves at retentions in [0, 1]; errors as ``figures``.
 
     Raises:
         ValueError: a retention outside [0, 1].

@@ -13,18 +13,18 @@ Floats = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Units from most to least certain. NaN is the least certain of all: a unit without a score is deferred first."""
+    """Units from most to least certain. NaN is the least certain: units without a score are deferred first."""
 
     order: NDArray[np.integer[Any]]
     """Index of the unit at each rank [n]; among ties in the order of input."""
     follows: NDArray[np.bool_] | None
-    """Whether each rank has the uncertainty of the rank before it [n]; None where all are distinct."""
+    """Mask of the ranks with the same uncertainty as the rank before [n]; None if all are distinct."""
 
     def __len__(self) -> int:
         return len(self.order)
 
     def tie_groups(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """First rank and rank behind the last of each group of two or more equal uncertainties."""
+        """Return the first rank, and the rank behind the last, of each group of two or more equal uncertainties."""
         if self.follows is None:
             return np.empty(0, np.intp), np.empty(0, np.intp)
         begins = np.flatnonzero(~self.follows[:-1] & self.follows[1:])
@@ -33,7 +33,7 @@ class Ranking:
 
 
 def ranking(uncertainty: Floats | Ranking) -> Ranking:
-    """Ranks of an uncertainty [n], larger is less certain; a ranking is returned as it is.
+    """Return the ranking of an uncertainty [n], larger is less certain; a ranking is returned unchanged.
 
     Raises:
         ValueError: no units, or not one axis.
@@ -43,7 +43,7 @@ def ranking(uncertainty: Floats | Ranking) -> Ranking:
     if uncertainty.ndim != 1 or not len(uncertainty):
         raise ValueError(f"uncertainty needs the shape [n] with n > 0, not {list(uncertainty.shape)}")
     order = np.argsort(uncertainty, kind="stable")
-    if len(order) < 2**32:  # half the memory while curves are made
+    if len(order) < 2**32:  # half the memory while curves are computed
         order = order.astype(np.uint32)
     ranked = uncertainty[order]
     follows = np.empty(len(order), bool)
@@ -69,7 +69,7 @@ def share_ties(values: NDArray[np.float64], ranks: Ranking) -> None:
 
 
 def reverse_ties(values: NDArray[Any], ranks: Ranking) -> NDArray[Any]:
-    """Ranked values [n] with the order inside each group of ties reversed."""
+    """Return ranked values [n] with the order inside each group of ties reversed."""
     begins, ends = ranks.tie_groups()
     if not len(begins):
         return values

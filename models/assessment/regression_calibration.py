@@ -1,8 +1,7 @@
-"""Whether predicted variances have the size of the errors (note on regression metrics, section 2).
+"""Calibration of predicted variances against squared errors (note on regression metrics, section 2).
 
-Errors are squared, in the target's unit squared like variances. Rows rank by variance, the smallest first; equal ones
-keep the input order. A row of variance zero and error zero agrees perfectly, one with an error does not at all: where
-a root mean variance is zero, RMSE / RMV is 1 or infinite.
+Errors are squared, in the target's unit squared like variances. Rows rank by variance, the smallest first; ties keep
+the input order. If a root mean variance is zero, RMSE / RMV is 1 if the errors are zero as well, else infinite.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Float64 = NDArray[np.float64]
 
 RELEASED_BINS, RELEASED_BIN_ROWS = 500, 200
 CV_LIMIT = 10.0
-"""Variances above it are left out of the official Cv, squared units of the target."""
+"""Limit above which variances are left out of the official Cv, squared units of the target."""
 FRACTIONS = (0.2, 0.4, 0.6, 0.8, 1.0)
 """Retained fractions at which the released code shows the R3 curve."""
 
@@ -35,13 +34,13 @@ class Bins:
     rmv: Float64
     """Root mean variance of each bin [B], the target's unit."""
     rows: int
-    """Rows in each bin."""
+    """Number of rows in each bin."""
     dropped: int
-    """Rows of the highest variance that fill no bin and are left out."""
+    """Number of rows of the highest variance that fill no bin and are left out."""
 
 
 def default_bins(rows: int) -> int:
-    """500 bins from 100,000 rows on, as released; below bins of 200 rows, but at least ten bins or one a row."""
+    """Return 500 bins from 100,000 rows on, as released; else bins of 200 rows, but at least ten or one per row."""
     if rows >= RELEASED_BINS * RELEASED_BIN_ROWS:
         return RELEASED_BINS
     return max(rows // RELEASED_BIN_ROWS, min(10, rows))
@@ -50,13 +49,13 @@ def default_bins(rows: int) -> int:
 def bins_by_variance(
     squared_error: Floats, variance: Floats, *, bins: int | None = None, bin_rows: int | None = None
 ) -> Bins:
-    """RMSE and RMV of equal bins (note on regression metrics, equations 1 and 2).
+    """Return RMSE and RMV of equal bins (note on regression metrics, equations 1 and 2).
 
     Args:
-        squared_error: of each row [N].
-        variance: predicted for each row [N].
+        squared_error: squared error of each row [N].
+        variance: predicted variance of each row [N].
         bins: number of bins, N // bins rows each; ``default_bins`` if neither is given.
-        bin_rows: rows a bin instead, N // bin_rows bins.
+        bin_rows: rows per bin instead, N // bin_rows bins.
 
     Raises:
         ValueError: no rows, different lengths, a value that is negative or not finite, both or too many bins.
@@ -80,15 +79,14 @@ def bins_by_variance(
 
 
 def ence(groups: Bins) -> float:
-    """Expected normalised calibration error, mean of |RMV - RMSE| / RMV over bins (equation 3)."""
+    """Return the expected normalised calibration error, mean of |RMV - RMSE| / RMV over bins (equation 3)."""
     return float(np.mean(np.abs(1 - ratio(groups.rmse, groups.rmv))))
 
 
 def cv(variance: Floats, *, convention: Convention = OFFICIAL) -> float:
-    """Coefficient of variation of the standard deviations [N], ddof 1 (equation 4).
+    """Return the coefficient of variation of the standard deviations [N], ddof 1 (equation 4).
 
-    By ``Convention.filtered_cv`` variances above 10 are left out. Zero if all are equal; NaN if there are fewer
-    than two.
+    ``Convention.filtered_cv`` leaves out variances above 10. Zero if all are equal; NaN if there are fewer than two.
 
     Raises:
         ValueError: no rows, or a variance that is negative or not finite.
@@ -103,7 +101,7 @@ def cv(variance: Floats, *, convention: Convention = OFFICIAL) -> float:
 
 
 def lence(calibration_error: float, variation: float, *, convention: Convention = OFFICIAL) -> float:
-    """Logarithmic ENCE, ln (ENCE + 1 / Cv) (equation 5): infinite for Cv = 0, NaN where Cv is."""
+    """Return the logarithmic ENCE, ln (ENCE + 1 / Cv) (equation 5): infinite for Cv = 0, NaN if Cv is NaN."""
     if variation == 0:
         return math.inf
     inner = calibration_error + 1 / variation
@@ -111,7 +109,7 @@ def lence(calibration_error: float, variation: float, *, convention: Convention 
 
 
 def r3_curve(squared_error: Floats, variance: Floats) -> Float64:
-    """RMSE / RMV of the k rows of least variance, float64 [N + 1] for k = 0..N; NaN for k = 0 (section 2.1).
+    """Return RMSE / RMV of the k rows of least variance, float64 [N + 1] for k = 0..N; NaN for k = 0 (section 2.1).
 
     The released code takes predicted means for squared errors and 0 for k = 0; that is not followed.
 
@@ -125,7 +123,7 @@ def r3_curve(squared_error: Floats, variance: Floats) -> Float64:
 
 
 def mwse(squared_error: Floats, uncertainty: Floats) -> float:
-    """Mean of squared error times uncertainty over all rows [N] (equation 7).
+    """Return the mean of squared error times uncertainty over all rows [N] (equation 7).
 
     Raises:
         ValueError: no rows, different lengths, a value that is not finite, or a negative squared error.
@@ -135,9 +133,9 @@ def mwse(squared_error: Floats, uncertainty: Floats) -> float:
 
 
 def mwse_curve(squared_error: Floats, uncertainty: Floats, *, denominator: int | None = None) -> Float64:
-    """Sum of error times uncertainty of the k most certain rows, divided by all N, float64 [N + 1] for k = 0..N.
+    """Return the sum of error times uncertainty of the k most certain rows, divided by N, float64 [N + 1] for k = 0..N.
 
-    The released code divides by 100,000, its N, whatever the data: ``denominator``. Errors as ``mwse``.
+    The released code divides by 100,000, its N, for all data; see ``denominator``. Errors as ``mwse``.
     """
     squared_error, uncertainty = _checked(squared_error, uncertainty, signed=True)
     if denominator is not None and denominator < 1:
@@ -148,7 +146,7 @@ def mwse_curve(squared_error: Floats, uncertainty: Floats, *, denominator: int |
 
 
 def at_fractions(curve: Floats, fractions: Floats | tuple[float, ...] = FRACTIONS) -> Float64:
-    """Values of a curve [N + 1] with int(fraction * N) rows retained, float64 [P].
+    """Return the values of a curve [N + 1] with int(fraction * N) rows retained, float64 [P].
 
     Raises:
         ValueError: a fraction outside [0, 1].
@@ -160,11 +158,11 @@ def at_fractions(curve: Floats, fractions: Floats | tuple[float, ...] = FRACTION
 
 
 def ll_fu(target: Floats, mean: Floats, variance: Floats, *, convention: Convention = OFFICIAL) -> Float64:
-    """LL-Fisher uncertainty max(0, ln(2 pi v) / 2) + (target - mean)^2 / (2 v), float64 [N] (equation 6).
+    """Return the LL-Fisher uncertainty max(0, ln(2 pi v) / 2) + (target - mean)^2 / (2 v), float64 [N] (equation 6).
 
-    A diagnostic: it needs the label, so no decision on a prediction can use it. An ensemble gives the mean of its
-    means and the mean of its variances, without the variance of its means. The released code takes log10 for ln.
-    For v = 0 the value is 0 if the target is met and infinite otherwise.
+    It is a diagnostic: it needs the label, so decisions cannot use it. An ensemble gives the mean of its means and the
+    mean of its variances, without the variance of its means. The released code takes log10 for ln. For v = 0 the value
+    is 0 if the target is met and infinite otherwise.
 
     Raises:
         ValueError: no rows, different lengths, a value that is not finite, or a negative variance.
@@ -181,13 +179,13 @@ def ll_fu(target: Floats, mean: Floats, variance: Floats, *, convention: Convent
 
 
 def ratio(rmse: Float64, rmv: Float64) -> Float64:
-    """RMSE / RMV element by element: 1 where both are zero, infinite where RMV alone is."""
+    """Return RMSE / RMV by element: 1 if both are zero, infinite if only RMV is."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where((rmse == 0) & (rmv == 0), 1.0, rmse / rmv)
 
 
 def _checked(squared_error: Floats, variance: Floats, *, signed: bool = False) -> tuple[Float64, Float64]:
-    """Both in float64; the second is an uncertainty that may be negative if ``signed``."""
+    """Return both arrays in float64; the second is an uncertainty that may be negative if ``signed``."""
     if squared_error.shape != variance.shape or variance.ndim != 1 or not len(variance):
         raise ValueError(f"need two arrays of one length, at least 1, got {squared_error.shape} and {variance.shape}")
     second = ("uncertainty", -math.inf) if signed else ("variance", 0.0)

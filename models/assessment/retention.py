@@ -1,11 +1,11 @@
 """Error- and F-retention curves and their areas (Shifts 1.0, section 2 and appendix A).
 
 Curves are float64 [n + 1], indexed by the number of retained units k = 0..n, most certain first. (The released error
-curve is the same array reversed.) Values divide by all n units: what is not retained is answered by somebody who makes
-no error. Every function costs O(n log n) at most, O(n) with a ranking made before.
+curve is the same array reversed.) Values divide by all n units: units that are not retained count as answered without
+error. Every function takes at most O(n log n), or O(n) with a given ranking.
 
-Defined for all inputs with n >= 1: ties as ``Convention`` says, n = 1, constant errors (no rejection ratio: NaN), no
-acceptable unit (F is NaN), NaN uncertainty (ranks last). A NaN error is refused: there is nothing to judge.
+Defined for all inputs with n >= 1: ties by ``Convention``, n = 1, constant errors (no rejection ratio: NaN), no
+acceptable unit (F is NaN), NaN uncertainty (ranks last). A NaN error raises a ValueError.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from models.assessment.ranking import Floats, Ranking, ranking, reverse_ties, sh
 Curve = NDArray[np.float64]
 
 _EPSILON = 1e-10  # in the denominator of F, as released
-_BLOCK = 1 << 20  # ranks of a curve made at a time, so that temporaries stay small
+_BLOCK = 1 << 20  # ranks of a curve per step, so that temporaries stay small
 
 
 def error_curve(errors: Floats, uncertainty: Floats | Ranking, *, group_ties: bool = True) -> Curve:
-    """Sum of the errors of the k most certain units, divided by n.
+    """Return the sum of the errors of the k most certain units, divided by n.
 
     Args:
         errors: error of each unit [n].
         uncertainty: its measure [n], larger is less certain, or its ranking.
-        group_ties: errors inside a group of equal uncertainty are replaced by the group's mean (released code but
+        group_ties: errors inside a group of equal uncertainty are replaced by the group's mean (released code except
             for vessel); False keeps input order among ties.
 
     Raises:
@@ -61,22 +61,22 @@ def optimal_curve(errors: Floats) -> Curve:
 
 
 def random_curve(errors: Floats) -> Curve:
-    """Expected curve of a measure that says nothing: a straight line to the mean error; errors as ``error_curve``."""
+    """Return the expected, straight curve of an uninformative measure; errors as ``error_curve``."""
     _check_errors(errors)
     return np.linspace(0.0, float(np.mean(errors, dtype=np.float64)), len(errors) + 1)
 
 
 def r_auc(curve: Curve, area: Area = "mean") -> float:
-    """Area under an error curve, in the error's unit."""
+    """Return the area under an error curve, in the error's unit."""
     if area == "mean":
         return float(np.mean(curve))
     return float((np.sum(curve[1:-1]) + 0.5 * (curve[0] + curve[-1])) / (len(curve) - 1))
 
 
 def rejection_ratio(area: float, random: float, optimal: float) -> float:
-    """Prediction rejection ratio, a share: 1 ranks as the errors do, 0 at random, negative is worse than random.
+    """Return the prediction rejection ratio: 1 for the optimal ranking, 0 at random, negative if worse than random.
 
-    NaN where errors leave nothing to rank (equal to 1e-12 of the area at random): n = 1 or constant errors.
+    NaN if the errors allow no ranking (areas equal to 1e-12 of the area at random): n = 1 or constant errors.
     """
     span = random - optimal
     if not abs(span) > 1e-12 * abs(random):
@@ -85,7 +85,7 @@ def rejection_ratio(area: float, random: float, optimal: float) -> float:
 
 
 def prr(errors: Floats, uncertainty: Floats | Ranking) -> float:
-    """Prediction rejection ratio of the released code, which multiplies by 100: %; NaN for constant errors."""
+    """Return the prediction rejection ratio in % as in the released code; NaN for constant errors."""
     if len(errors) < 2 or np.ptp(errors) == 0:
         return math.nan
     random = float(np.mean(errors, dtype=np.float64)) / 2
@@ -100,12 +100,12 @@ def f_curve(
     beta: float = 1.0,
     convention: Convention = OFFICIAL,
 ) -> Curve:
-    """F-beta of "retained" as a prediction of "the error is acceptable", by the number retained (equation 3).
+    """Return F-beta of "retained" as a prediction of "the error is acceptable", by the number retained (equation 3).
 
-    NaN (but for k = 0) where no error is acceptable.
+    NaN (except for k = 0) if no error is acceptable.
 
     Args:
-        acceptable: largest acceptable error (``convention`` says whether it is acceptable itself), in their unit.
+        acceptable: largest acceptable error (``convention`` decides if the limit itself is acceptable), in their unit.
 
     Raises:
         ValueError: as ``error_curve``.
@@ -132,14 +132,14 @@ def optimal_f_curve(
 
 
 def random_f_curve(errors: Floats, acceptable: float, *, beta: float = 1.0, convention: Convention = OFFICIAL) -> Curve:
-    """Expected F curve of a measure that says nothing; exact, since F is linear in the hits for a given k."""
+    """Return the expected F curve of an uninformative measure; exact, since F is linear in the hits for a given k."""
     total = int(acceptable_units(errors, acceptable, convention).sum())
     curve = np.full(len(errors) + 1, total / len(errors))
     return f_of_hits(curve, total, beta)
 
 
 def acceptable_units(errors: Floats, acceptable: float, convention: Convention = OFFICIAL) -> NDArray[np.bool_]:
-    """Return whether each error [n] is acceptable.
+    """Return the mask of the acceptable errors [n].
 
     Raises:
         ValueError: no units, or an error that is NaN.
@@ -149,16 +149,17 @@ def acceptable_units(errors: Floats, acceptable: float, convention: Convention =
 
 
 def f_auc(curve: Curve, convention: Convention = OFFICIAL) -> float:
-    """Area under an F curve, trapezoid over its axis: k / (n + 1) as released, k / n as the text has it.
+    """Return the area under an F curve, trapezoid over its axis: k / (n + 1) as released, k / n in the papers' text.
 
-    Data that are acceptable throughout give 2 - 2 ln 2 = 0.614 for large n, not 1.
+    If all errors are acceptable, it is 2 - 2 ln 2 = 0.614 for large n, not 1.
     """
     steps = len(curve) - 1 if convention.f_axis_to_one else len(curve)
     return float((np.sum(curve) - 0.5 * (curve[0] + curve[-1])) / steps)
 
 
 def f_at(curve: Curve, retention: float = 0.95, convention: Convention = OFFICIAL) -> float:
-    """F at a retention in [0, 1]: with int(retention * (n + 1)) units as released, floor(retention * n) in the text.
+    """Return F at a retention in [0, 1]: with int(retention * (n + 1)) units as released, floor(retention * n) in the
+    text.
 
     Raises:
         ValueError: a retention outside [0, 1].
@@ -169,7 +170,7 @@ def f_at(curve: Curve, retention: float = 0.95, convention: Convention = OFFICIA
 
 
 def error_at(curve: Curve, retention: float) -> float:
-    """Value of an error curve at any retention in [0, 1], linear between its points at k / n.
+    """Return the value of an error curve at any retention in [0, 1], linear between its points at k / n.
 
     Raises:
         ValueError: a retention outside [0, 1].

@@ -19,15 +19,15 @@ Bools = NDArray[np.bool_]
 Float64 = NDArray[np.float64]
 
 REFERENCE_LOAD = 0.001
-"""r of the nDSC: the share of lesion voxels that precision is adjusted to."""
+"""Parameter r of the nDSC: the share of lesion voxels to which precision is adjusted."""
 OVERLAP = 0.5
-"""The IoU from which a lesion is found, as reported by the released evaluation (its function's default is 0.25)."""
+"""Least IoU of a found lesion, as reported by the released evaluation (its function's default is 0.25)."""
 SMALL_VOXELS = 9
-"""Components of at most so many voxels are dropped from a prediction (9 mm^3 at 1 mm)."""
+"""Largest number of voxels of components that are dropped from a prediction (9 mm^3 at 1 mm)."""
 
 
 def dice(truth: Array, prediction: Array) -> float:
-    """Dice similarity 2 TP / (2 TP + FP + FN), 0 to 1; 1 if both are empty.
+    """Return Dice similarity 2 TP / (2 TP + FP + FN), 0 to 1; 1 if both are empty.
 
     Raises:
         ValueError: different shapes, no voxels, or a value other than 0 and 1.
@@ -40,13 +40,12 @@ def dice(truth: Array, prediction: Array) -> float:
 def ndsc(
     truth: Array, prediction: Array, *, reference: float = REFERENCE_LOAD, convention: Convention = OFFICIAL
 ) -> float:
-    """Dice normalised for lesion load, 0 to 1 (Shifts 2.0, C.2.1).
+    """Return Dice normalised for lesion load, 0 to 1 (Shifts 2.0, C.2.1).
 
-    Depends on the size of the array: a crop or padding changes it.
-    False positives are weighted by k = (1 - r) h / (r (N - h)), with h lesion voxels of N, which gives precision r at
-    full recall. Both empty give 1; an empty ground truth has k = 1 and gives 0; one of lesion only gives NaN.
-    The official form is harmonic, 2 TP / (2 TP + k FP + FN); the text's is the geometric mean of precision
-    TP / (TP + k FP) and recall.
+    It depends on the size of the array: a crop or padding changes it. False positives are weighted by k = (1 - r) h /
+    (r (N - h)), with h lesion voxels of N, which gives precision r at full recall. It is 1 if both are empty; for an
+    empty ground truth k = 1 and the result is 0; for a ground truth of lesion only it is NaN. The official form is
+    harmonic, 2 TP / (2 TP + k FP + FN); the text's is the geometric mean of precision TP / (TP + k FP) and recall.
 
     Raises:
         ValueError: as ``dice``, or a reference load outside (0, 1).
@@ -62,7 +61,7 @@ def ndsc(
 def ndsc_of_counts(
     false_positives: Array, false_negatives: Array, lesion: int, voxels: int, reference: float, convention: Convention
 ) -> Float64:
-    """nDSC of several predictions [P] for one ground truth with ``lesion`` of ``voxels`` marked, float64 [P]."""
+    """Return nDSC of several predictions [P] for one ground truth with ``lesion`` of ``voxels`` marked, float64 [P]."""
     if not 0 < reference < 1:
         raise ValueError(f"reference is {reference}: a share of lesion voxels lies between 0 and 1, exclusive")
     if lesion == voxels:  # k is infinite, and there are no false positives for it to weight
@@ -78,11 +77,11 @@ def ndsc_of_counts(
 
 
 def lesion_f1(truth: Array, prediction: Array, *, overlap: float = OVERLAP, convention: Convention = OFFICIAL) -> float:
-    """F1 = TP / (TP + (FP + FN) / 2) of connected components, 0 to 1; 1 if there are none (Shifts 2.0, C.2.2).
+    """Return F1 = TP / (TP + (FP + FN) / 2) of connected components, 0 to 1; 1 if there are none (Shifts 2.0, C.2.2).
 
     A predicted lesion is a true positive if its largest IoU with a true one reaches ``overlap``, otherwise a false
-    positive; a true lesion whose largest IoU with a predicted one does not is a false negative.
-    By ``Convention.strict_overlap`` the limit itself does not count as reached.
+    positive; a true lesion whose largest IoU with a predicted one does not is a false negative. With
+    ``Convention.strict_overlap`` the limit itself does not count as reached.
 
     Raises:
         ValueError: as ``dice``, or an overlap outside [0, 1].
@@ -107,7 +106,7 @@ def drop_small_components(segmentation: Array, voxels: int = SMALL_VOXELS) -> Bo
 
 
 def binary_pair(truth: Array, prediction: Array) -> tuple[Bools, Bools]:
-    """Both as bool, checked as ``dice`` says."""
+    """Return both as bool, checked as in ``dice``."""
     if truth.shape != prediction.shape:
         raise ValueError(f"truth and prediction need one shape, got {truth.shape} and {prediction.shape}")
     return _binary("truth", truth), _binary("prediction", prediction)

@@ -1,7 +1,8 @@
 """Retention of segmentations: by voxel (Shifts 2.0, C.2), by patient and by lesion (Molchanova et al.).
 
-Unlike elsewhere, what is not retained is replaced by the truth, and curves rise to 1 where little is retained. Three
-areas must not be confused: ``voxel_r_aac`` and ``lppv_aac`` lie above their curves, ``patient_auc`` under its curve.
+Unlike elsewhere, parts that are not retained are replaced by the truth, so that curves rise to 1 at low retention.
+Three areas must not be confused: ``voxel_r_aac`` and ``lppv_aac`` lie above their curves, ``patient_auc`` under its
+curve.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ Floats = NDArray[np.floating[Any]]
 Float64 = NDArray[np.float64]
 
 POINTS = 200
-"""Points of the voxel curve; the released grid is dense where much is retained, because lesions are rare."""
+"""Number of points of the voxel curve; the released grid is dense at high retention, because lesions are rare."""
 
 
 def log_grid(points: int = POINTS) -> Float64:
-    """Retained fractions ln i / ln points for i = 1..points, from 0 to 1, float64 [points]."""
+    """Return retained fractions ln i / ln points for i = 1..points, from 0 to 1, float64 [points]."""
     logs = np.log(np.arange(1, points + 1))
     return np.asarray(logs / logs[-1])
 
@@ -38,7 +39,7 @@ def voxel_curve(
     reference: float = REFERENCE_LOAD,
     convention: Convention = OFFICIAL,
 ) -> Float64:
-    """nDSC at ``log_grid``, where int(N x) most certain voxels keep the prediction and the others get the truth.
+    """Return nDSC at ``log_grid``: int(N x) most certain voxels keep the prediction and the others get the truth.
 
     One sort; equal uncertainties keep the array's order. (The released sort leaves their order undefined.)
 
@@ -49,7 +50,7 @@ def voxel_curve(
             Without a mask the whole volume counts, background included.
 
     Returns:
-        float64 [200]; all 1 where truth and prediction are empty, NaN where the truth fills the mask.
+        float64 [200]; all 1 if truth and prediction are empty, NaN if the truth fills the mask.
 
     Raises:
         ValueError: different shapes, no voxels, a value other than 0 and 1, an uncertainty that is NaN, or a
@@ -76,7 +77,7 @@ def voxel_curve(
 
 
 def voxel_r_aac(curve: Floats) -> float:
-    """Area above a voxel curve at ``log_grid``, 0 to 1: what Shifts 2.0 prints (x 100) and calls R-AUC.
+    """Return the area above a voxel curve at ``log_grid``, 0 to 1, which Shifts 2.0 prints (x 100) as R-AUC.
 
     Figures of several patients are means of their areas, or the area of their mean curve, which is the same.
 
@@ -89,12 +90,12 @@ def voxel_r_aac(curve: Floats) -> float:
 
 
 def patient_curve(scores: Floats, uncertainty: Floats, *, replacement: float = 1.0) -> Float64:
-    """Mean score of patients where the k most certain keep theirs and the others get ``replacement``, k = 0..n.
+    """Return the mean score if the k most certain patients keep theirs and the others get ``replacement``, k = 0..n.
 
     Args:
         scores: a score of each patient [n], such as Dice.
         uncertainty: a measure of each patient [n]; equal ones keep the input order.
-        replacement: the best possible score: 1, or 0 for a score of which less is better.
+        replacement: the best possible score: 1, or 0 for a score for which less is better.
 
     Returns:
         float64 [n + 1] over the retained fractions k / n.
@@ -108,16 +109,16 @@ def patient_curve(scores: Floats, uncertainty: Floats, *, replacement: float = 1
 
 
 def patient_auc(curve: Floats) -> float:
-    """Area under a patient curve over [0, 1] by trapezoids, as that paper's code returns it; larger is better."""
+    """Return the area under a patient curve over [0, 1] by trapezoids, as that paper's code does; larger is better."""
     return float(np.trapezoid(np.asarray(curve, np.float64), np.linspace(0, 1, len(curve))))
 
 
 def lppv_curve(found: Bools, uncertainty: Floats, fractions: Floats) -> Float64:
-    """Positive predictive value of one patient's predicted lesions, at retained fractions of them.
+    """Return the positive predictive value of one patient's predicted lesions, at retained fractions of them.
 
     Retaining k of n lesions leaves the true positives, all of them (an expert confirms those not retained), and the
-    false positives among the k most certain (an expert removes the others): PPV = TP / (TP + FP), 0 where none is
-    left. Between k / n the curve is linear.
+    false positives among the k most certain (an expert removes the others): PPV = TP / (TP + FP), 0 if none is left.
+    Between k / n the curve is linear.
 
     Args:
         found: whether each predicted lesion is a true positive, bool [n].
@@ -142,17 +143,17 @@ def lppv_curve(found: Bools, uncertainty: Floats, fractions: Floats) -> Float64:
 
 
 def lppv_aac(curve: Floats, fractions: Floats) -> float:
-    """Area above a positive-predictive-value curve [P] over its fractions [P], ascending; smaller is better."""
+    """Return the area above a positive-predictive-value curve [P] over its fractions [P], ascending; less is better."""
     return float(1 - np.trapezoid(np.asarray(curve, np.float64), np.asarray(fractions, np.float64)))
 
 
 def _among_retained(wrong: Bools, retained: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many of the first k are wrong, for each k of ``retained``."""
+    """Return the number of wrong ones among the first k, for each k of ``retained``."""
     return np.asarray(np.searchsorted(np.flatnonzero(wrong), retained, side="left"), np.int64)
 
 
 def _order(values: Array, uncertainty: Floats) -> NDArray[np.intp]:
-    """Indices from the most to the least certain."""
+    """Return the indices from the most to the least certain."""
     if values.shape != uncertainty.shape or values.ndim != 1 or not len(values):
         raise ValueError(f"need two arrays of one length, at least 1, got {values.shape} and {uncertainty.shape}")
     if np.isnan(uncertainty).any():

@@ -1,8 +1,8 @@
-"""Areas under risk-coverage curves, the companions of R-AUC in the literature on selective prediction.
+"""Areas under risk-coverage curves, the counterparts of R-AUC in the literature on selective prediction.
 
-Coverage is retention. Selective risk is the mean error of the units answered; generalised risk is their error summed
+Coverage is retention. Selective risk is the mean error of the answered units; generalised risk is their error summed
 and divided by all n, which is the error-retention curve. Units of equal uncertainty share their errors, since no
-threshold can part them.
+threshold can separate them.
 """
 
 from __future__ import annotations
@@ -12,24 +12,16 @@ import numpy as np
 from models.assessment.ranking import Floats, Ranking
 from models.assessment.retention import Curve, error_curve, optimal_curve, r_auc
 
-_BLOCK = 1 << 20  # ranks looked at in one go, so that temporaries stay small
+_BLOCK = 1 << 20  # ranks per step, so that temporaries stay small
 
 
 def augrc(errors: Floats, uncertainty: Floats | Ranking) -> float:
-    """Area under the generalised risk over coverages 0 to 1 (Traub et al., NeurIPS 2024), in the error's unit.
-
-    For errors 0 and 1 it equals (1 - AUROC of failures) acc (1 - acc) + (1 - acc)² / 2, which is the probability that
-    a unit failed and was ranked before a random one. (Torch-uncertainty leaves out coverages below 1 / n and divides
-    by 1 - 1 / n.)
-
-    Raises:
-        ValueError: as ``error_curve``.
-    """
+    """Return the area under the generalised risk over coverages 0 to 1 (Traub et al. 2024), in the error's unit."""
     return r_auc(error_curve(errors, uncertainty), "trapezoid")
 
 
 def aurc(errors: Floats, uncertainty: Floats | Ranking) -> float:
-    """Mean selective risk over coverages 1 / n to 1 (Geifman et al., ICLR 2019), in the error's unit.
+    """Return the mean selective risk over coverages 1 / n to 1 (Geifman et al., ICLR 2019), in the error's unit.
 
     Raises:
         ValueError: as ``error_curve``.
@@ -38,7 +30,7 @@ def aurc(errors: Floats, uncertainty: Floats | Ranking) -> float:
 
 
 def e_aurc(errors: Floats, uncertainty: Floats | Ranking) -> float:
-    """AURC in excess of the ranking by the errors themselves (Geifman et al., ICLR 2019), in the error's unit.
+    """Return AURC in excess of the ranking by the errors themselves (Geifman et al., ICLR 2019), in the error's unit.
 
     Raises:
         ValueError: as ``error_curve``.
@@ -47,7 +39,7 @@ def e_aurc(errors: Floats, uncertainty: Floats | Ranking) -> float:
 
 
 def mean_selective_risk(curve: Curve) -> float:
-    """Mean over k = 1..n of an error curve divided by the share retained: AURC, in the error's unit."""
+    """Return the mean over k = 1..n of an error curve divided by the retained share: AURC, in the error's unit."""
     total = 0.0
     for start in range(1, len(curve), _BLOCK):
         part = curve[start : start + _BLOCK]

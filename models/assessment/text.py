@@ -1,6 +1,6 @@
-"""Agreement of texts with a reference (Shifts 1.0, appendix D.2), over n-best lists of H hypotheses a sentence.
+"""Agreement of texts with a reference (Shifts 1.0, appendix D.2), over n-best lists of H hypotheses per sentence.
 
-Texts are compared as they come, Moses-tokenised: tokens are what whitespace separates. All scores are in percent.
+Texts must be Moses-tokenised; they are split at whitespace. All scores are in percent.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ Floats = NDArray[np.floating[Any]]
 Float64 = NDArray[np.float64]
 Gram = str | tuple[str, ...]
 
-_SUM_TOLERANCE = 1e-5  # of a list's confidences, as the released evaluation asks
+_SUM_TOLERANCE = 1e-5  # tolerance of the sum of a list's confidences, as in the released evaluation
 
 
 def gleu(reference: str, hypothesis: str) -> float:
-    """Sentence GLEU, %: n-grams in common, divided by the larger number of n-grams of the two, n = 1..4.
+    """Return sentence GLEU, %: n-grams in common, divided by the larger number of n-grams of the two, n = 1..4.
 
-    An n-gram is in common as often as it occurs in both texts. Zero if either text is empty.
+    An n-gram counts as often as it occurs in both texts. Zero if either text is empty.
     """
     tokens = reference.split()
     return _gleu(Counter(_grams(tokens)), len(tokens), hypothesis.split())
 
 
 def n_best_gleu(references: Sequence[str], hypotheses: Sequence[Sequence[str]]) -> Float64:
-    """GLEU of every hypothesis, %, float64 [N, H].
+    """Return GLEU of every hypothesis, %, float64 [N, H].
 
     Args:
-        references: one text a sentence [N].
-        hypotheses: an n-best list a sentence, N lists of H texts.
+        references: one text per sentence [N].
+        hypotheses: one n-best list per sentence, N lists of H texts.
 
     Raises:
         ValueError: no sentences, different lengths, or lists of different lengths.
@@ -49,7 +49,7 @@ def n_best_gleu(references: Sequence[str], hypotheses: Sequence[Sequence[str]]) 
 
 
 def n_best_weights(nll: Floats) -> Float64:
-    """Confidences of hypotheses, exp(-nll) normalised over each list, float64 [N, H] (Shifts 1.0, section 4).
+    """Return confidences of hypotheses, exp(-nll) normalised over each list, float64 [N, H] (Shifts 1.0, section 4).
 
     Args:
         nll: negative log-likelihood of each hypothesis [N, H], nats; divided by length in the released baselines.
@@ -68,7 +68,8 @@ def n_best_weights(nll: Floats) -> Float64:
 
 
 def egleu(gleus: Floats, weights: Floats) -> Float64:
-    """Expected GLEU of each sentence, %, float64 [N]; the corpus figure is their mean (Shifts 1.0, equation 4 of D.2).
+    """Return expected GLEU of each sentence, %, float64 [N]; its mean is the corpus figure (Shifts 1.0, D.2, equation
+    4).
 
     Args:
         gleus: GLEU of each hypothesis, % [N, H].
@@ -81,19 +82,21 @@ def egleu(gleus: Floats, weights: Floats) -> Float64:
 
 
 def egleu_error(gleus: Floats, weights: Floats) -> Float64:
-    """100 - expected GLEU of each sentence, %, float64 [N]: the error of retention curves. Errors as ``egleu``."""
+    """Return 100 - expected GLEU of each sentence, %, float64 [N]: the error of retention curves. Errors as
+    ``egleu``."""
     return 100.0 - egleu(gleus, weights)
 
 
 def max_gleu(gleus: Floats) -> Float64:
-    """GLEU of each sentence's best hypothesis, %, float64 [N]; the corpus figure is their mean (equation 5 of D.2)."""
+    """Return GLEU of each sentence's best hypothesis, %, float64 [N]; its mean is the corpus figure (D.2, equation
+    5)."""
     return np.asarray(_percent(gleus).max(axis=1))
 
 
 def bleu(references: Sequence[str], hypotheses: Sequence[str]) -> float:
-    """Corpus BLEU of one hypothesis a sentence, %, by sacrebleu with its defaults.
+    """Return corpus BLEU of one hypothesis per sentence, %, by sacrebleu with its defaults.
 
-    The defaults (tokenizer 13a, exponential smoothing) are what the released evaluation uses, although its texts are
+    The defaults (tokenizer 13a, exponential smoothing) are those of the released evaluation, although its texts are
     tokenised already; sacrebleu's warning about that is silenced.
 
     Raises:
@@ -107,7 +110,7 @@ def bleu(references: Sequence[str], hypotheses: Sequence[str]) -> float:
 
 
 def _grams(tokens: list[str]) -> Iterator[Gram]:
-    """The n-grams of a text, n = 1..4; single tokens as they are."""
+    """Yield the n-grams of a text, n = 1..4; a single token is not wrapped in a tuple."""
     second, third, fourth = tokens[1:], tokens[2:], tokens[3:]
     return chain(
         tokens,
@@ -118,7 +121,7 @@ def _grams(tokens: list[str]) -> Iterator[Gram]:
 
 
 def _gleu(reference: Counter[Gram], length: int, tokens: list[str]) -> float:
-    """GLEU of tokens against the n-grams of a reference of so many tokens."""
+    """Return GLEU of tokens against the n-grams of a reference of ``length`` tokens."""
     left = dict(reference)
     common = 0
     for gram in _grams(tokens):

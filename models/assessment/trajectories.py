@@ -1,8 +1,8 @@
 """Errors of predicted sets of trajectories (Shifts 1.0, section 5 and appendix E).
 
 A prediction is D weighted modes, each T positions in metres. Requests with fewer modes are padded with modes whose
-positions are all NaN and whose weight is zero; they count nowhere. A mode of weight zero that has positions is a mode
-like the others, as in the released code: it counts for the least and the average error.
+positions are all NaN and whose weight is zero; they are ignored. A mode of weight zero with positions is treated like
+the others, as in the released code: it counts for the least and the average error.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from numpy.typing import NDArray
 Floats = NDArray[np.floating[Any]]
 Float64 = NDArray[np.float64]
 Aggregator = Literal["min", "avg", "top1", "weighted"]
-"""``min`` and ``avg`` over modes, ``top1`` the first mode of the largest weight, ``weighted`` the mean by weight."""
+"""Reduction of modes: ``min`` and ``avg`` over modes, ``top1`` the first of the largest weight, ``weighted`` by
+weight."""
 
-_BLOCK = 1 << 21  # positions in work at a time: differences stay some 50 MB, however many requests there are
+_BLOCK = 1 << 21  # positions per step: differences stay some 50 MB for any number of requests
 
 
 class WeightsError(ValueError):
-    """The weights of a request's modes are no distribution."""
+    """The weights of a request's modes are not a distribution."""
 
 
 def mode_ade(truth: Floats, predicted: Floats) -> Float64:
-    """Average displacement error of each mode, m, float64 [N, D]: mean over steps of the distance.
+    """Return the average displacement error of each mode, m, float64 [N, D]: mean over steps of the distance.
 
     Args:
         truth: true positions [N, T, 2], m.
@@ -40,26 +41,27 @@ def mode_ade(truth: Floats, predicted: Floats) -> Float64:
 
 
 def mode_fde(truth: Floats, predicted: Floats) -> Float64:
-    """Final displacement error of each mode, m, float64 [N, D]: distance at the last step. Otherwise ``mode_ade``."""
+    """Return the final displacement error of each mode, m, float64 [N, D]: distance at the last step. See
+    ``mode_ade``."""
     _check_shapes(truth, predicted)
     return _by_mode(truth[:, -1:], predicted[:, :, -1:], "mean distance")
 
 
 def mode_squared_distance(truth: Floats, predicted: Floats) -> Float64:
-    """Sum over steps of squared distances of each mode, m^2, float64 [N, D]. Otherwise ``mode_ade``."""
+    """Return the sum over steps of squared distances of each mode, m^2, float64 [N, D]. See ``mode_ade``."""
     return _by_mode(truth, predicted, "sum of squares")
 
 
 def aggregate(errors: Floats, weights: Floats, aggregator: Aggregator) -> Float64:
-    """One error a request of its modes' errors, float64 [N], in the error's unit.
+    """Reduce the errors of each request's modes to one error, float64 [N], in the error's unit.
 
     Args:
         errors: error of each mode [N, D]; NaN for padding, whose weight is zero.
         weights: weight of each mode [N, D]; each row is not negative and sums to one.
 
     Raises:
-        WeightsError: a row of weights is no distribution.
-        ValueError: different shapes, no such aggregator, or the error of a mode that counts is not finite.
+        WeightsError: a row of weights is not a distribution.
+        ValueError: different shapes, an unknown aggregator, or the error of a mode that counts is not finite.
     """
     if errors.shape != weights.shape:
         raise ValueError(f"errors and weights need one shape [N, D], got {errors.shape} and {weights.shape}")
@@ -79,7 +81,7 @@ def aggregate(errors: Floats, weights: Floats, aggregator: Aggregator) -> Float6
 
 
 def log_likelihood(truth: Floats, predicted: Floats, weights: Floats, *, sigma: float = 1.0) -> Float64:
-    """Log-likelihood of the truth in a mixture of normal distributions around the modes, nats, float64 [N].
+    """Return the log-likelihood of the truth in a mixture of normals around the modes, nats, float64 [N].
 
     ln sum_d w_d prod_t N(truth_t; predicted_dt, sigma^2 I), the bracket of Shifts 1.0, equation 15 (sigma 1).
 
@@ -96,10 +98,10 @@ def log_likelihood(truth: Floats, predicted: Floats, weights: Floats, *, sigma: 
 
 
 def cnll(truth: Floats, predicted: Floats, weights: Floats, *, sigma: float = 1.0) -> Float64:
-    """Corrected negative log-likelihood, nats, float64 [N] (Shifts 1.0, equation 15).
+    """Return the corrected negative log-likelihood, nats, float64 [N] (Shifts 1.0, equation 15).
 
-    The likelihood's constant T ln(2 pi sigma^2) is taken off, so that zero, the least value, is a sure and exact mode:
-    -ln sum_d w_d exp(-d2_d / (2 sigma^2)). Arguments and errors as ``log_likelihood``.
+    The likelihood's constant T ln(2 pi sigma^2) is subtracted, so that a certain and exact mode has the least value,
+    zero: -ln sum_d w_d exp(-d2_d / (2 sigma^2)). Arguments and errors as ``log_likelihood``.
     """
     if not (sigma > 0 and math.isfinite(sigma)):
         raise ValueError(f"sigma is {sigma} m: give a finite standard deviation above 0 m")
@@ -115,7 +117,7 @@ def cnll(truth: Floats, predicted: Floats, weights: Floats, *, sigma: float = 1.
 
 
 def checked_weights(weights: Floats) -> Float64:
-    """Weights of modes as float64 [N, D], each row a distribution: what numpy.isclose takes for a sum of one.
+    """Return weights of modes as float64 [N, D], each row a distribution: its sum is one by numpy.isclose.
 
     Raises:
         WeightsError: the message names row and sum or value.
@@ -157,12 +159,12 @@ def _blocks(requests: int, positions: int) -> Iterator[slice]:
 
 
 def _counted(errors: Float64, weights: Float64) -> NDArray[np.bool_]:
-    """Return which modes are no padding, [N, D]."""
+    """Return the mask of the modes that are not padding, [N, D]."""
     return np.asarray(~np.isnan(errors) | (weights > 0))
 
 
 def _finite(errors: Float64, counts: NDArray[np.bool_]) -> Float64:
-    """Errors with zero at modes that do not count."""
+    """Return the errors with zero at modes that do not count."""
     known = np.where(counts, errors, 0.0)
     if not np.isfinite(known).all():
         row, mode = (int(index[0]) for index in np.nonzero(~np.isfinite(known)))

@@ -27,7 +27,7 @@ from models.certification.units import Units, answered, losses
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Threshold that was chosen on one fold, evaluated on the other and on all n units."""
+    """Threshold chosen on one fold, with its evaluation on the other and on all n units."""
 
     chosen: Chosen
     """Choice on the calibrate fold, with the retention of that fold."""
@@ -35,7 +35,7 @@ class Calibrated:
     retention: float
     """Share of all n units answered at the threshold."""
     seen: ThresholdEvaluation
-    """Evaluation on all n units, with a risk that is too good: the threshold was chosen on them."""
+    """Evaluation on all n units, with an optimistic risk, because the threshold was chosen on them."""
     judged: ThresholdEvaluation | None
     """Evaluation on the judge fold; None if that is empty."""
     groups: Mapping[str, Calibrated] = field(default_factory=dict)
@@ -68,7 +68,7 @@ def calibrate(
     elif isinstance(goal, LeastCost):
         acceptable, bound = goal.acceptable, None if goal.acceptable is None else 1.0
     if bound is not None and units.errors is not None:
-        losses(units, acceptable, bound)  # refuses by the row of the whole, not of a fold
+        losses(units, acceptable, bound)  # reports errors by the row of the whole, not of a fold
     limits = (acceptable, bound)
     whole = _calibrate(units, goal, about, judge_share, limits)
     if by is None:
@@ -127,7 +127,7 @@ def split_by(values: NDArray[Any]) -> Mapping[str, NDArray[np.intp]]:
 def default_judge_share(goal: Goal, n: int) -> float:
     """Return the share of units that are kept for evaluation: one in twenty for a risk, if that is fifty units.
 
-    The law of retention and capacity is known exactly; nothing is kept.
+    For retention and capacity no units are kept, because the law of the realised retention is known exactly.
     """
     risk = isinstance(goal, SelectiveRisk | JointRisk | LeastCost)
     return 0.05 if risk and n >= 1000 else 0.0

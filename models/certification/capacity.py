@@ -12,7 +12,7 @@ from models.certification.retention import target_retention
 from models.certification.units import Units
 
 MOST_BUSY = 0.85
-"""Largest share of the time that reviewers are busy: above it, waiting times grow steeply."""
+"""Largest share of busy time of reviewers; above it, waiting times grow steeply."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Desk:
 
     @property
     def per_hour(self) -> float:
-        """Deferrals per hour that keep the reviewers ``MOST_BUSY``."""
+        """Largest number of deferrals per hour, at which the reviewers are busy for the share ``MOST_BUSY``."""
         return MOST_BUSY * self.reviewers * 3600 / self.handling_seconds
 
     def wait(self, deferrals_per_hour: float) -> float:
@@ -60,8 +60,8 @@ class Desk:
 def within_capacity(units: Units, per_hour: float, arrivals_per_hour: float, delta: float = 0.05) -> Finding:
     """Find the strictest threshold that defers at most ``per_hour`` of ``arrivals_per_hour`` in expectation.
 
-    That is a target retention of 1 - per_hour / arrivals. If everything can be deferred there is no threshold: choose
-    one by another goal.
+    This is a target retention of 1 - per_hour / arrivals. If everything can be deferred there is no threshold: choose
+    it by another goal.
 
     Raises:
         ValueError: capacity below 0 or not finite, arrivals not above 0, or delta outside (0, 1).

@@ -1,4 +1,4 @@
-"""Certificate of a threshold: its promise and evidence, for one model, data and time; and findings of procedures."""
+"""Certificate of a threshold: its guarantee and evidence, for one model, data and time; and findings of procedures."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Finding:
     answered: int | None = None
     """Number of these at or below the threshold."""
     loss: float | None = None
-    """Sum of the losses of the answered ones (their failures); for a log, of their weighted losses."""
+    """Sum of the losses of the answered units (their failures); for a log, of their weighted losses."""
     pvalue: float | None = None
     """p-value of the test at the threshold."""
     low: float | None = None
     high: float | None = None
-    """Interval of the realised retention, where the procedure has one."""
+    """Upper end of the interval of the realised retention, if the procedure has one."""
 
 
 def nothing(procedure: str, units: int, reason: str) -> Finding:
@@ -72,24 +72,24 @@ class Certificate:
     """Target retention."""
     error: str | None = None
     acceptable: float | None = None
-    """Largest acceptable error; None where errors are losses themselves."""
+    """Largest acceptable error; None if the errors are the losses."""
     bound: float | None = None
     """Largest possible loss."""
     model: str | None = None
-    """Tag of the artefact; None where the file does not say."""
+    """Tag of the artefact; None if the file does not have it."""
     group: str | None = None
-    """Value of the column that it is about; None: all units."""
+    """Value of the column that selects the units; None for all units."""
     answered: int | None = None
     """Number of the n units at or below the threshold."""
     loss: float | None = None
-    """Summed loss of these; their failures where losses are 0 and 1."""
+    """Summed loss of these; their failures if losses are 0 and 1."""
     pvalue: float | None = None
     low: float | None = None
     high: float | None = None
-    """Interval of the realised retention with 1 - delta."""
+    """Upper end of the interval of the realised retention with 1 - delta."""
 
     def expired(self, on: date) -> bool:
-        """Return whether it no longer holds on a day."""
+        """Return whether the certificate no longer holds on a day."""
         return on > date.fromisoformat(self.expires)
 
     def plain(self) -> dict[str, Any]:

@@ -24,13 +24,13 @@ class SelectiveRisk:
     alpha: float
     delta: float = 0.05
     acceptable: float | None = None
-    """Errors above it are losses of 1; None: errors are losses in [0, bound]."""
+    """Error above which the loss is 1, else 0; None if errors are losses in [0, bound]."""
     bound: float = 1.0
 
 
 @dataclass(frozen=True)
 class JointRisk:
-    """Goal: mean loss of all units, deferred ones counted 0, at most ``alpha`` in expectation."""
+    """Goal: mean loss of all units, deferred units counted as 0, at most ``alpha`` in expectation."""
 
     alpha: float
     acceptable: float | None = None
@@ -39,7 +39,7 @@ class JointRisk:
 
 @dataclass(frozen=True)
 class TargetRetention:
-    """Goal: at least this share is answered, in expectation."""
+    """Goal: share of answered units at least this, in expectation."""
 
     retention: float
     delta: float = 0.05
@@ -47,7 +47,7 @@ class TargetRetention:
 
 @dataclass(frozen=True)
 class Capacity:
-    """Goal: at most ``per_hour`` of ``arrivals_per_hour`` are deferred, in expectation."""
+    """Goal: at most ``per_hour`` of ``arrivals_per_hour`` units deferred, in expectation."""
 
     per_hour: float
     arrivals_per_hour: float
@@ -56,7 +56,7 @@ class Capacity:
 
 @dataclass(frozen=True)
 class LeastCost:
-    """Goal: answer if that is expected to cost no more than a review."""
+    """Goal: answer if the expected cost is no more than that of a review."""
 
     costs: Costs
     acceptable: float | None = None
@@ -67,12 +67,12 @@ Goal = SelectiveRisk | JointRisk | TargetRetention | Capacity | LeastCost
 
 @dataclass(frozen=True)
 class Chosen:
-    """Chosen threshold; without one everything is deferred."""
+    """Chosen threshold; without a threshold everything is deferred."""
 
     threshold: float | None
     """Largest score that is answered, in float32 or in double precision."""
     retention: float
-    """Share of the units answered at it; 0 without one."""
+    """Share of the units answered at the threshold; 0 without one."""
     certificate: Certificate | None
     reason: str
     """Reason why there is no threshold, and what would help; empty with one."""
@@ -88,7 +88,7 @@ def choose(units: Units, goal: Goal, about: About, unlabelled: Floats | None = N
         unlabelled: more scores of the same law, for the candidates of certified risk.
 
     Raises:
-        ValueError: a goal outside its range, or units that lack what it needs; the message says which.
+        ValueError: a goal outside its range, or units that lack required columns; the message names them.
     """
     found = _find(units, goal, unlabelled)
     retention = float(np.mean(answered(units.scores, found.threshold)))

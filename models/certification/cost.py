@@ -38,7 +38,7 @@ class Costs:
 def cheapest(units: Units, costs: Costs, *, acceptable: float | None = None, bound: float = math.inf) -> Finding:
     """Find the largest score whose expected loss, by an isotonic fit on n units, is at most ``costs.largest_loss``.
 
-    Optimal if the fit is right; it has no guarantee for finite samples.
+    The threshold is optimal if the fit is right; it has no guarantee for finite samples.
 
     Raises:
         ValueError: no errors, a label is missing, or an error is negative, above ``bound`` or not finite.

@@ -1,7 +1,7 @@
 """Conformal risk control: the loosest threshold whose joint risk E[l 1{answered}] is at most alpha in expectation.
 
 The joint risk counts a deferred unit as no loss; unlike the selective risk it only grows with the threshold, so one
-look at the data is enough (Angelopoulos et al. 2022, "Conformal risk control").
+pass over the data is enough (Angelopoulos et al. 2022, "Conformal risk control").
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def control(units: Units, alpha: float, *, acceptable: float | None = None, boun
     order = known[np.argsort(units.scores[known], kind="stable")]
     scores, total = units.scores[order], np.cumsum(loss[order])
     allowed = int(np.searchsorted(total, alpha * (n + 1) - bound + 1e-9 * bound, "right"))
-    if allowed < len(scores):  # a tie with a unit that is too much is too much itself
+    if allowed < len(scores):  # a tie with a unit beyond the limit is beyond it as well
         allowed = int(np.searchsorted(scores, scores[allowed], "left"))
     if not allowed:
         why = "the most certain units fail too often" if len(known) else "no unit has a finite uncertainty"

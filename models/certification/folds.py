@@ -1,8 +1,8 @@
 """Folds by hash: units on which a threshold is chosen, and units on which it is evaluated.
 
-A unit's draw in [0, 1) is a keyed hash of its id, or of its row number where it has none. It does not depend on scores
-and labels, so folds are random whatever the order of the rows; it never changes, so the same file gives the same
-threshold, and rows with one id stay together.
+A unit's draw in [0, 1) is a keyed hash of its id, or of its row number if it has none. It does not depend on scores
+and labels, so folds are random for any order of the rows; it never changes, so the same file gives the same threshold,
+and rows with the same id stay together.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 KEY = b"demur: folds of calibration"
-"""Other hashes of the same ids, such as those that draw audits, have other keys and are independent of these."""
+"""Hash key of folds; other hashes of the same ids, such as those of audits, have other keys and are independent."""
 
 
 @dataclass(frozen=True)
 class Folds:
-    """Masks [n]; every unit is in one of them."""
+    """Masks of the folds [n]; every unit is in one of them."""
 
     calibrate: NDArray[np.bool_]
     judge: NDArray[np.bool_]

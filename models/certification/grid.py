@@ -1,10 +1,9 @@
 """Candidate thresholds from scores of other units than those that are tested.
 
 Given the thresholds, the answered units among the tested ones are independent draws from the law of answered units,
-so exact tests are exact. With thresholds from the tested units' own scores they would be so only where the risk
-crosses its limit once. Hence the thresholds are the scores of a few units, the *rulers*, which are not tested; between
-two rulers they are interpolated, so a few dozen are enough. The largest score is a ruler too: nothing above it is
-answered.
+so exact tests are exact. With thresholds from the tested units' own scores they would be so only if the risk crosses
+its limit once. Hence the thresholds are the scores of a few units, the *rulers*, which are not tested; between two
+rulers they are interpolated, so a few dozen are enough. The largest score is a ruler too: nothing above it is answered.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from models.certification.units import LARGEST, Floats, Mask, Units, as_scores
 
 STEPS = 200
-"""Thresholds at least, where rulers are fewer; finer ones gain less than they cost."""
+"""Least number of thresholds if there are fewer rulers; finer grids gain less than they cost."""
 MOST_RULERS = 1000
 
 
@@ -26,18 +25,18 @@ class Grid:
     """Candidate thresholds, and the numbers of units expected at them."""
 
     thresholds: NDArray[np.float32]
-    """Ascending and distinct, finite [m]."""
+    """Thresholds, ascending, distinct and finite [m]."""
     expected: NDArray[np.float64]
-    """Tested units with a label that are expected at or below each threshold [m]."""
+    """Expected number of tested units with a label at or below each threshold [m]."""
     tested: Mask
-    """Which units [n] may be tested."""
+    """Mask of the units [n] that may be tested."""
 
 
 def own_grid(units: Units, smallest: int) -> Grid:
     """Return thresholds from rulers among the units: one in forty, at least ten, and the largest finite score.
 
-    Where that leaves fewer than the ``smallest`` number that certifies anything, the largest score is the only ruler:
-    then only answering everything can be certified.
+    If that leaves fewer than ``smallest``, the least number that can certify anything, the largest score is the only
+    ruler: then only answering everything can be certified.
     """
     n = len(units)
     rulers = min(max(n // 40, min(10, n // 10)), MOST_RULERS)
@@ -70,7 +69,7 @@ def _grid(rulers: NDArray[np.float32], weights: NDArray[np.float64], tested: Mas
         return Grid(known, np.empty(0), tested)
     seen = np.cumsum(np.bincount(index, weights[finite])) * (tested.sum() / len(rulers))
     places = np.arange(len(known))
-    # the rulers themselves stay: for scores of few values they are the only thresholds that matter
+    # the rulers themselves are kept: for scores of few values they are the only thresholds that matter
     steps = np.union1d(np.linspace(0, len(known) - 1, STEPS), places) if len(known) < STEPS else places
     values, first = np.unique(np.interp(steps, places, known.astype(np.float64)).astype(np.float32), return_index=True)
     return Grid(values, np.interp(steps, places, seen)[first], tested)

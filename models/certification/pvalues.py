@@ -1,7 +1,7 @@
-"""p-values of H0: the mean loss exceeds alpha; a small one certifies that it does not.
+"""p-values of H0: the mean loss exceeds alpha; a small p-value certifies that it does not.
 
-Exact for losses 0 and 1, Hoeffding-Bentkus and betting for losses in [0, bound]. A p-value here is super-uniform:
-P(p <= t) <= t for every t if H0 holds, at every sample size.
+The tests are exact for losses 0 and 1, Hoeffding-Bentkus and betting for losses in [0, bound]. A p-value here is
+super-uniform: P(p <= t) <= t for every t if H0 holds, at every sample size.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv
 
 Float64 = NDArray[np.float64]
-_MOST_BET = 0.75  # of the bet that could lose everything (Waudby-Smith & Ramdas 2024 take 1/2 to 3/4)
+_MOST_BET = 0.75  # share of the bet that could lose everything (Waudby-Smith & Ramdas 2024 take 1/2 to 3/4)
 
 
 def binomial(failures: ArrayLike, units: ArrayLike, alpha: float) -> Float64:
     """Return P(Binomial(units, alpha) <= failures), float64 of the broadcast shape; 1 without units.
 
-    The exact test behind the upper limit of Clopper & Pearson 1934.
+    This is the exact test that corresponds to the upper limit of Clopper & Pearson 1934.
 
     Raises:
         ValueError: alpha outside (0, 1).
@@ -52,15 +52,15 @@ def hoeffding_bentkus(mean: ArrayLike, units: ArrayLike, alpha: float, bound: fl
 def betting(excess: Float64, largest: float, variance: float, delta: float) -> float:
     """Return 1 / the largest wealth of a bettor against E[excess] >= 0 (Waudby-Smith & Ramdas 2024).
 
-    The wealth after t values is the product of 1 - b_s x_s; each bet b_s knows only what came before, so under H0 it
+    The wealth after t values is the product of 1 - b_s x_s; each bet b_s depends only on earlier values, so under H0 it
     is a supermartingale and exceeds 1 / p with probability at most p (Ville 1939). The values have to come in an
     order that does not depend on them.
 
     Args:
         excess: loss - alpha [n], or any value with a mean below 0 if the risk is below alpha.
         largest: bound of the values from above, > 0.
-        variance: prior guess of the variance; any number is valid.
-        delta: level at which the bets are strongest; any is valid.
+        variance: prior guess of the variance; any number keeps the test valid.
+        delta: level at which the bets are strongest; any value keeps the test valid.
     """
     n = len(excess)
     if not n:
@@ -75,7 +75,7 @@ def betting(excess: Float64, largest: float, variance: float, delta: float) -> f
 
 
 def zero_failure_size(alpha: float, delta: float) -> int:
-    """Return how many units without a failure certify a risk of alpha: the least n with (1 - alpha)^n <= delta."""
+    """Return the least n with (1 - alpha)^n <= delta: units without a failure that certify a risk of alpha."""
     check_risk(alpha, 1.0)
     return math.ceil(math.log(delta) / math.log1p(-alpha) - 1e-9)
 

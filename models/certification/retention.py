@@ -18,8 +18,8 @@ def target_retention(units: Units, retention: float, delta: float = 0.05) -> Fin
     """Return the threshold that answers ``retention`` of units: the k-th smallest score, k = ceil((n + 1) retention).
 
     The realised retention is Beta(k, n + 1 - k) for scores without ties, and larger with them: its mean is at least
-    the target, and ``low`` to ``high`` holds it with 1 - delta. The band of Dvoretzky, Kiefer & Wolfowitz holds at
-    all targets at once; it is named in the statement. A unit without an uncertainty is never answered, but counts.
+    the target, and ``low`` to ``high`` holds it with 1 - delta. The band of Dvoretzky, Kiefer & Wolfowitz, given in the
+    statement, holds at all targets at once. A unit without an uncertainty is never answered, but counts.
 
     Raises:
         ValueError: retention outside (0, 1], or delta outside (0, 1).

@@ -35,12 +35,12 @@ def certify(
 ) -> Finding:
     """Test H0: selective risk > alpha from strict to loose thresholds; see ``grid`` and ``sequence``.
 
-    Exact binomial tests for losses 0 and 1; betting for losses in [0, bound], Hoeffding-Bentkus for many of them.
+    Exact binomial tests for losses 0 and 1; betting for losses in [0, bound], Hoeffding-Bentkus if there are many.
 
     Args:
         acceptable: largest acceptable error; None takes the errors as losses in [0, bound].
-        unlabelled: scores of other units of the same law, for the candidate thresholds; without them a few of the
-            units lend theirs and are not tested.
+        unlabelled: scores of other units of the same law, for the candidate thresholds; without them, a few of the
+            units provide theirs and are not tested.
 
     Raises:
         ValueError: no errors, one outside [0, bound], alpha outside (0, bound) or delta outside (0, 1).
@@ -85,16 +85,16 @@ def certify(
 def certify_from_log(
     units: Units, alpha: float, delta: float, *, acceptable: float | None = None, bound: float = 1.0
 ) -> Finding:
-    """Certify from a log of decisions: units [n] with propensities, labelled mostly where they were deferred.
+    """Certify from a log of decisions: units [n] with propensities, labelled mostly if they were deferred.
 
-    Each logged unit weighs by the probability that its label was asked for: X = (l - alpha) A R / pi has a mean below 0
-    exactly if the selective risk is below alpha (Horvitz & Thompson 1952), and units without a label are zeros. A
-    betting test on [-alpha / pi_min, (bound - alpha) / pi_min] is valid for it however the labels were selected.
+    Each logged unit is weighted by the probability that its label was requested: X = (l - alpha) A R / pi has a mean
+    below 0 exactly if the selective risk is below alpha (Horvitz & Thompson 1952), and units without a label are zeros.
+    A betting test on [-alpha / pi_min, (bound - alpha) / pi_min] is valid for any selection of labels.
 
-    All logged units lend scores. Requested labels that never came make pi wrong, and have to be corrected before.
+    All logged units provide scores. Requested labels that never arrive make pi wrong; correct pi first.
 
-    Where all units below a threshold have one propensity, the labelled ones are a simple random sample of them, and
-    losses 0 and 1 are tested exactly: without weights that is the same hypothesis, and the strongest test of it.
+    If all units below a threshold have one propensity, the labelled ones are a simple random sample of them, and
+    losses 0 and 1 are tested exactly: without weights this is the strongest test of the same hypothesis.
 
     Raises:
         ValueError: no propensities; otherwise as ``certify``.
@@ -142,7 +142,7 @@ def certify_from_log(
 
 
 def _even(propensity: NDArray[np.float64], place: NDArray[np.intp], m: int) -> NDArray[np.bool_]:
-    """Return whether all units that a threshold [m] answers have one propensity."""
+    """Return whether all units answered at each threshold [m] have one propensity."""
     low, high = np.full(m + 1, np.inf), np.zeros(m + 1)
     np.minimum.at(low, place, propensity)
     np.maximum.at(high, place, propensity)
@@ -173,14 +173,14 @@ def sums(
     grid: Grid, scores: NDArray[np.float32], loss: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.intp]]:
     """Return units and summed losses up to each threshold [m], and the first threshold that answers each unit [n]."""
-    place = np.searchsorted(grid.thresholds, scores, "left")  # NaN and what is above all go to m
+    place = np.searchsorted(grid.thresholds, scores, "left")  # NaN and scores above all thresholds go to m
     m = len(grid.thresholds)
     answered = np.cumsum(np.bincount(place, minlength=m + 1)[:m])
     return answered, np.cumsum(np.bincount(place, loss, m + 1)[:m]), place
 
 
 def too_few(needed: int, alpha: float, delta: float, have: int) -> str:
-    """Explain why fewer units than the zero-failure size certify nothing."""
+    """Explain why fewer units than the zero-failure size are not enough for a certificate."""
     return (
         f"risk {alpha:g} with delta {delta:g} needs at least {needed} units to test even if none fails, and there are "
         f"{have}"

@@ -29,9 +29,9 @@ class ThresholdEvaluation:
     answered: int
     retention: Interval
     risk: Interval | None
-    """Mean loss of the answered (selective risk); None without losses."""
+    """Mean loss of the answered units (selective risk); None without losses."""
     joint_risk: Interval | None
-    """Mean loss of all, deferred ones counted 0."""
+    """Mean loss of all units, deferred ones counted as 0; None without losses."""
 
 
 def evaluate_threshold(
@@ -48,7 +48,7 @@ def evaluate_threshold(
 
     Args:
         threshold: None defers everything.
-        bound: largest loss; None: there are no losses.
+        bound: largest loss; None for no losses.
 
     Raises:
         ValueError: an error outside [0, bound].

@@ -14,7 +14,7 @@ Floats = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
 
 LARGEST = float(np.finfo(np.float32).max)
-"""No threshold is larger: a score that is infinite in float32, or NaN, is never answered."""
+"""Upper limit of thresholds: a score that is infinite in float32, or NaN, is never answered."""
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class Units:
     """Columns of n units; made by ``units``, which checks them."""
 
     scores: NDArray[np.float32]
-    """Uncertainty [n] as it is compared, in float32; NaN is the least certain."""
+    """Uncertainty [n] in float32, in which it is compared; NaN is the least certain."""
     errors: NDArray[np.float64] | None
     """Error [n]; NaN without a label, which needs ``propensity``. None: all are unknown."""
     draws: NDArray[np.float64]
-    """One number in [0, 1) a unit [n], from its id or its row: it decides folds, rulers and the order of bets."""
+    """Random number in [0, 1) of each unit [n], from its id or row; determines folds, rulers and the order of bets."""
     propensity: NDArray[np.float64] | None = None
-    """Probability [n] that the label was asked for, given all that was known at the decision; None: all have one."""
+    """Probability [n] of a label request, given all that was known at the decision; None if all have labels."""
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -55,11 +55,11 @@ def units(
     Args:
         scores: uncertainties [n], larger is less certain.
         errors: errors or losses [n].
-        propensity: of the labels [n], in (0, 1].
+        propensity: propensities of the labels [n], in (0, 1].
         draws: from ``folds.id_draws``; default: by row number.
 
     Raises:
-        ValueError: no units, other lengths, an error that is NaN although all are said to be labelled, or a
+        ValueError: no units, other lengths, an error that is NaN although all units must be labelled, or a
             propensity outside (0, 1].
     """
     n = len(scores)
@@ -101,7 +101,7 @@ def as_threshold(value: float) -> float:
 
 
 def answered(scores: NDArray[np.float32], threshold: float | None) -> Mask:
-    """Return which units [n] are answered: u <= threshold in float32, so NaN defers; None answers none."""
+    """Return the mask of the answered units [n]: u <= threshold in float32, so NaN defers; None answers none."""
     if threshold is None:
         return np.zeros(len(scores), bool)
     found: Mask = scores <= np.float32(threshold)
@@ -109,7 +109,7 @@ def answered(scores: NDArray[np.float32], threshold: float | None) -> Mask:
 
 
 def losses(units: Units, acceptable: float | None, bound: float) -> NDArray[np.float64]:
-    """Return losses [n] in [0, bound]: 1 where the error exceeds ``acceptable``, or the errors themselves.
+    """Return losses [n] in [0, bound]: 1 if the error exceeds ``acceptable``, or the errors themselves.
 
     NaN stays NaN (no label).
 

@@ -1,4 +1,4 @@
-"""Fixed bins of an uncertainty score, in which streams are counted, so that counts of replicas add up."""
+"""Fixed bins of an uncertainty score in which streams are counted, so that counts of replicas can be summed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_EDGES = 250  # a bin and the number of bins fit into a byte
 
 
 class Bins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Bins: bin b holds edges[b - 1] < u <= edges[b]; the outer two are open, one more holds NaN."""
+    """Bins: bin b holds edges[b - 1] < u <= edges[b]; the outer two are open, and a further one holds NaN."""
 
     edges: tuple[float, ...]
     """Upper edges in the measure's unit, strictly increasing."""
@@ -34,10 +34,10 @@ class Bins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return len(self.edges) + 2
 
     def index(self, scores: Floats) -> NDArray[np.uint8]:
-        """Return the bin of each score [n]; infinite ones lie in the outer bins.
+        """Return the bin of each score [n]; infinite scores are in the outer bins.
 
         Raises:
-            ValueError: scores have not one axis.
+            ValueError: scores do not have one axis.
         """
         if scores.ndim != 1:
             raise ValueError(f"scores need the shape [n], got {list(scores.shape)}")
@@ -59,7 +59,7 @@ class Reference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     bins: Bins
     counts: tuple[float, ...]
-    """Units in each bin [bins]; fractions if they were made of quantiles."""
+    """Units in each bin [bins]; fractions if computed from quantiles."""
 
     def __post_init__(self) -> None:
         if len(self.counts) != len(self.bins):
@@ -69,13 +69,13 @@ class Reference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def of_quantiles(values: Sequence[float], levels: Sequence[float], units: int, bins: int = 20) -> Reference:
     """Return bins of about equal shares, from the quantiles of a score in an artefact.
 
-    A value that several levels share becomes one edge with the highest of them, as ``Bins`` count ``u <= edge``.
+    A value shared by several levels becomes one edge with the highest level, as ``Bins`` count ``u <= edge``.
 
     Args:
         values: quantiles in the measure's unit, e.g. those of ``Calibration.reference``.
         levels: their levels in [0, 1], increasing, e.g. ``REFERENCE_LEVELS``.
         units: in-domain units that they were computed from.
-        bins: bins wanted, of 1 / bins of the units each; ties make them fewer.
+        bins: requested number of bins with equal shares; ties reduce it.
 
     Raises:
         ValueError: lengths differ, values fall, or nothing to count.
@@ -87,7 +87,7 @@ def of_quantiles(values: Sequence[float], levels: Sequence[float], units: int, b
         raise ValueError("quantiles need finite values that do not fall and levels that rise")
     if units < 1 or not 1 <= bins <= MOST_EDGES:
         raise ValueError(f"a reference needs units >= 1 and 1 <= bins <= {MOST_EDGES}, got {units} and {bins}")
-    last = np.append(value[1:] > value[:-1], False)  # of equal values; the largest needs no edge: its bin is open
+    last = np.append(value[1:] > value[:-1], False)  # last of equal values; the largest needs no edge: open bin
     at, value = at[last], value[last]
     wanted = np.arange(1, bins) / bins
     picked = np.unique(np.minimum(np.searchsorted(at, wanted - 1e-9), max(len(at) - 1, 0))) if len(at) else np.arange(0)

@@ -3,18 +3,20 @@
 Each unit gets the smoothed conformal p-value of its bin among all units so far (Vovk, Gammerman & Shafer 2005, ch. 7):
 ``p = (#{u_j > u_i} + theta #{u_j = u_i}) / i`` over j <= i, theta uniform. Bins are ties, which theta breaks, so while
 the stream is exchangeable (e.g. independent and of one law) p-values are *exactly* independent and uniform, for any
-bins, discrete and constant scores included. There is no fixed reference sample, whose sampling error would be found out
+bins, discrete and constant scores included. There is no fixed reference sample, whose sampling error would be detected
 after some millions of units. Bets on the p-values are Beta densities, as each has expectation 1 under uniformity; their
-wealth depends on the sums of ln p and ln(1 - p) alone. ``wealth`` says how a million quiet units leave it alert.
+wealth depends on the sums of ln p and ln(1 - p) alone. See ``wealth`` for its sensitivity after a million unchanged
+units.
 
-Promise: P(wealth ever reaches 1/alpha) <= alpha while the stream is exchangeable, with looks after every block. After
-an alarm start anew; each start is a new promise.
+Guarantee: P(wealth ever reaches 1/alpha) <= alpha while the stream is exchangeable, with looks after every block. After
+an alarm, start a new test; each start has its own guarantee.
 
 Limits:
 
 - Traffic that differs from the in-domain data from the first unit on is exchangeable with itself. ``psi`` detects that.
-- Any change of the scores' law counts, harmless and small ones too: after a million quiet units a rise of all scores by
-  a twentieth is found within some ten thousand. ``psi`` measures how large it is, ``risk`` whether it does harm.
+- Any change of the scores' law counts, including harmless and small ones: after a million unchanged units an increase
+  of all scores by a twentieth is found within some ten thousand. ``psi`` measures how large it is, ``risk`` whether it
+  is harmful.
 - Order counts: night after day, and rows of one request (a route, a scene, a document), are not exchangeable. Feed one
   unit of each request, and give daily cycles a state for each part of the day, or expect alarms that are true.
 """
@@ -32,13 +34,13 @@ from models.drift.bins import Bins, Floats
 from models.drift.wealth import Array, Capital, grow, mixed, start
 
 BLOCK = 64
-"""Units a block: restarts and looks happen between blocks."""
+"""Units per block: restarts and looks happen between blocks."""
 
 _SHAPES = (0.5, 0.75, 0.9, 1.0, 1.1, 1.35, 2.0)
 _BETS = np.array([shape for shape in itertools.product(_SHAPES, _SHAPES) if shape != (1.0, 1.0)])
-"""Parameters a, b of Beta densities [bets, 2]; a < 1 < b bets that scores rise, a = b < 1 that they spread."""
+"""Parameters a, b of Beta densities [bets, 2]; a < 1 < b bets that scores increase, a = b < 1 that they spread."""
 
-_ROWS = 255  # counted in one go: running counts fit into a byte
+_ROWS = 255  # units counted per step: running counts fit into a byte
 
 
 class Watched(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,10 +78,10 @@ class Exchangeability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Watched((0,) * len(self.bins), (), start(len(_BETS)))
 
     def update(self, watched: Watched, scores: Floats) -> Watched:
-        """Return the state after more scores [n], in the order of the stream; the same in one call or many, to the bit.
+        """Return the state after more scores [n], in the order of the stream; bit-identical in one call or many.
 
         Raises:
-            ValueError: scores have not one axis, or the state is of other bins.
+            ValueError: scores do not have one axis, or the state has other bins.
         """
         return self.path(watched, scores)[0]
 
@@ -115,7 +117,7 @@ class Exchangeability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def _gains(sums: Array) -> Array:
     """Return the log growth of each bet [blocks, bets] from the sums of ln p and ln(1 - p) over blocks [2, blocks]."""
     a, b = _BETS.T
-    # term by term, not as a matrix product, whose rounding depends on how many blocks there are
+    # term by term, not as a matrix product, whose rounding depends on the number of blocks
     gains: Array = sums[0][:, None] * (a - 1) + sums[1][:, None] * (b - 1) - BLOCK * betaln(a, b)
     return gains
 

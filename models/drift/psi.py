@@ -1,12 +1,12 @@
 """Population stability index and Jensen-Shannon distance of binned scores, with their values without a shift.
 
-Both compare counts, in O(bins), and both are positive by chance alone: without a shift the index is about
-(B - 1)(1/n + 1/m) on average (Yurdakul & Naranjo 2020), more than the customary limit of 0.1 for 20 bins and 200
-units. So the expectation, the excess over it and a p-value are given beside it.
+Both compare counts, in O(bins), and both are positive by chance alone: without a shift the index is about (B - 1)(1/n +
+1/m) on average (Yurdakul & Naranjo 2020), more than the customary limit of 0.1 for 20 bins and 200 units. So the
+expectation, the excess over it and a p-value are given as well.
 
-This is a test of one window against the reference: of many windows, one in twenty has p < 0.05. For alarms that hold
-at all times see ``martingale`` and ``risk``. Unlike these it detects traffic that differs from the reference from the
-first unit on.
+This is a test of one window against the reference: one in twenty windows has p < 0.05. For alarms that hold at all
+times see ``martingale`` and ``risk``. Unlike these it detects traffic that differs from the reference from the first
+unit on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Shift:
     psi: float
     """Population stability index (Jeffreys divergence), nats; half a unit is added to each bin, so it is finite."""
     expected: float
-    """Mean of the index without a shift: (B - 1)(1/n + 1/m), B bins that hold anything."""
+    """Mean of the index without a shift: (B - 1)(1/n + 1/m), B being the number of bins that are not empty."""
     p_value: float
     """Pearson's chi-square test that both were drawn from one distribution; for one look at one window."""
     js_distance: float
@@ -60,7 +60,7 @@ def shift(reference: Counts, live: Counts) -> Shift:
         raise ValueError("the reference needs at least one unit")
     if n == 0:
         return Shift(math.nan, math.nan, math.nan, math.nan, 0)
-    held = before + after > 0  # a bin that is empty in both says nothing and is not a degree of freedom
+    held = before + after > 0  # a bin that is empty in both is not a degree of freedom
     before, after = before[held], after[held]
     freedom = len(before) - 1
     return Shift(
@@ -78,7 +78,8 @@ def _psi(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
 
 
 def _chi_square(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
-    """Return chi-square of the table of two rows, by bins; its law holds for smaller counts than that of the index."""
+    """Return chi-square of the table of two rows, by bins; its distribution is accurate for smaller counts than that of
+    the index."""
     ratio = math.sqrt(float(after.sum()) / float(before.sum()))
     return float(np.sum(np.square(before * ratio - after / ratio) / (before + after)))
 

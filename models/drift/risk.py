@@ -1,26 +1,26 @@
 """Test by betting of whether the risk has risen above its baseline, valid at any time.
 
 Losses lie in [0, bound]: the unacceptable indicator (bound 1), or an error clipped at the bound, as a heavy tail cannot
-be tested: then risk means the mean of the clipped error, before and after. Against "risk <= m" each label multiplies a
+be tested; risk then means the mean of the clipped error, before and after. Against "risk <= m" each label multiplies a
 bet's capital by ``1 + c w (loss / m - 1)`` with 0 < c < 1 and w in (0, 1] (Waudby-Smith & Ramdas 2024), whose
 expectation is at most 1. ``wealth`` mixes some c and restarts.
 
-*Labels come by sampling.* A label of propensity pi has w = pi_min / pi, so ``E[w (loss - m)]`` over labelled units is a
-positive multiple of risk - m over all units: valid for any mixture of deferrals (pi = 1) and audits. Where pi is
-constant (answered units under uniform audits, deferred units) w is 1 and no label is thinned: strata tested apart, each
+*Labels are sampled.* A label of propensity pi has w = pi_min / pi, so ``E[w (loss - m)]`` over labelled units is a
+positive multiple of risk - m over all units: valid for any mixture of deferrals (pi = 1) and audits. If pi is constant
+(answered units under uniform audits, deferred units) w is 1 and no label is thinned: strata tested separately, each
 against its own baseline, and combined (``wealth.either``) test "no stratum's risk has risen". The weighted form over
-all units tests their mean, which also rises where more units are deferred and no stratum is worse.
+all units tests their mean, which also rises if more units are deferred and no stratum is worse.
 
 *The baseline is an estimate.* If it is b, labels bet against b (1 + tolerance), and calibration losses against "the
-baseline is at least b". The product of both is wealth if b is true; its minimum over b is therefore wealth whatever is
-true. No part of alpha is set aside, and few calibration units cost power, never false alarms. Between levels of b the
-minimum is bounded from below, since the first factor falls with b and the second rises.
+baseline is at least b". The product of both is wealth if b is true; its minimum over b is therefore wealth in any case.
+No part of alpha is set aside, and few calibration units cost power, never false alarms. Between levels of b the minimum
+is bounded from below, since the first factor falls with b and the second rises.
 
-Promise: P(wealth ever reaches 1/alpha) <= alpha, as long as at each label, given those before, the risk of the units
-that labels are sampled from is at most the baseline (1 + tolerance). Not needed: one law, independence. Needed: the
-order of labels tells nothing of their losses. Where uncertain units are labelled later, feed strata of uncertainty
-apart, or the labels of mature units in the order of units. A change of policy or artefact makes other strata: start
-anew.
+Guarantee: P(wealth ever reaches 1/alpha) <= alpha, as long as at each label, given those before, the risk of the units
+that labels are sampled from is at most the baseline (1 + tolerance). Neither identical distributions nor independence
+are needed. The order of labels must not depend on their losses: if uncertain units are labelled later, use separate
+strata of uncertainty, or the labels of mature units in the order of units. A change of policy or artefact changes the
+strata, and requires a new start.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from models.drift.bins import Floats
 from models.drift.wealth import Array, Capital, grow, mixed, start
 
 BLOCK = 8
-"""Labels a block: restarts and looks happen between blocks."""
+"""Labels per block: restarts and looks happen between blocks."""
 
 _BETS = np.array([0.015, 0.03, 0.06, 0.12, 0.22, 0.4, 0.7])
-"""The share c of capital at stake; the best is (risk / m - 1) over the squared variation of loss / m, about."""
+"""Shares c of capital at stake; the best is about (risk / m - 1) over the squared variation of loss / m."""
 
 _CREDIT_BETS = np.array([0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64])
-_STEPS = np.arange(-1.0, 8.1, 0.5)  # of standard errors about the baseline: where the minimum is looked for
-_RISES = 1.12 ** np.arange(1, 20)  # above that, for the lower bound: up to 8.6 times the baseline
+_STEPS = np.arange(-1.0, 8.1, 0.5)  # standard errors about the baseline within which the minimum is searched
+_RISES = 1.12 ** np.arange(1, 20)  # levels above that, for the lower bound: up to 8.6 times the baseline
 _FALLS = np.array([0.25, 0.5, 0.75])
-_LEAST = 1e-9  # of the bound: risks below are not betted against, as the gain of a block would overflow
-_EXCLUDED = 1e9  # log of evidence against a baseline that is ruled out: finite, so that it passes through JSON
-_CELLS = 1 << 20  # factors multiplied in one go, so that temporaries stay small
+_LEAST = 1e-9  # share of the bound: no bets against risks below it, as the gain of a block would overflow
+_EXCLUDED = 1e9  # log of evidence against an excluded baseline: finite, so that it can be written as JSON
+_CELLS = 1 << 20  # factors multiplied per step, so that temporaries stay small
 
 
 class Labelled(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,9 +69,9 @@ class RiskTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Test of one stream of labels; made by ``against_calibration`` or ``against_limit``."""
 
     bound: float
-    """Largest loss, in its unit; larger ones count as this."""
+    """Largest loss, in its unit; larger losses are clipped to it."""
     levels: tuple[float, ...]
-    """Risks that are betted against [levels], increasing, in the loss's unit."""
+    """Risks against which bets are placed [levels], increasing, in the loss's unit."""
     credit: tuple[float, ...]
     """Log of the calibration's evidence against baselines (1 + tolerance) in (level j - 1, level j], at least
     [levels + 1]; the last is of those above all levels."""
@@ -83,12 +83,12 @@ class RiskTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Labelled((), start(len(self.levels) * len(_BETS)))
 
     def update(self, labelled: Labelled, losses: Floats, propensities: Floats | None = None) -> Labelled:
-        """Return the state after more labels [n], in order; the same in one call or many, to the last bit.
+        """Return the state after more labels [n], in order; bit-identical in one call or many.
 
         Args:
-            labelled: the state before.
-            losses: of each label [n], at least 0, in the loss's unit.
-            propensities: of each label [n]; None only where all labels of the stream have the same.
+            labelled: state before these labels.
+            losses: loss of each label [n], at least 0, in the loss's unit.
+            propensities: propensity of each label [n]; None only if all labels of the stream have the same.
 
         Raises:
             ValueError: a loss that is negative or not a number, a propensity outside [``least_propensity``, 1] or
@@ -126,7 +126,8 @@ class RiskTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def lower_bound(self, labelled: Labelled, alpha: float = 0.05) -> float:
         """Return a lower bound of the largest risk so far: with 1 - alpha for all times at once, in the loss's unit.
 
-        For a constant risk the lower end of a confidence sequence. One of ``levels``, or 0 where labels prove none.
+        For a constant risk it is the lower end of a confidence sequence. It is one of ``levels``, or 0 if no level is
+        proven.
 
         Raises:
             ValueError: alpha lies outside (0, 1).
@@ -167,10 +168,10 @@ def against_calibration(
     """Make the test of "the risk is at most the baseline (1 + tolerance)", including the baseline's uncertainty.
 
     Args:
-        losses: of independent labelled units of the same stratum [n], in-domain or of a time that was found good.
-        bound: the loss is clipped here; 1 for indicators. Fixed before these losses were looked at.
-        tolerance: relative rise of the risk that is no alarm.
-        propensities: of the labels in calibration [n]; None where all are the same.
+        losses: losses of independent labelled units of the same stratum [n], in-domain or of a time known to be good.
+        bound: the loss is clipped here; 1 for indicators. It must be fixed before these losses are seen.
+        tolerance: relative increase of the risk that does not raise an alarm.
+        propensities: propensities of the labels in calibration [n]; None if all are the same.
         least_propensity: smallest propensity that a label, here or live, can have.
 
     Raises:
@@ -183,7 +184,7 @@ def against_calibration(
         raise ValueError("a baseline needs at least one labelled unit")
     mean = float(np.average(loss, weights=weight))
     error = math.sqrt(float(np.sum(np.square(weight * (loss - mean))))) / float(weight.sum())
-    error = max(error, bound / len(loss))  # of losses that are all the same, e.g. none unacceptable
+    error = max(error, bound / len(loss))  # for losses that are all equal, e.g. none unacceptable
     grid = mean + error * _STEPS
     grid = np.unique(np.concatenate([mean * _FALLS, grid, max(grid[-1], mean) * _RISES]))
     grid = grid[(grid > _LEAST * bound) & (grid < bound)]
@@ -210,7 +211,7 @@ def clipped(losses: Floats, bound: float) -> Array:
     """Return losses [n] as float64, clipped at the bound.
 
     Raises:
-        ValueError: losses have not one axis, one is negative or NaN, or the bound is not finite and positive.
+        ValueError: losses do not have one axis, one is negative or NaN, or the bound is not finite and positive.
     """
     if not 0 < bound < math.inf:
         raise ValueError(f"the bound of a loss is finite and positive, not {bound:g}")
@@ -246,7 +247,7 @@ def weights(losses: Floats, propensities: Floats | None, least: float) -> Array:
 def _credit(loss: Array, weight: Array, bound: float, baseline: float) -> float:
     """Return the log evidence of calibration losses [n] against "the baseline is at least this"; at least ln 1/2.
 
-    Half of the capital is kept, half bets on smaller losses: 1 + c w (baseline - loss) / (bound - baseline).
+    Half of the capital is kept as cash, half is bet on smaller losses: 1 + c w (baseline - loss) / (bound - baseline).
     """
     shortfall = weight * (baseline - loss) / (bound - baseline)
     grown = np.log1p(shortfall[:, None] * _CREDIT_BETS).sum(axis=0)

@@ -1,16 +1,15 @@
 """Wealth of bets against "nothing has changed": the statistic of ``martingale`` and ``risk``.
 
-A *strategy* multiplies its capital by factors whose expectation is at most 1 while nothing has changed, so
-P(wealth ever reaches 1/alpha) <= alpha (Ville 1939), for any number of looks. Bets that fit a change multiply their
-capital.
+A *strategy* multiplies its capital by factors whose expectation is at most 1 while nothing has changed, so P(wealth
+ever reaches 1/alpha) <= alpha (Ville 1939), for any number of looks. Bets that fit a change multiply their capital.
 
-Capital that was betted for a million quiet units is gone when the change comes. So a little of it enters at the start
-of every block of units, r = 1, 2, …, spread evenly over the strategies: w_r = G(r) - G(r + 1), G(r) = 1/(1 + ln r),
-which sums to 1. What has not entered yet is kept in cash. The whole is a mixture of restarts, hence *one* wealth
-process: the promise is P(ever) <= alpha, not a mean time between false alarms as with Shiryaev-Roberts procedures. A
-change in block r costs ln(1/w_r) of log wealth, about ln r + 2 ln(1 + ln r): 14.4 at r = 16 000 (a million units).
+Capital that was bet during a million unchanged units is lost before a change. So a little of it enters at the start of
+every block of units, r = 1, 2, …, spread evenly over the strategies: w_r = G(r) - G(r + 1), G(r) = 1/(1 + ln r), which
+sums to 1. The rest is kept in cash. The whole is a mixture of restarts, hence *one* wealth process: the guarantee is
+P(ever) <= alpha, not a mean time between false alarms as with Shiryaev-Roberts procedures. A change in block r costs
+ln(1/w_r) of log wealth, about ln r + 2 ln(1 + ln r): 14.4 at r = 16 000 (a million units).
 
-Streams of several replicas or strata: see ``average``, ``product`` and ``either``. They combine wealth of *now*; peaks
+Streams of several replicas or strata: see ``average``, ``product`` and ``either``. They combine *current* wealth; peaks
 must not be combined, since the average of two peaks is not the value of a wealth process.
 """
 
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_NOTHING = -1e300  # log of no capital: finite, so that it passes through JSON
+_NOTHING = -1e300  # log of zero capital: finite, so that it can be written as JSON
 
 
 class Capital(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,9 +32,9 @@ class Capital(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     blocks: int
     grown: tuple[float, ...]
-    """Of each strategy [S]: what one unit of capital in the first block has become."""
+    """Log of the growth of one unit of capital from the first block, for each strategy [S]."""
     entered: tuple[float, ...]
-    """Of each strategy [S]: capital entered at all blocks, in units of the first block's capital."""
+    """Log of the capital entered at all blocks, in units of the first block's capital, for each strategy [S]."""
 
     @property
     def log_cash(self) -> float:
@@ -44,20 +43,20 @@ class Capital(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def start(strategies: int) -> Capital:
-    """Return the capital before the first block: all is cash."""
+    """Return the capital before the first block, all in cash."""
     return Capital(0, (0.0,) * strategies, (_NOTHING,) * strategies)
 
 
 def grow(capital: Capital, gains: Array) -> tuple[Capital, Array, Array]:
-    """Apply the gains of whole blocks, in order; the same in one call or many, to the last bit.
+    """Apply the gains of whole blocks, in order; bit-identical in one call or many.
 
     Args:
-        capital: before the blocks.
+        capital: capital before the blocks.
         gains: log of the factor of each strategy over each block [blocks, S].
 
     Returns:
         The capital after the blocks; the log capital in each strategy after each of them [blocks, S] (each as if all
-        had entered into it); the log of the cash that is left [blocks].
+        capital had entered into it); the log of the cash that is left [blocks].
     """
     if not len(gains):
         return capital, np.empty_like(gains), np.empty(0)
@@ -70,7 +69,7 @@ def grow(capital: Capital, gains: Array) -> tuple[Capital, Array, Array]:
 
 
 def mixed(invested: Array, cash: Array) -> Array:
-    """Return the log wealth of an even mixture of strategies [..., K] and the cash [...] beside it."""
+    """Return the log wealth of an even mixture of strategies [..., K] and the cash [...]."""
     top = invested.max(axis=-1)
     spread = top + np.log(np.exp(invested - top[..., None]).mean(axis=-1))
     return np.asarray(np.logaddexp(spread, cash))
@@ -90,7 +89,8 @@ def alarmed(log_wealth: float, alpha: float = 0.05) -> bool:
 def average(log_wealth: Sequence[float], weights: Sequence[float] | None = None) -> float:
     """Return the log of the weighted average of current wealths, valid under any dependence between streams.
 
-    Of k replicas, a change in one costs ln k. Weights are fixed beforehand; even by default.
+    With k replicas, a change in one costs ln k of log wealth. Weights must be fixed beforehand; they are equal by
+    default.
 
     Raises:
         ValueError: no wealth, or weights that are negative, all zero or of another length.
@@ -107,7 +107,7 @@ def average(log_wealth: Sequence[float], weights: Sequence[float] | None = None)
 def product(log_wealth: Sequence[float]) -> float:
     """Return the log of the product of current wealths, for streams that are independent while nothing has changed.
 
-    Gathers a change that all of them show. Those that show none hold it down, each to its cash at worst.
+    It accumulates evidence of a change in all streams. Streams without the change reduce it, each to its cash at worst.
 
     Raises:
         ValueError: no wealth.
@@ -123,6 +123,6 @@ def either(log_wealth: Sequence[float]) -> float:
 
 
 def _log_entry(restart: Array) -> Array:
-    """Return the log of w_r = G(r) - G(r + 1), without the cancellation."""
+    """Return the log of w_r = G(r) - G(r + 1), without cancellation."""
     here = np.log(restart)
     return np.log(np.log1p(1 / restart)) - np.log1p(here) - np.log1p(np.log(restart + 1))

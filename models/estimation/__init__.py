@@ -1,1 +1,1 @@
-"""Retention figures of a served stream whose labels were chosen: estimators, intervals, gates."""
+"""Retention figures of a served stream with selected labels: estimators, intervals, gates."""

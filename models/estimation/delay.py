@@ -1,13 +1,14 @@
 """Delay of labels: the probability G that a requested label has arrived at a given age.
 
-Late labels are a second selection: uncertain units are often labelled later, so the labels that are there by now are
-of easy units. G is estimated by stratum (answered or deferred, and uncertainty), and a label's probability becomes
-propensity times G (inverse probability of censoring weighting; Robins & Rotnitzky 1992).
+Late labels are a second selection: uncertain units are often labelled later, so the labels that have arrived are mostly
+those of easy units. G is estimated by stratum (answered or deferred, and uncertainty), and a label's probability
+becomes propensity times G (inverse probability of censoring weighting; Robins & Rotnitzky 1992).
 
-Where it is known which labels were requested, G is the product-limit estimate (Kaplan & Meier 1958). Where only their
+If it is known which labels were requested, G is the product-limit estimate (Kaplan & Meier 1958). If only their
 probability is known, the labels of delay d come from the units older than d, whose expected number of requests is the
 sum of their propensities: ``G(a) = sum over labels with d <= a of 1 / (sum of propensities of units older than d)``.
-That is unbiased and never divides by a small remainder, which counting unlabelled requests as still at risk would.
+This estimate is unbiased, and never divides by a small remainder, as it would if unlabelled requests counted as at
+risk.
 """
 
 from __future__ import annotations
@@ -21,29 +22,29 @@ from models.assessment.ranking import Floats
 from models.estimation.window import BadWindow, Doubles, Mask, Window
 
 LEAST = 0.1  # smallest G that is corrected for; younger units are left out of the window
-_LABELS = 100  # of a stratum
-_STRATA = 20  # of the answered, and of the deferred
-_GAIN = 2.0  # of log likelihood that ages must bring
-_AT_RISK = 20  # requests behind the last step of G
-_FLAT = 0.01  # of all labels: fewer in the last two thirds of the ages means that no more are coming
+_LABELS = 100  # labels per stratum
+_STRATA = 20  # most strata of the answered units, and of the deferred units
+_GAIN = 2.0  # least gain in log likelihood that dependence on age must bring
+_AT_RISK = 20  # least number of requests at the last step of G
+_FLAT = 0.01  # share of all labels: if fewer come in the last two thirds of the ages, no more are expected
 
 
 @dataclass(frozen=True)
 class Law:
-    """Law of the delays of one stratum."""
+    """Distribution of the delays of one stratum."""
 
     ages: Doubles
-    """Seconds, ascending [J]; G steps up there."""
+    """Ages in seconds at which G increases, ascending [J]."""
     arrived: Doubles
-    """G from each of these ages on [J]."""
+    """Value of G from each of these ages on [J]."""
     requests: float
-    """Requests, or their expected number."""
+    """Number of requests, or its expected value."""
     known: bool
-    """Whether it is known which labels were requested."""
+    """True if it is known which labels were requested."""
     settled: bool
-    """Whether labels have stopped coming for the oldest units."""
+    """True if no more labels arrive for the oldest units."""
     completion: float
-    """Share of the requests labelled at last; where labels still come, of those labelled so far."""
+    """Share of the requests that are labelled in the end; if not ``settled``, share of those labelled so far."""
     completion_se: float
     """Standard error of ``completion``; 0 if it is known which labels were requested."""
     score: float = 0.0
@@ -51,7 +52,7 @@ class Law:
     score_variance: float = 0.0
 
     def at(self, age: Doubles) -> Doubles:
-        """Return G at some ages in seconds [n]."""
+        """Return G at ages in seconds [n]."""
         return np.append(0.0, self.arrived)[np.searchsorted(self.ages, age, side="right")]
 
     @property
@@ -63,10 +64,10 @@ class Law:
 
 @dataclass(frozen=True)
 class DelayLaw:
-    """Delays by stratum of uncertainty, of the answered and of the deferred units."""
+    """Delays by stratum of uncertainty, for answered and for deferred units."""
 
     cuts: tuple[NDArray[np.floating], NDArray[np.floating]]
-    """Uncertainties between strata: of the answered, of the deferred; the upper end belongs to the stratum below."""
+    """Uncertainties that separate strata, for answered and for deferred units; a stratum includes its upper end."""
     laws: tuple[tuple[Law, ...], tuple[Law, ...]]
 
     def observation(self, uncertainty: Floats, answered: Mask, age: Doubles) -> Doubles:
@@ -82,7 +83,7 @@ class DelayLaw:
 
     @property
     def youngest(self) -> float:
-        """Age in seconds from which on every stratum has a G of at least ``LEAST``."""
+        """Smallest age in seconds from which every stratum has a G of at least ``LEAST``."""
         return max((law.youngest for laws in self.laws for law in laws), default=0.0)
 
     @property
@@ -96,21 +97,21 @@ class Delayed:
 
     window: Window
     law: DelayLaw | None
-    """Law of the delays; None if no label is late."""
+    """Distribution of the delays; None if no label is late."""
     mature: Mask
     """Mask of the original units that are in the window [N]."""
 
     @property
     def early(self) -> int:
-        """Number of units too young for estimates."""
+        """Number of units that are too young for estimates."""
         return int((~self.mature).sum())
 
 
 def corrected(window: Window) -> Delayed:
     """Return the window with ``observation`` from its own delays; unchanged if no label can be late.
 
-    That is so where every unit whose label was certainly requested has it and no other draw is open, where no delay
-    is known, or all are 0.
+    No label can be late if every unit whose label was certainly requested has it and no other draw is open, if no delay
+    is known, or if all delays are 0.
 
     Raises:
         BadWindow: there are delays but no ages.
@@ -135,8 +136,8 @@ def corrected(window: Window) -> Delayed:
 def fit(window: Window) -> DelayLaw:
     """Fit the delay laws of a window with ages and delays, in as many strata as there are labels for.
 
-    Where ages do not explain which labels are missing, delays are not what keeps them (they came in one batch, or will
-    never come): the law is flat then, and the share that is missing is missing for good.
+    If ages do not explain which labels are missing, the cause is not delay (labels came in one batch, or will never
+    come): then G does not depend on age, and the missing share is missing for good.
     """
     usable = window.usable
     known, requested = window.known_requests
@@ -170,15 +171,15 @@ class _Sample:
     """Requests of a stratum, by age."""
 
     age: Doubles
-    """Seconds, ascending [n]."""
+    """Ages in seconds, ascending [n]."""
     weight: Doubles
-    """1 where the request is known, otherwise its probability [n]."""
+    """Weights of requests: 1 if the request is known, else its probability [n]."""
     there: Mask
-    """Whether the label is there [n]."""
+    """Mask of the labels that have arrived [n]."""
     left: Doubles
-    """Seconds from decision to label, or the age without a label [n]."""
+    """Seconds from decision to label, or the age of the unit without a label [n]."""
     known: bool
-    """Whether it is known which labels were requested; the sample has only these then."""
+    """True if it is known which labels were requested; the sample then has only these units."""
 
     @staticmethod
     def of(window: Window, units: NDArray[np.intp], usable: Mask, known: Mask, requested: Mask) -> _Sample:
@@ -200,12 +201,15 @@ class _Sample:
 
     @property
     def share(self) -> float:
-        """Share of the requests whose labels are there."""
+        """Share of the requests whose labels have arrived."""
         return float(self.there.sum()) / self.requests if self.requests > 0 else 1.0
 
 
 def _flat(sample: _Sample) -> Law:
-    """Return the law without delay: missing labels do not come. If draws are open, their number is random: G is 1."""
+    """Return the law without delay, in which missing labels never come.
+
+    If draws are open, the number of labels is random, and G is 1.
+    """
     level = sample.share if sample.known else 1.0
     se = 0.0 if sample.known else float(np.sqrt(sample.there.sum())) / max(sample.requests, 1e-300)
     return Law(np.zeros(1), np.array([level]), sample.requests, sample.known, True, sample.share, se)
@@ -234,7 +238,7 @@ def _delayed(sample: _Sample) -> Law:
     settled = completion - float(steps[np.searchsorted(times, oldest / 3)]) <= _FLAT * completion
     se = 0.0 if sample.known else float(np.sqrt(np.sum(events / exposed**2)))
     if settled and not sample.known:
-        arrived = arrived / completion  # how many labels were drawn is chance: delays tell the law's shape
+        arrived = arrived / completion  # the number drawn is random: only the law's shape is known
     waiting = _waiting(sample, oldest) if sample.known and not settled else (0.0, 0.0)
     return Law(times, arrived, requests, sample.known, settled, completion, se, *waiting)
 
@@ -242,7 +246,7 @@ def _delayed(sample: _Sample) -> Law:
 def _gain(sample: _Sample, law: Law) -> float:
     """Return the log likelihood ratio of the law against a share of labels that does not depend on age."""
     g = np.clip(law.at(sample.age), 1e-9, 1.0)
-    if not sample.known:  # Poisson: as many as the propensities say
+    if not sample.known:  # Poisson: expected counts are sums of propensities
         return float(np.log(g[sample.there]).sum() + ((1 - g) * sample.weight).sum())
     flat = min(max(sample.share, 1e-9), 1 - 1e-9)
     missing = np.log(np.maximum(1 - g[~sample.there], 1e-9)) - np.log(1 - flat)
@@ -250,11 +254,12 @@ def _gain(sample: _Sample, law: Law) -> float:
 
 
 def _waiting(sample: _Sample, oldest: float) -> tuple[float, float]:
-    """Score of the share of requests that will ever be labelled, at 1, in a mixture cure model (Farewell 1982) whose
-    delays are exponential; and its variance with the rate estimated.
+    """Return the score test of complete labelling and its variance, with the rate estimated.
 
-    Where some requests wait for ever, too many old ones are unlabelled for the rate of the young, and the score is
-    below 0. So it is for delays of very different length, which look the same as yet. Three mean delays suffice.
+    The score is that of the share of requests that will ever be labelled, at 1, in a mixture cure model (Farewell 1982)
+    with exponential delays. If some requests are never labelled, more old ones are unlabelled than the rate of the
+    young ones explains, and the score is below 0. Delays of very different length have the same effect, and cannot be
+    distinguished yet. A span of three mean delays suffices.
     """
     span = min(oldest, 3 * float(sample.left.sum()) / max(int(sample.there.sum()), 1))
     there = sample.there & (sample.left < span)

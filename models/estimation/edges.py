@@ -1,4 +1,4 @@
-"""Bins of a measure with an identity: only sketches of the same bins add up."""
+"""Bins of a measure with an identity: only sketches with the same bins can be summed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from models.estimation.window import BadWindow, Doubles
 BINS = 512
 _TAIL = 10  # bins beyond either end of the sample
 _INNER = BINS - 2 - 2 * _TAIL  # one more bin than edges, and one for NaN
-_FINE = (0.94, 0.96)  # retentions around the one at which F1 is read, cut finer
+_FINE = (0.94, 0.96)  # retentions around that of F1@95, with finer bins
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Edges:
     """
 
     values: NDArray[np.float32]
-    """Ascending [E]; E + 2 bins."""
+    """Edges, ascending [E]; there are E + 2 bins."""
 
     def __post_init__(self) -> None:
         values = self.values

@@ -1,4 +1,4 @@
-"""Figures, what-ifs and gates of a window: the one way that the live monitor and ``demur monitor replay`` share."""
+"""Figures, what-ifs and validity gates of a window, shared by the live monitor and ``demur monitor replay``."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class EstimationOptions:
     """Options of the estimates of a window."""
 
     acceptable: float | None = None
-    """Largest acceptable error, in its unit; None: no F1 figures."""
+    """Largest acceptable error, in its unit; None for no F1 figures."""
     estimator: Estimator = "aipw"
     mode: Mode = "exact"
     rules: Rules = field(default_factory=Rules)
     variance: Variance = "window"
     thresholds: Sequence[float] = ()
-    """Thresholds of what-ifs."""
+    """Thresholds of what-if figures."""
     delays: bool = True
-    """Whether labels may still arrive; False takes the labels that are there as all labels."""
+    """True if labels may still arrive; False treats the present labels as complete."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class WindowEstimate:
     """Estimates of a window."""
 
     figures: LiveFigures | None
-    """None without units."""
+    """Figures; None without units."""
     gates: Gates
     labels: int
-    """Labels in the figures."""
+    """Number of labels in the figures."""
     delayed: Delayed
     view: View | None
     what_if: WhatIf | None

@@ -1,4 +1,4 @@
-"""Exact mode: estimates from every unit of a window. One sort serves all figures and all estimators."""
+"""Exact mode: estimates from every unit of a window, with one sort for all figures and estimators."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Exact:
 
     window: Window
     acceptable: float | None = None
-    """Largest acceptable error, in its unit (``rules`` say whether it is acceptable itself)."""
+    """Largest acceptable error, in its unit (``rules`` determine if the limit itself is acceptable)."""
     rules: Rules = field(default_factory=Rules)
 
     def __post_init__(self) -> None:
@@ -78,7 +78,7 @@ class Exact:
 
     @cached_property
     def _acceptable(self) -> Mask:
-        """Return whether each unit's error is acceptable [N]; false without a label."""
+        """Mask of the units with an acceptable error [N]; false without a label."""
         error, limit = self.window.error, self.acceptable
         if limit is None:
             return np.zeros(len(error), bool)
@@ -94,7 +94,7 @@ class Exact:
         return found
 
     def view(self, estimator: Estimator = "aipw") -> View:
-        """Return the sums of which the figures consist, by one estimator."""
+        """Return the sums that make up the figures, by one estimator."""
         window = self.window
         errors = self._sums(self._error_order, window.error, estimator, rising=True)
         hits = None
@@ -127,7 +127,7 @@ class Exact:
 
     @cached_property
     def _expected(self) -> Doubles | None:
-        """The caller's prediction [N], its mean where it is missing; None without any."""
+        """Error that the caller predicted [N], with the mean for missing values; None without predictions."""
         given = self.window.expected
         if given is None or not (known := np.isfinite(given)).any():
             return None
@@ -196,14 +196,14 @@ class _Order:
     order: NDArray[np.integer[Any]]
     """Unit at each place [N]."""
     answered: Mask
-    """Whether the unit at each place was answered [N]."""
+    """Mask of the places whose unit was answered [N]."""
     places: Cells
     """Places with a usable label, ascending [L]."""
     units: NDArray[np.integer[Any]]
-    """Units there [L]."""
+    """Units at these places [L]."""
     ladder: Ladder
     cell: Cells | None
-    """Cell of each place [N]; None: the place itself."""
+    """Cell of each place [N]; None if each place is its own cell."""
 
     def cells(self, places: Cells) -> Cells:
         return places if self.cell is None else self.cell[places]

@@ -1,8 +1,8 @@
 """Figures of a window with their intervals, from sums of estimated values along a ladder, for both modes.
 
 In exact mode a cell is a unit (or a group of ties), in a sketch it is a bin; the rest is the same. The window's design
-variance measures how well the labels that were drawn stand for those that were not; the population's adds the variance
-between windows of the same stream (influence functions; van der Vaart 1998, chapter 20).
+variance measures how well the drawn labels represent the others; the population's adds the variance between windows of
+the same stream (influence functions; van der Vaart 1998, chapter 20).
 """
 
 from __future__ import annotations
@@ -76,19 +76,19 @@ def _t(parts: tuple[Estimated, ...], coefficients: Doubles | float) -> float:
 
 @dataclass(frozen=True)
 class View:
-    """Sums of which the figures of a window consist."""
+    """Sums that make up the figures of a window."""
 
     errors: Sums
     hits: Sums | None
-    """Acceptable units, along a ladder of its own: conventions order ties differently. None without a limit."""
+    """Acceptable units, along a separate ladder, because conventions order ties differently. None without a limit."""
     human: Estimated | None
-    """Errors of the answers that others gave for the deferred units; None: they count 0."""
+    """Errors of other people's answers for the deferred units; None counts them as 0."""
     answered: float
     """Number of units answered."""
     sampled: float
     """Number of labels that were drawn at random."""
     weighted: Weighted
-    """Errors of labels and the units that they stand for, for the optimal ranking."""
+    """Errors of labels and the numbers of units that they represent, for the optimal ranking."""
     rules: Rules
     scale: Scale = "positive"
     """Scale of the errors: ``real`` if some are negative."""
@@ -115,7 +115,7 @@ class LiveFigures:
     mean_error: Estimate
     """Mean error of the model over all units."""
     system_error: Estimate
-    """Mean error of all answers, by the model or by whoever answered a deferred unit."""
+    """Mean error of all answers, by the model or, for a deferred unit, by a person."""
     r_auc_random: float
     r_auc_optimal: float
     prr: float
@@ -130,7 +130,7 @@ def live_figures(view: View, variance: Variance = "window") -> LiveFigures:
     """Return the figures with 95 % intervals.
 
     Args:
-        variance: ``window``: of these units; ``population``: of the stream that they are drawn from.
+        variance: ``window`` for these units, ``population`` for the stream from which they are drawn.
     """
     errors, n = view.errors, view.n
     wide = variance == "population"

@@ -1,7 +1,7 @@
 """Validity gates of a window, with a reason for each condition that makes its figures wrong or useless.
 
-An estimate from few, or heavily weighted, or wrongly weighted labels looks like any other number. The reasons have
-stable words that alerts can name.
+Estimates from few, heavily weighted or wrongly weighted labels cannot be distinguished from others by their
+value. The reasons have stable words that alerts can name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LEAST_ESS = 200.0
 MOST_SHARE = 0.05
 _DEVIATIONS = 5.0  # of the number of labels from what the propensities say
 _BINS = 10
-_MANY = 3.5  # standard errors where many bins are looked at
+_MANY = 3.5  # standard errors if many bins are tested
 _NEIGHBOURS = 5  # strata of delays whose labels are judged together
 _PLANES = {True: "answered", False: "deferred"}
 
@@ -28,8 +28,9 @@ class Reason:
     """Reason why figures are not valid."""
 
     word: str
-    """``no_units``, ``no_labels``, ``few_labels``, ``heavy_label``, ``positivity``, ``mismatch``, ``incomplete``,
-    ``gap`` or ``young``."""
+    """Word of the reason: ``no_units``, ``no_labels``, ``few_labels``, ``heavy_label``, ``positivity``, ``mismatch``,
+    ``incomplete``, ``gap`` or ``young``.
+    """
     text: str
 
 
@@ -39,7 +40,8 @@ class Gates:
 
     reasons: tuple[Reason, ...]
     ess: float
-    """Effective number of the randomly drawn labels, weighted as in R-AUC (Kish 1965); of all labels if none was."""
+    """Effective number of the randomly drawn labels, weighted as in R-AUC (Kish 1965); of all labels if none was drawn
+    at random."""
     heaviest: float
     """Largest share of one such label in the sum of all labels' weights."""
 
@@ -59,9 +61,9 @@ def gates(
 
     Args:
         coefficients: coefficients of R-AUC by unit [N], in any scale.
-        completions: result of ``nonresponse.completion``.
+        completions: results of ``nonresponse.completion``.
         lost: units that were decided but are not in the window, such as those of a gap in the log.
-        young: units left out because labels of their age have not come yet.
+        young: units left out because labels of their age have not arrived yet.
     """
     usable = window.usable
     ess, heaviest, sampled = _sizes(window, coefficients, usable)
@@ -127,7 +129,7 @@ def _sizes(window: Window, coefficients: Doubles, usable: Mask) -> tuple[float, 
 
 
 def _positivity(window: Window) -> list[Reason]:
-    """Check that every unit had a chance of a label, and no unit without one has a label."""
+    """Check that every unit had a positive probability of a label, and no unit without one has a label."""
     propensity = window.propensity
     missing = int(np.isnan(propensity).sum())
     outside = int(((propensity < 0) | (propensity > 1)).sum())
@@ -151,9 +153,9 @@ def _positivity(window: Window) -> list[Reason]:
 
 
 def _mismatch(window: Window, usable: Mask) -> list[Reason]:
-    """Check that there are as many labels as the propensities say, in all and by uncertainty and by propensity.
+    """Check that there are as many labels as the propensities predict, in total and by uncertainty and by propensity.
 
-    With delays only a surplus contradicts the propensities: missing labels may be late, or never come.
+    With delays only a surplus contradicts the propensities: missing labels may be late, or never arrive.
     """
     known, requested = window.known_requests
     open_draw = (window.propensity > 0) & (window.propensity < 1)
@@ -193,12 +195,12 @@ def _incomplete(completions: tuple[Completion, ...]) -> list[Reason]:
         own = tuple(part for part in completions if part.answered == answered)
         for known in (True, False):
             settled = tuple(part for part in own if part.settled and part.known == known)
-            errors = _MANY if known else _DEVIATIONS  # how many were drawn is chance, too
+            errors = _MANY if known else _DEVIATIONS  # the number drawn is random, too
             short = [part for part in (*settled, pooled(settled)) if part is not None and part.short(errors)]
             if short:
                 reasons.append(_short(min(short, key=lambda part: part.share), word))
         waiting = tuple(part for part in own if not part.settled)
-        # few requests a bin: neighbours together, and all
+        # few requests per bin: neighbours together, and all
         parts = (pooled(waiting[start : start + _NEIGHBOURS]) for start in range(0, len(waiting), _NEIGHBOURS))
         whole = pooled(waiting)
         drying = [part for part in parts if part is not None and part.short(_MANY)]

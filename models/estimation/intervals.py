@@ -1,9 +1,10 @@
 """95 % intervals of estimates.
 
-An estimate is normal around its figure, but its standard error rests on the largest errors among the labels: with heavy
-tails that is as uncertain as if it came from a few dozen of them. So the quantile is Student's, with the degrees of
-freedom that the fourth moments give (Satterthwaite 1946). Estimate and standard error of positive errors rise together:
-their intervals are made for the logarithm. Shares have Wald's with many labels, and with few those of the logit.
+An estimate is normal around its figure, but its standard error depends on the largest errors among the labels: with
+heavy tails it is as uncertain as one from a few dozen labels. So the quantile is Student's, with the degrees of
+freedom that the fourth moments give (Satterthwaite 1946). Estimate and standard error of positive errors rise together,
+so their intervals are computed for the logarithm. Shares have Wald's intervals with many labels, and those of the logit
+with few.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from scipy.special import stdtrit
 
 from models.estimation.window import Doubles
 
-FEW = 1000  # sampled labels below which shares are judged by their logit
+FEW = 1000  # number of sampled labels below which intervals of shares use the logit
 Scale = Literal["positive", "share", "real"]
 """Scale of errors above 0, of shares between 0 and 1, and of errors of any sign."""
 
@@ -37,7 +38,7 @@ class Band:
     """Figures along a curve with pointwise 95 % intervals; arrays [K]."""
 
     retention: Doubles
-    """Share of the units retained."""
+    """Share of the units that are retained."""
     estimate: Doubles
     se: Doubles
     low: Doubles
@@ -55,7 +56,7 @@ def interval(estimate: float, se: float, t: float, sampled: float, scale: Scale)
     """Return an estimate with its interval.
 
     Args:
-        t: quantile that the standard error is multiplied by.
+        t: quantile by which the standard error is multiplied.
         sampled: number of labels that were drawn at random.
     """
     low, high = limits(np.array([estimate]), np.array([t * se]), sampled, scale)

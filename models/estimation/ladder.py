@@ -29,9 +29,9 @@ class Ladder:
     """Cells from most to least certain."""
 
     count: Doubles
-    """Units of each cell, with or without labels [B]."""
+    """Number of units of each cell, with or without labels [B]."""
     flat: bool = False
-    """Whether every cell is one unit, which spares work."""
+    """True if every cell is one unit, which saves work."""
 
     def __len__(self) -> int:
         return len(self.count)
@@ -43,7 +43,7 @@ class Ladder:
 
     @cached_property
     def below(self) -> Doubles:
-        """Units in the cells before each [B]."""
+        """Number of units in the cells before each [B]."""
         if self.flat:
             return np.arange(len(self.count), dtype=np.float64)
         below = np.cumsum(self.count)
@@ -105,7 +105,7 @@ def f_area(ladder: Ladder, hits: Doubles, convention: Convention) -> tuple[float
     Args:
         hits: acceptable units of each cell [B], as estimated.
 
-    A later point gains 2 / (k + A) by one acceptable unit more, and all points lose 2 hits / (k + A)².
+    A further acceptable unit adds 2 / (k + A) to each later point, and all points lose 2 hits / (k + A)².
     """
     n, total = ladder.n, float(hits.sum())
     if not total > 0:
@@ -134,7 +134,7 @@ def _unit_sums(ladder: Ladder, hits: Doubles, total: float, harmonic: Doubles) -
 
 
 def _cell_sums(ladder: Ladder, hits: Doubles, total: float, harmonic: Doubles) -> tuple[float, Doubles, float]:
-    """Return the same sums if the units of a cell share their acceptability."""
+    """Return the sums of ``_unit_sums`` if the units of a cell share their acceptability."""
     count, shifted = ladder.count, ladder.below + total
     before = np.cumsum(hits)
     known = before > 0

@@ -1,8 +1,8 @@
-"""Nonresponse: the share of requested labels that never come, and the correction by a second phase.
+"""Nonresponse: the share of requested labels that never arrive, and the correction by a second phase.
 
-Requests are not skipped at random, so the labels that are left are not a random sample. Two measures help: to know how
-many are missing (below 98 % of the requests, a label is not certain), and to draw a random part of the missing ones,
-which must be labelled and stand for the others (Hansen & Hurwitz 1946).
+Requests are not skipped at random, so the remaining labels are not a random sample. Two measures help: to count the
+missing ones (below 98 % of the requests, a label is not certain), and to draw a random part of them, which must be
+labelled and represent the others (Hansen & Hurwitz 1946).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from models.estimation.delay import Delayed
 from models.estimation.window import BadWindow, Doubles, Mask, Window
 
 COMPLETE = 0.98
-_LEAST = 100  # requests of a bin
+_LEAST = 100  # least number of requests of a bin
 _BINS = 10
 _THIRD = 0.6  # standard errors that a missing third takes the score down by, for each one of its information; simulated
 _SEEN = 3.5
@@ -37,17 +37,17 @@ class Completion:
     score: float = 0.0
     score_variance: float = 0.0
     known: bool = True
-    """Whether it is known which labels were requested; otherwise ``requests`` is the sum of the propensities."""
+    """True if it is known which labels were requested; otherwise ``requests`` is the sum of the propensities."""
 
     def short(self, errors: float = 2.5) -> bool:
-        """Return whether labels are missing, or stop coming too early, by that many standard errors."""
+        """Return whether labels are missing, or stop arriving too early, by that many standard errors."""
         if self.settled:
             return self.share + errors * self.se < COMPLETE
         return self.score_variance > 0 and self.score < -errors * float(np.sqrt(self.score_variance))
 
     @property
     def unclear(self) -> bool:
-        """Return whether too few labels have come to detect that a third of the requests will never be labelled."""
+        """True if too few labels have arrived to detect that a third of the requests will never be labelled."""
         if self.settled or self.share >= COMPLETE or not self.known:
             return False
         sure = float(np.sqrt(self.score_variance))
@@ -63,7 +63,7 @@ def completion(window: Window, delayed: Delayed | None = None) -> tuple[Completi
     if delayed is not None and delayed.law is not None:
         return _by_law(window, delayed)
     known, requested = window.known_requests
-    # of the units drawn again, those drawn with certainty are owed a label; others stand for the rest
+    # among units drawn again, those drawn with certainty must get a label; others represent the rest
     known = known & ~(window.drawn_again & (window.effective < 1))
     found: list[Completion] = []
     for answered in (False, True):
@@ -125,7 +125,7 @@ def second_phase(window: Window, skipped: Mask, propensity: Doubles) -> Window:
 
     Args:
         skipped: requests that went without a label in the first phase [N].
-        propensity: probability that each skipped unit was drawn in the second phase [N]; counts only where skipped.
+        propensity: probability that each skipped unit was drawn in the second phase [N]; used only for skipped units.
 
     Raises:
         BadWindow: a skipped unit has no second propensity in (0, 1].

@@ -12,19 +12,11 @@ from models.estimation.ladder import Ladder, f_values, partial_sums
 from models.estimation.window import Doubles
 
 Weighted = tuple[Doubles, Doubles]
-"""Errors of labels, or mean errors of bins of errors [L], and the units that each stands for [L]."""
+"""Errors of labels, or mean errors of bins of errors [L], and the number of units that each represents [L]."""
 
 
 def weighted_errors(planes: Iterable[tuple[float, Doubles, Doubles]]) -> Weighted:
-    """Scale weights so that the labels of the answered stand for the answered units, those of the deferred likewise.
-
-    Args:
-        planes: number of units, errors [l] and weights [l] of the labels, for the answered and for the deferred units;
-            errors of weight 0 are left out.
-
-    Returns:
-        Errors and units; empty if one of the planes has units but no labels.
-    """
+    """Scale weights so that labels of answered units represent all answered units, and deferred ones likewise."""
     errors, units = [np.empty(0)], [np.empty(0)]
     for count, values, weights in planes:
         there = weights > 0
@@ -62,7 +54,7 @@ def f_references(total: float, n: float, band: Band) -> tuple[Doubles, Doubles]:
     """Return F1-retention curves of a random and of the optimal ranking at the retentions of a band [K].
 
     Args:
-        total: acceptable units among all ``n``, as estimated.
+        total: estimated number of acceptable units among all ``n``.
     """
     kept = band.retention * n
     return f_values(total * band.retention, kept, total), f_values(np.minimum(kept, total), kept, total)

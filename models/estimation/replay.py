@@ -1,4 +1,4 @@
-"""Window of a logged stream as it stood at a time, with late, repeated, corrected and orphan labels counted."""
+"""Window of a logged stream at a time, with counts of late, repeated, corrected and orphan labels."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class Arrivals:
     """Labels in any order, M rows; an event may have several."""
 
     place: NDArray[np.intp]
-    """Place of the event among the N of the stream [M]; -1: no such event."""
+    """Index of the event among the N of the stream [M]; -1 if there is no such event."""
     time: Doubles
-    """Seconds [M]."""
+    """Time, seconds [M]."""
     error: Doubles
     """Error; NaN withdraws the label [M]."""
     version: Doubles
-    """Version, rising with corrections [M]."""
+    """Version, which increases with corrections [M]."""
     volunteered: Mask
-    """Whether the label was not requested [M]."""
+    """Mask of the labels that were not requested [M]."""
     human_error: Doubles | None = None
 
 
@@ -32,19 +32,19 @@ class Counts:
     """Counts of label rows and events by verdict."""
 
     orphans: int = 0
-    """Labels of no event."""
+    """Number of labels without an event."""
     duplicates: int = 0
-    """Rows that repeat an earlier row."""
+    """Number of rows that repeat an earlier row."""
     corrected: int = 0
-    """Labels that were replaced."""
+    """Number of labels that were replaced."""
     late: int = 0
-    """Labels received after the time of the window."""
+    """Number of labels received after the time of the window."""
     volunteered: int = 0
-    """Labels that were not requested: their propensity is unknown, so they are left out."""
+    """Number of labels that were not requested; they are left out because their propensity is unknown."""
     early: int = 0
-    """Labels received before their event; their delay counts as 0."""
+    """Number of labels received before their event; their delay counts as 0."""
     after: int = 0
-    """Events after the time of the window."""
+    """Number of events after the time of the window."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Replay:
     window: Window
     """Units in the order of the events' times."""
     units: NDArray[np.intp]
-    """Place of each unit of the window in the stream [n]."""
+    """Index of each unit of the window in the stream [n]."""
     at: float
     """Time, seconds; NaN for an empty stream."""
     counts: Counts

@@ -1,7 +1,7 @@
-"""Paired sketch: a window in 512 bins of uncertainty, to which units and labels are added, and which add up.
+"""Paired sketch: a window in 512 bins of uncertainty, to which units and labels are added; sketches can be summed.
 
-Moments of answered and of deferred units are kept apart, those of a label in the bin of its unit, so that errors stay
-tied to ranks. Figures are those of exact mode with a bin for a group of ties; their error falls with the square of
+Moments of answered and of deferred units are separate, those of a label are in the bin of its unit, so that errors stay
+tied to ranks. Figures are those of exact mode with each bin as a group of ties; their error falls with the square of
 the number of bins (0.01 % of the figure at 512). A correction removes a label as it was added, and adds another.
 """
 
@@ -33,7 +33,7 @@ from models.estimation.window import BadWindow, Doubles, Mask
 
 _MAGIC = b"demur-sketch-1\n"
 _ERRORS = ("weight", "value", "v0", "v1", "v2", "second", "fourth")
-_HITS = ("weight", "hits", "v0", "hits_v", "hits_v", "hits", "hits_fourth")  # what is 0 or 1 is its own square
+_HITS = ("weight", "hits", "v0", "hits_v", "hits_v", "hits", "hits_fourth")  # a value of 0 or 1 is its own square
 _HUMAN = ("human_weight", "human", "human_v0", "human_v1", "human_v2", "human_second", "human_fourth")
 SUMS = (*_ERRORS, "hits", "hits_v", "hits_fourth", *_HUMAN)
 """Names of the moments in ``Sketch.sums``, in their order."""
@@ -42,7 +42,7 @@ _PAIRS = (  # sum of (1 - e) / e² times a power of x, and of that power / e
     *(("human_v0", "human_weight"), ("human_v1", "human"), ("human_v2", "human_second")),
 )
 _FOURTHS = (("fourth", "v2"), ("hits_fourth", "hits_v"), ("human_fourth", "human_v2"))
-_SIZES = np.geomspace(1e-6, 1e12, 433)  # of errors, for the optimal ranking: 24 bins a decade
+_SIZES = np.geomspace(1e-6, 1e12, 433)  # of errors, for the optimal ranking: 24 bins per decade
 _ERROR_EDGES = np.concatenate([-_SIZES[::-1], [0.0], _SIZES])
 
 
@@ -50,8 +50,8 @@ class Sketch:
     """Counts and moments by plane (answered, deferred) and bin.
 
     Args:
-        acceptable: largest acceptable error; None: there are no F1 figures.
-        strict: acceptable is below the limit, not at it.
+        acceptable: largest acceptable error; None for no F1 figures.
+        strict: True if errors equal to the limit are not acceptable.
     """
 
     def __init__(self, edges: Edges, acceptable: float | None = None, *, strict: bool = False) -> None:
@@ -82,8 +82,8 @@ class Sketch:
         """Add the labels of units that were counted before; all [n].
 
         Args:
-            probability: probability that the label is there: propensity times observation, in (0, 1].
-            human_error: error of the answer that somebody gave for a deferred unit; NaN if unknown.
+            probability: probability that the label has arrived: propensity times observation, in (0, 1].
+            human_error: error of a person's answer for a deferred unit; NaN if unknown.
 
         Raises:
             BadWindow: an error that is not finite, or a probability outside (0, 1].
@@ -124,7 +124,7 @@ class Sketch:
         self.sizes += other.sizes
 
     def view(self, estimator: Estimator = "aipw", rules: Rules | None = None) -> View:
-        """Return the sums of which the figures consist.
+        """Return the sums that make up the figures.
 
         Raises:
             BadWindow: no units, or a convention whose limit is not this sketch's.
@@ -257,14 +257,14 @@ class Sketch:
 
 
 def observed(sketch: Sketch, probability: Doubles) -> Sketch:
-    """Return the sketch with each label's probability e replaced by e G, so that labels stand also for late ones.
+    """Return the sketch with each label's probability e replaced by e G, so that labels also represent late ones.
 
-    Exact for all moments but the fourth, which only widen intervals.
+    The result is exact for all moments except the fourth, which only widen intervals.
 
     With 1 / e² = (1 - e) / e² + 1 / e, the sums of x² / e and of (1 - e) / e² x² give those with e G in place of e.
 
     Args:
-        sketch: labels added with their propensity; stays as it is.
+        sketch: labels added with their propensity; it is not changed.
         probability: G, that a requested label has arrived by now, by plane (answered, deferred) and bin [2, B], in
             (0, 1] where there are labels.
 
@@ -292,7 +292,7 @@ def observed(sketch: Sketch, probability: Doubles) -> Sketch:
         after[name] += np.where(before[square] > 0, before[name] * grown**2, even)
     certain = bool((g == 1).all())
     found.sampled = sketch.sampled if certain else int(sketch.labels.sum())
-    # sizes of errors are kept without their bins: they grow as their plane does
+    # sizes of errors are stored without their bins: they grow in proportion to their plane
     old, new = (part["weight"].sum(axis=1) for part in (before, after))
     found.sizes += sketch.sizes * np.divide(new, old, out=np.ones(2), where=old > 0)[None, :, None]
     return found

@@ -9,9 +9,9 @@ with b = 0 (Horvitz & Thompson 1952), the stratum's mean of c x (Hájek 1971), o
 without the unit's own label (Robins, Rotnitzky & Zhao 1994). Labels that are certain (e = 1) add no variance.
 
 The predictions of AIPW are monotone in uncertainty, or the caller's own. Each unit's prediction is made from the labels
-of the other half of the units, so that the estimate stays unbiased however good the prediction is (cross-fitting:
-Chernozhukov et al. 2018). The caller's own prediction is rescaled so that it adds no variance where it predicts nothing
-(power tuning: Angelopoulos, Duchi & Zrnic 2023, "PPI++").
+of the other half of the units, so that the estimate stays unbiased for any quality of the prediction (cross-fitting:
+Chernozhukov et al. 2018). The caller's own prediction is rescaled so that it adds no variance if it has no predictive
+value (power tuning: Angelopoulos, Duchi & Zrnic 2023, "PPI++").
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from models.estimation.window import Doubles
 Estimator = Literal["ht", "hajek", "aipw"]
 ESTIMATORS: tuple[Estimator, ...] = ("ht", "hajek", "aipw")
 Cells = NDArray[np.intp]
-_LEAST = 25  # labels of a step, so that one large error does not predict its neighbours
+_LEAST = 25  # least number of labels of a step, so that one large error does not predict its neighbours
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Labels:
     """Records of labels by the cell of a ladder: one each, or sums over a bin. x is a unit's value."""
 
     cell: Cells
-    """[L]."""
+    """Cell of each record [L]."""
     weight: Doubles
-    """Sum of 1 / e [L]; so are the others of what they name."""
+    """Sum of 1 / e [L]; the other fields are likewise sums."""
     value: Doubles
     """x / e."""
     v0: Doubles
@@ -58,7 +58,7 @@ class Labels:
 
         Args:
             cell: the unit's cell [L].
-            probability: probability e that its label is there, in (0, 1] [L].
+            probability: probability e that its label has arrived, in (0, 1] [L].
             values: x [L].
         """
         weight = 1.0 / probability
@@ -76,7 +76,7 @@ class Ratio:
     """Labels by stratum, which the variance of a ratio estimator needs besides the squares."""
 
     stratum: Cells
-    """[L]."""
+    """Stratum of each record [L]."""
     weight: Doubles
     value: Doubles
     v0: Doubles
@@ -85,7 +85,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Estimated:
-    """Estimated sums of a value by cell, and the records that their variance is made of."""
+    """Estimated sums of a value by cell, and the records from which their variance is computed."""
 
     totals: Doubles
     """Sum of the pseudo-values of each cell [B]."""
@@ -104,7 +104,7 @@ class Estimated:
         return 1 if self.ratio is None else int(self.ratio.stratum.max(initial=0)) + 1
 
     def variance(self, coefficients: Doubles | float) -> float:
-        """Return the design variance of the sum of coefficient [B] times value; a number stands for all cells."""
+        """Return the design variance of the sum of coefficient [B] times value; a number applies to all cells."""
         c = self.at(coefficients)
         whole = float(np.sum(self.squares * c * c))
         if self.ratio is None:
@@ -169,7 +169,7 @@ def hajek(labels: Labels, count: Doubles, strata: Cells) -> Estimated:
     """Estimate with weights 1 / e, scaled so that they add up to the number of units of each stratum (Hájek 1971).
 
     Args:
-        count: units of each cell [B], of the plane (answered or deferred) that the labels are of.
+        count: units of each cell [B], of the plane (answered or deferred) that the labels belong to.
         strata: stratum of each cell [B]; each needs a label.
     """
     stratum = strata[labels.cell]
@@ -201,8 +201,8 @@ def label_strata(cell: Cells, number: Doubles | None, cells: int, most: int = 8,
     Args:
         cell: cell of each record, ascending [L].
         number: labels of each record [L]; None: one each.
-        most: strata at most.
-        least: labels of a stratum at least, so that the ratio's bias, of order 1 / labels, stays small.
+        most: largest number of strata.
+        least: smallest number of labels in a stratum, so that the ratio's bias, of order 1 / labels, stays small.
     """
     running = np.arange(1.0, len(cell) + 1) if number is None else np.cumsum(number)
     strata = min(int(running[-1] // least), most) if len(running) else 0
@@ -277,7 +277,7 @@ def tuned(predicted: Doubles, values: Doubles, weight: Doubles) -> tuple[float, 
 
 
 def halves(n: int) -> NDArray[np.bool_]:
-    """Return the half of each of n units: a hash of its place, which depends on no measurement."""
+    """Return the half of each of n units, by a hash of its index, which is independent of all measurements."""
     key = np.arange(n, dtype=np.uint64)  # splitmix64 (Steele, Lea & Flood 2014)
     key += np.uint64(0x9E3779B97F4A7C15)
     key ^= key >> np.uint64(30)

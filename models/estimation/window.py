@@ -15,42 +15,42 @@ Doubles = NDArray[np.float64]
 
 
 class BadWindow(ValueError):
-    """The fields of a window are not valid; the message names the field, its value and what is needed."""
+    """The fields of a window are not valid; the message names the field, its value and the required value."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """Columns of N units. None means unknown; nothing is assumed in its place unless a field says so.
+    """Columns of N units. None means unknown; no value is assumed in its place unless a field says so.
 
     Raises:
         BadWindow: fields of different length, or of the wrong kind.
     """
 
     uncertainty: Floats
-    """Larger is less certain [N]; NaN is the least certain of all."""
+    """Score of a unit, larger is less certain [N]; NaN is the least certain."""
     answered: Mask
-    """Whether the unit was answered by the policy in force; otherwise it was deferred [N]."""
+    """Mask of the units that the policy in force answered; the others were deferred [N]."""
     propensity: Doubles
     """Probability that a label is requested, given all that was known at the decision [N], in (0, 1]."""
     labelled: Mask
-    """Whether a label is there [N]."""
+    """Mask of the units whose label has arrived [N]."""
     error: Doubles
-    """Error of the model's prediction [N]; counts only where labelled."""
+    """Error of the model's prediction [N]; used only for labelled units."""
     expected: Doubles | None = None
     """Error predicted without the label [N], in the error's unit."""
     observation: Doubles | None = None
-    """Probability that a requested label has arrived by now [N]; None: 1."""
+    """Probability that a requested label has arrived by now [N]; None means 1."""
     requested: Mask | None = None
-    """Outcome of the draw [N]; None: known only where the propensity is 0 or 1."""
+    """Outcome of the draw [N]; None if it is known only for propensities of 0 and 1."""
     second: Doubles | None = None
-    """Probability that a request without a label was drawn again, and then had to be labelled [N]; NaN if the first
-    request was not given up, or there was no second draw."""
+    """Probability that a request without a label was drawn again, with a label required then [N]; NaN if the first
+    request was not abandoned, or there was no second draw."""
     human_error: Doubles | None = None
-    """Error of the answer that somebody gave for a deferred unit [N], NaN if unknown; None: 0."""
+    """Error of a person's answer for a deferred unit [N], NaN if unknown; None means 0."""
     age: Doubles | None = None
     """Seconds since the decision [N]."""
     delay: Doubles | None = None
-    """Seconds from decision to label [N]; counts only where labelled."""
+    """Seconds from decision to label [N]; used only for labelled units."""
 
     def __post_init__(self) -> None:
         n = len(self.uncertainty)
@@ -71,7 +71,7 @@ class Window:
 
     @property
     def effective(self) -> Doubles:
-        """Probability that a label is there by now [N]: propensity times observation times that of a second draw."""
+        """Probability that the label has arrived by now [N]: propensity times observation times ``second``."""
         found = self.propensity
         if self.observation is not None:
             found = np.minimum(found * self.observation, 1.0)
@@ -81,12 +81,12 @@ class Window:
 
     @property
     def good_propensity(self) -> Mask:
-        """Return whether each propensity is a probability above 0 [N]; NaN is not."""
+        """Mask of the propensities that are probabilities above 0 [N]; NaN is not."""
         return (self.propensity > 0) & (self.propensity <= 1)
 
     @property
     def usable(self) -> Mask:
-        """Whether the label can be weighted [N]: it has a finite error, and a probability above 0 that it is there."""
+        """Mask of the labels that can be weighted [N]: finite error, and a probability above 0 of being available."""
         good = self.labelled & self.good_propensity & np.isfinite(self.error)
         if self.observation is not None:
             good &= self.observation > 0
@@ -96,12 +96,12 @@ class Window:
 
     @property
     def drawn_again(self) -> Mask:
-        """Return whether the request was given up and drawn again [N]; those drawn stand for the others."""
+        """Mask of the requests that were abandoned and drawn again [N]; those drawn represent the others."""
         return np.zeros(len(self), bool) if self.second is None else ~np.isnan(self.second)
 
     @property
     def known_requests(self) -> tuple[Mask, Mask]:
-        """Return whether each unit's draw is known [N], and whether its label was requested as far as known [N]."""
+        """Masks of the units whose draw is known [N], and of those whose label is known to have been requested [N]."""
         if self.requested is not None:
             return np.ones(len(self), bool), self.requested
         sure = self.propensity == 1

@@ -47,9 +47,9 @@ def read(path: Path, options: ErrorOptions) -> UnitErrors:
 
 
 def read_as(path: Path, options: ErrorOptions, task: str, arrays: Mapping[str, Any] | None = None) -> UnitErrors:
-    """Read members and classes; optional ``shifted`` [N] and columns [N] to break figures down by.
+    """Read members and classes; and, if present, ``shifted`` [N] and columns [N] for break-downs.
 
-    ``arrays`` are those of the file where they have been read already.
+    ``arrays`` are those of the file if they have been read already.
 
     Raises:
         BadFile: a key is missing, of another shape or not numeric; probabilities or classes out of range.
@@ -71,12 +71,13 @@ def read_as(path: Path, options: ErrorOptions, task: str, arrays: Mapping[str, A
 def read_scored(
     path: Path, options: ErrorOptions, task: str, label: str, prefix: str, classes: int, step: int = 1
 ) -> UnitErrors:
-    """Read a table that ``demur score`` wrote, with a column of labels; its first measure is the one of the policy.
+    """Read a table that ``demur score`` wrote, with a column of labels; its first measure is that of the policy.
 
-    Without the members' columns there are no measures that need them: ``epkl`` and ``rmi``, and no members one by one.
+    Without the members' columns there are no measures that need them: ``epkl`` and ``rmi``, and no figures of single
+    members.
 
     Args:
-        step: what labels are divided by to be classes 0 to C - 1.
+        step: divisor of labels that gives classes 0 to C - 1.
 
     Raises:
         BadFile: a column is missing or not numeric; probabilities or classes out of range.
@@ -140,7 +141,7 @@ def _of_statistics(
 
 
 def _summing_to_one(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Normalise distributions [..., C] that were rounded coarsely, so that no likelihood exceeds 1; keep others."""
+    """Normalise distributions [..., C] that were coarsely rounded, so that no likelihood exceeds 1; keep others."""
     sums = rows.sum(axis=-1, keepdims=True)
     return np.where(np.abs(sums - 1) > _ROUNDED, rows / sums, rows)
 

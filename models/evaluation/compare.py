@@ -1,7 +1,7 @@
 """Comparison of files: differences of their figures with paired-bootstrap intervals.
 
-Units are resampled together for all files, so that the difficulty that they share cancels out. Figures are computed on
-the resampled units' multiplicities over rankings made once: O(n) a resample.
+Units are resampled together for all files, so that their common difficulty cancels out. Figures are computed on the
+resampled units' multiplicities over rankings computed once: O(n) per resample.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FIGURES = ("error", "r_auc", "prr", "f1_auc", "f1_at_95", "roc_auc", "augrc")
 """Figures that are compared; those that do not exist for the data are left out."""
 LEVEL = 0.95
 MOST_DRAWS = 400_000_000
-"""Units drawn in all: with more than 400,000 units there are fewer than 1000 resamples."""
+"""Limit of all units drawn: with more than 400,000 units there are fewer than 1000 resamples."""
 Progress = Callable[[float], None]
 
 
@@ -94,7 +94,7 @@ def compare(files: Sequence[UnitErrors], progress: Progress | None = None, seed:
 
 
 def _interval(difference: float, drawn: NDArray[np.float64]) -> Interval:
-    """Return percentiles of the resamples in which the figure exists (one of few units may hold nothing acceptable)."""
+    """Return percentiles of the resamples in which the figure exists (small ones may hold no acceptable unit)."""
     exist = drawn[np.isfinite(drawn)]
     if not len(exist):
         return Interval(difference, math.nan, math.nan)
@@ -107,7 +107,7 @@ def same_units(one: UnitErrors, other: UnitErrors) -> None:
     """Check that two files can be compared row by row.
 
     Raises:
-        BadFile: other numbers of units, labels, domains or errors, as far as the files tell.
+        BadFile: other numbers of units, labels, domains or errors, as far as the files have them.
     """
     if len(one) != len(other):
         counts = f"{one.source} has {len(one)} units, {other.source} has {len(other)}"
@@ -127,14 +127,14 @@ class _Prepared:
 
     ranks: Ranking
     starts: NDArray[np.intp] | None
-    """First rank of each group of ties; None where all ranks are distinct."""
+    """First rank of each group of ties; None if all ranks are distinct."""
     ranked: NDArray[np.float64]
     by_error: NDArray[np.intp]
     by_error_ranked: NDArray[np.float64]
     good_order: NDArray[np.integer[Any]]
     """Units in the order in which F retains them."""
     good: NDArray[np.bool_] | None
-    """Whether the unit in that order is acceptable."""
+    """Mask of the acceptable units in that order."""
     shifted: NDArray[np.bool_] | None
     rules: Rules
 
@@ -163,7 +163,7 @@ class _Prepared:
         )
 
     def figures(self, counts: NDArray[np.int64]) -> dict[str, float]:
-        """Return the figures of the sample that holds each unit so many times, in O(n)."""
+        """Return the figures of the sample with these multiplicities of units, in O(n)."""
         n = len(counts)
         weights = counts[self.ranks.order]
         sums, sizes = self._by_group(self.ranked * weights), self._by_group(weights)

@@ -23,7 +23,7 @@ class Section:
     headline: Figures
     """Figures of the first error under the first measure."""
     own: dict[str, float]
-    """The task's own figures."""
+    """Task-specific figures by name."""
     measures: dict[str, Figures]
     """Figures of the first error, by measure."""
     errors: dict[str, Figures]
@@ -47,7 +47,7 @@ class Evaluation:
     groups: dict[str, dict[str, Section]]
     """Figures by column and value."""
     singles: tuple[Section, ...]
-    """Each member on its own, on all units."""
+    """Figures of each member as a single model, on all units."""
 
     @property
     def units(self) -> dict[str, str]:
@@ -56,7 +56,7 @@ class Evaluation:
         return {**of_error, **UNITS, **self.judged.own_units}
 
     def document(self) -> dict[str, Any]:
-        """Return the evaluation with units as nested names and numbers; NaN and infinities stay."""
+        """Return the evaluation with units as nested names and numbers; NaN and infinities are kept."""
         judged = self.judged
         return {
             "task": judged.task,
@@ -95,7 +95,7 @@ class Evaluation:
 
 
 def evaluate(judged: UnitErrors, by: tuple[str, ...] = (), at: tuple[float, ...] = ()) -> Evaluation:
-    """Evaluate all units, the two domains, the groups of each column in ``by``, and the members one by one.
+    """Evaluate all units, the two domains, the groups of each column in ``by``, and each member.
 
     Args:
         at: retentions in [0, 1] of the operating points.
@@ -135,7 +135,7 @@ def section(judged: UnitErrors, mask: Mask | None, at: tuple[float, ...] = ()) -
 
 
 def select(judged: UnitErrors, mask: Mask) -> UnitErrors:
-    """Return the units in a mask; figures that need more than errors and measures stay with the whole."""
+    """Return the units in a mask; other fields than errors, measures and ``shifted`` still refer to all units."""
     return replace(
         judged,
         errors={name: replace(column, values=column.values[mask]) for name, column in judged.errors.items()},

@@ -1,4 +1,4 @@
-"""Readers of arrays from files, with errors that name file, field and place."""
+"""Readers of arrays from files, with errors that name file, field and position."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def read_npz(path: Path) -> dict[str, Array]:
     """Read all arrays of an NPZ file; nothing is unpickled.
 
     Raises:
-        BadFile: no such file, or no NPZ file of plain arrays.
+        BadFile: no such file, or not an NPZ file of plain arrays.
     """
     try:
-        with path.open("rb") as file:  # opened here, so that it is closed whatever numpy meets
+        with path.open("rb") as file:  # opened here, so that it is closed after any error of numpy
             if not file.read(2).startswith(b"PK"):
                 raise BadFile(f"{path} is no NPZ file; numpy.savez writes one")
             file.seek(0)
@@ -39,7 +39,7 @@ def read_npz(path: Path) -> dict[str, Array]:
 def _array(path: Path, archive: Mapping[str, Array], name: str) -> Array:
     try:
         found = archive[name]
-        if not isinstance(found, np.ndarray):  # numpy gives what does not begin as an array as bytes
+        if not isinstance(found, np.ndarray):  # numpy returns members that are not arrays as bytes
             raise ValueError("no array begins there")
         return found
     except ValueError as error:  # such as objects, which are not unpickled
@@ -55,7 +55,7 @@ def stored_numbers(path: Path, arrays: Mapping[str, Array], name: str, axes: str
     """Return the named array in the precision of the file, which saves memory, and check its axes.
 
     Args:
-        axes: one word an axis, such as ``"M N 2"``; digits are fixed lengths, words must agree with ``sizes``.
+        axes: one word per axis, such as ``"M N 2"``; digits are fixed lengths, words must agree with ``sizes``.
         sizes: lengths of axes found so far by word; new ones are added.
 
     Raises:
@@ -84,7 +84,7 @@ def finite(path: Path, name: str, values: Array) -> Array:
     """Return the array itself if all values are finite.
 
     Raises:
-        BadFile: a value is NaN or infinite; the first place is named.
+        BadFile: a value is NaN or infinite; the message names the first position.
     """
     wrong = ~np.isfinite(values)
     if wrong.any():
@@ -97,7 +97,7 @@ def within(path: Path, name: str, values: Array, largest: float) -> None:
     """Check that no value is beyond ``largest`` in size.
 
     Raises:
-        BadFile: one is; the first place is named.
+        BadFile: a value is; the message names the first position.
     """
     wrong = np.abs(values) > largest
     if wrong.any():
@@ -106,7 +106,7 @@ def within(path: Path, name: str, values: Array, largest: float) -> None:
 
 
 def shifted_flags(path: Path, name: str, values: Array | None, n: int) -> Mask | None:
-    """Convert 0 and 1 to a mask [n]; None stays None.
+    """Convert 0 and 1 to a mask [n]; None if there are none.
 
     Raises:
         BadFile: another length, or a value that is neither 0 nor 1.
@@ -122,7 +122,7 @@ def shifted_flags(path: Path, name: str, values: Array | None, n: int) -> Mask |
 
 
 def group_columns(path: Path, arrays: Mapping[str, Array], wanted: Sequence[str], n: int) -> dict[str, Array]:
-    """Return the columns [n] that figures are broken down by.
+    """Return the columns [n] for which figures are broken down.
 
     Raises:
         BadFile: a column is missing or has another length.

@@ -1,4 +1,4 @@
-"""Reader of files of errors and uncertainties from other sources: CSV or Parquet, one row a unit."""
+"""Reader of files of errors and uncertainties from other sources: CSV or Parquet, one row per unit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ERROR, UNCERTAINTY, SHIFTED = "error", "uncertainty", "shifted"
 
 
 def read(path: Path, options: ErrorOptions) -> UnitErrors:
-    """Read columns ``error`` (or that of ``options.error``), ``uncertainty``, optional ``shifted`` and groups.
+    """Read columns ``error`` (or that of ``options.error``), ``uncertainty``, and, if present, ``shifted`` and groups.
 
     An empty or NaN uncertainty ranks as the least certain.
 

@@ -1,4 +1,4 @@
-"""Reader of labels from a separate file, CSV or Parquet, for submissions, which have none."""
+"""Reader of labels from a separate file, CSV or Parquet, for submissions, which have no labels."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Labels:
 
     path: Path
     ids: list[str]
-    """Text of ``time_id``, else the rows' numbers from 0 [n]."""
+    """Text of ``time_id`` if the file has it, else the rows' numbers from 0 [n]."""
     values: NDArray[np.float64]
-    """[n]."""
+    """Labels [n]."""
     shifted: Mask | None
     groups: Mapping[str, Array]
 

@@ -38,7 +38,7 @@ DIAGNOSTIC = "ll_fu"
 UNCERTAINTY = "uncertainty"
 """Measure of a served model's policy, or of a submission."""
 LARGEST = 1e150
-"""Of means and targets: their squared differences are to be finite."""
+"""Largest absolute value of means and targets, for which squared differences are finite."""
 ENSEMBLE_MEASURES = ("tvar", "mvar", "varm", "epkl", "entropy")
 SINGLE_MEASURES = ("variance", "tvar", "mvar", "entropy")
 
@@ -53,15 +53,15 @@ class Quantity:
     """Largest acceptable squared error, in the unit squared."""
     rules: Rules
     lower: float | None = None
-    """Smallest possible value, in the unit; None for none."""
+    """Smallest possible value, in the unit; None for no limit."""
     upper: float | None = None
-    """Largest possible value, in the unit; None for none."""
+    """Largest possible value, in the unit; None for no limit."""
     drops_large_variances: bool = False
-    """Whether the official Cv leaves out variances above 10: the limit was chosen for temperatures in °C."""
+    """True if the official Cv leaves out variances above 10; that limit was chosen for temperatures in °C."""
 
 
 def read(path: Path, options: ErrorOptions) -> UnitErrors:
-    """Read any regression, in the unit of the file; no limit unless the options have one.
+    """Read any regression, in the unit of the file, with no limit unless the options have one.
 
     Raises:
         BadFile: see ``read_as``.
@@ -72,9 +72,10 @@ def read(path: Path, options: ErrorOptions) -> UnitErrors:
 def read_as(
     path: Path, options: ErrorOptions, quantity: Quantity, arrays: Mapping[str, Any] | None = None
 ) -> UnitErrors:
-    """Read members and targets of a quantity; optional ``shifted`` [N] and columns [N] to break figures down by.
+    """Read members and targets of a quantity; and, if present, ``shifted`` [N] and columns [N] to break figures down
+    by.
 
-    ``arrays`` are those of the file where they have been read already.
+    ``arrays`` are those of the file if they have been read already.
 
     Raises:
         BadFile: a key is missing, of another shape, not numeric, or not finite; a negative variance.
@@ -100,9 +101,9 @@ def read_as(
 
 
 def read_scored(path: Path, options: ErrorOptions, quantity: Quantity, label: str, prefix: str = "") -> UnitErrors:
-    """Read a table that ``demur score`` wrote, with a column of labels; its first measure is the one of the policy.
+    """Read a table that ``demur score`` wrote, with a column of labels; its first measure is that of the policy.
 
-    Without the members' columns there are no figures that need them: ``epkl``, ``nll``, and members one by one.
+    Without the members' columns there are no figures that need them: ``epkl``, ``nll``, and those of single members.
 
     Raises:
         BadFile: a column is missing or not numeric, or not finite; a negative variance.
@@ -169,10 +170,10 @@ def _of_statistics(
     quantity: Quantity,
     likelihood: Float64 | None = None,
 ) -> UnitErrors:
-    """Return the same from statistics [n]; ``likelihood`` (negative, logarithmic [n]) needs the members."""
+    """Return errors, measures and figures from statistics [n]; ``likelihood`` (negative log) needs members."""
     convention = options.convention
     measures: dict[str, Any] = {name: score(statistics, name) for name in names}
-    # calibration is, as released, that of the mean of the members' variances, whatever the members' spread
+    # as released, calibration uses the mean of the members' variances and ignores the members' spread
     width = np.asarray(statistics.mvar, np.float64)
     mean = np.asarray(statistics.mean, np.float64)
     measures[DIAGNOSTIC] = calibration.ll_fu(target, mean, width, convention=convention)

@@ -1,4 +1,4 @@
-"""Declarations of a task of rows about its files: columns of labels, and the benchmark's submission."""
+"""Properties of the files of a task with rows: columns of labels, and the benchmark's submission."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class AddRows(Protocol):
 
 @dataclass(frozen=True)
 class Submission:
-    """The benchmark's file of predictions."""
+    """File of predictions in the benchmark's format."""
 
     name: str
-    """The benchmark's name of the file, such as ``vessel-power-estimates.json``."""
+    """Name of the file in the benchmark, such as ``vessel-power-estimates.json``."""
     holds: str
     """Its content, for the help text."""
     opened: Callable[[Path], AbstractContextManager[AddRows]]
-    """Opens the file, which exists once the block ends; raises ValueError if its name has another suffix."""
+    """Function that opens the file, which exists once the block ends; raises ValueError for another suffix."""
 
 
 @dataclass(frozen=True)
@@ -51,5 +51,5 @@ class RowFiles:
     labels: tuple[str, ...] = ()
     """Columns of official files with labels or groups for break-downs; they are copied to scored files."""
     named_heads: bool | None = None
-    """Whether columns of answers begin with the head's name; None: only if there are several heads."""
+    """True if columns of answers begin with the head's name; None: only if there are several heads."""
     submission: Submission | None = None

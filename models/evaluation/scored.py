@@ -17,27 +17,27 @@ from models.evaluation.unit_errors import BadFile, ErrorOptions, Mask, UnitError
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 """Suffixes of tables; other files of predictions are NPZ, or a submission."""
 SHIFTED = "input.shifted"
-"""The column ``shifted`` of the input: the true domain of a unit. The table's own ``shifted`` is from the service."""
+"""Column ``shifted`` of the input: the true domain of a unit. The table's own ``shifted`` is from the service."""
 _ALWAYS = ("total", "data", "knowledge", "uncertainty")
 
 
 @dataclass(frozen=True)
 class ScoredHead:
-    """n units of a head that have a prediction and a label."""
+    """Units of a head that have a prediction and a label."""
 
     columns: Mapping[str, Array]
     """Predictions, ``total``, ``data``, ``knowledge`` and ``uncertainty`` as float64 [n]; NaN for an empty cell."""
     members: tuple[Mapping[str, Array], ...]
     """Predictions of each member by their names [n]; empty if the table does not have them."""
     target: Array
-    """float64 [n]."""
+    """Labels, float64 [n]."""
     shifted: Mask | None
     groups: Mapping[str, Array]
     notes: tuple[str, ...]
 
     @property
     def ensemble(self) -> bool:
-        """Return whether there is knowledge uncertainty, which needs several members."""
+        """True if there is knowledge uncertainty, which needs several members."""
         return not np.isnan(self.columns["knowledge"]).all()
 
     def units(self, path: Path, task: str, target: Array, rules: Rules) -> UnitErrors:

@@ -26,13 +26,13 @@ class Events:
     """Decided units in the order of the file, each id once."""
 
     ids: Array
-    """Text, or numbers, as the file has them [N]."""
+    """Identifiers as in the file, text or numbers [N]."""
     time: Doubles
     """Time of the decision, seconds [N]."""
     uncertainty: Doubles
     answered: Mask
     propensity: Doubles
-    """NaN where the file has none [N]."""
+    """Propensity; NaN if the file has none [N]."""
     requested: Mask | None
     expected: Doubles | None
     groups: dict[str, Array]
@@ -42,7 +42,7 @@ class Events:
 
 @dataclass(frozen=True)
 class LabelRows:
-    """Labels in the order of the file; an id may come again as a duplicate or as a correction."""
+    """Labels in the order of the file; an id may occur again as a duplicate or as a correction."""
 
     ids: Array
     time: Doubles
@@ -50,21 +50,21 @@ class LabelRows:
     error: Doubles
     """Error; NaN withdraws the label [M]."""
     version: Doubles
-    """Order of corrections [M]; 0 where the file has none."""
+    """Order of corrections [M]; 0 if the file has none."""
     human_error: Doubles | None
     volunteered: Mask
-    """Whether the label was not requested [M]: such labels are shown, never pooled."""
+    """Mask of the labels that were not requested [M]; they are shown, never pooled."""
 
 
 def read_events(path: Path, groups: Sequence[str] = ()) -> Events:
     """Read decided units.
 
     Columns ``event_id``, ``time``, ``uncertainty``, ``decision`` (answer or defer), ``propensity``; optional
-    ``requested`` (0 or 1), ``expected`` (error predicted without the label), and columns to break figures down by.
+    ``requested`` (0 or 1), ``expected`` (error predicted without the label), and columns for break-downs.
 
     Raises:
         BadFile: a column is missing or not numeric, a time is empty, a decision is another word, an id is empty, or two
-            rows of it differ.
+            rows with the same id differ.
     """
     have = set(column_names(path))
     numeric = [TIME, "uncertainty", "propensity", *sorted({"requested", "expected"} & have)]
@@ -119,7 +119,7 @@ def read_labels(path: Path) -> LabelRows:
 
 
 def places(wanted: Array, known: Array) -> NDArray[np.intp]:
-    """Return the place of each id among known ones [M], the first if it comes twice; -1 if it is not among them."""
+    """Return the index of each id among known ones [M], the first if it occurs twice; -1 if it is not among them."""
     if not len(wanted):
         return np.empty(0, np.intp)
     arrow, compute = need("pyarrow", "joining labels"), need("pyarrow.compute", "joining labels")
@@ -162,7 +162,7 @@ def _ids(path: Path, ids: Array) -> None:
 
 
 def _answered(path: Path, decisions: Array) -> Mask:
-    """Return whether each decision is to answer [N]; case does not matter."""
+    """Return the mask of the decisions to answer [N]; case does not matter."""
     words, word = np.unique(decisions, return_inverse=True)
     plain = [str(one).strip().lower() for one in words]
     for number, one in enumerate(plain):

@@ -1,4 +1,4 @@
-"""Reader of columns of CSV and Parquet files, in pieces so that memory stays near that of the columns kept."""
+"""Reader of columns of CSV and Parquet files, in pieces so that memory stays near that of the kept columns."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read_columns(
     """Read columns as float64 [n] (an empty cell is NaN), and others as text.
 
     Args:
-        may_be_empty: a header alone is a table too.
+        may_be_empty: True accepts a header without rows.
 
     Raises:
         BadFile: a column is missing, a cell is not a number, rows of different length, no rows.
@@ -77,7 +77,7 @@ def read_pieces(
     """Yield the columns of ``read_columns`` piece by piece.
 
     Args:
-        piece_bytes: of CSV text in a piece; Parquet is read in pieces of rows.
+        piece_bytes: bytes of CSV text in a piece; Parquet is read in pieces of rows.
 
     Raises:
         BadFile: a column is missing, a cell is not a number, rows of different length.
@@ -112,7 +112,7 @@ def _batches(path: Path, numeric: Sequence[str], other: Sequence[str], piece_byt
         )
         return
     reader = need("pyarrow.csv", "reading CSV")
-    # groups as binary: what is no text is then refused by the name of its column
+    # groups as binary: cells that are not text are then reported with the name of their column
     kinds = dict.fromkeys(numeric, arrow.float64()) | dict.fromkeys(other, arrow.binary())
     convert = reader.ConvertOptions(column_types=kinds, include_columns=wanted)
     # one thread: the reader otherwise runs ahead and keeps pieces in memory
@@ -148,7 +148,7 @@ def _is_parquet(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(4) == b"PAR1"
     except OSError:
-        return False  # reading it as CSV says what is wrong
+        return False  # the CSV reader reports the error
 
 
 def _column(batch: Any, name: str) -> Any:

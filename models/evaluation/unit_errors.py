@@ -19,12 +19,12 @@ Mask = NDArray[np.bool_]
 
 
 class BadFile(ValueError):
-    """A file cannot be evaluated; the message names file, field, value and what is needed."""
+    """The file cannot be evaluated; the message names file, field, value and the required value."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorOptions:
-    """ErrorOptions of an evaluation; every reader takes all, and lists in ``OPTIONS`` those that it uses."""
+    """Options of an evaluation; every reader accepts all, and lists in ``OPTIONS`` those that it uses."""
 
     convention: Convention = OFFICIAL
     error: str | None = None
@@ -32,9 +32,9 @@ class ErrorOptions:
     acceptable: float | None = None
     """Largest acceptable error; None takes the task's."""
     bins: int | None = None
-    """Bins of calibration figures; None takes the released number where the data are enough."""
+    """Bins of calibration figures; None takes the released number if there are enough data."""
     by: tuple[str, ...] = ()
-    """Columns that figures are broken down by."""
+    """Columns for which figures are broken down."""
     head: str | None = None
     """Head of a scored table that has several; None takes the first."""
     companions: Mapping[str, Any] = field(default_factory=dict)
@@ -49,12 +49,12 @@ class ErrorColumn:
     values: Floats
     unit: str
     acceptable: float | None
-    """Largest acceptable error in ``unit``; None where the papers name none."""
+    """Largest acceptable error in ``unit``; None if the papers name none."""
 
 
 @dataclass(frozen=True)
 class Normals:
-    """Predicted normal distributions and what was observed, for calibration figures; float64 [n] each."""
+    """Predicted normal distributions and observations, for calibration figures; float64 [n] each."""
 
     mean: Floats
     variance: Floats
@@ -70,30 +70,30 @@ class UnitErrors:
 
     task: str
     source: str
-    """File that it was read from, as the user named it."""
+    """Path of the file, as the user gave it."""
     errors: Mapping[str, ErrorColumn]
     """Name of the error to its values; the first is the task's own unless another is chosen."""
     measures: Mapping[str, Floats]
-    """Name of the measure to its values [n], larger is less certain; the first is the one that defers."""
+    """Name of the measure to its values [n], larger is less certain; deferral uses the first."""
     diagnostics: frozenset[str] = frozenset()
-    """Measures that need the label, so that units cannot be deferred by them."""
+    """Measures that need the label, so that they cannot be used for deferral."""
     shifted: Mask | None = None
-    """Whether each unit is shifted; None where the file does not say."""
+    """Mask of the shifted units; None if the file does not have it."""
     impossible: Mask | None = None
-    """Units whose prediction lies outside the possible range of the target, which serving defers; None: none."""
+    """Units whose prediction lies outside the possible range of the target, which serving defers; or None."""
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    """Columns of one value a unit that figures can be broken down by."""
+    """Columns with one value per unit, for which figures can be broken down."""
     rules: Rules = field(default_factory=Rules)
     own: Callable[[Mask | None], dict[str, float]] | None = None
-    """The task's own figures of a subset (None: of all)."""
+    """Function that returns the task's own figures of a subset (None: of all units)."""
     own_units: Mapping[str, str] = field(default_factory=dict)
     normals: Normals | None = None
     singles: Callable[[], Iterator[UnitErrors]] | None = None
-    """The members one by one, each as a single model; None where the file holds one model or no members."""
+    """Function that yields each member as a single model; None if the file holds one model or no members."""
     members: int | None = None
-    """Models behind the predictions; None where the file does not say."""
+    """Number of models behind the predictions; None if the file does not have it."""
     labels: str | None = None
-    """Digest of the labels, by which files of the same units are recognised; None: unknown."""
+    """Digest of the labels, which identifies files of the same units; None if unknown."""
     notes: tuple[str, ...] = ()
     """Notes for readers of the figures, such as units left out."""
 
@@ -102,7 +102,7 @@ class UnitErrors:
 
     @property
     def error_name(self) -> str:
-        """The error that the headline figures are about."""
+        """Name of the error in the headline figures."""
         return next(iter(self.errors))
 
     @property
@@ -111,7 +111,7 @@ class UnitErrors:
 
     @property
     def measure_name(self) -> str:
-        """The measure that the headline figures are about."""
+        """Name of the measure in the headline figures."""
         return next(iter(self.measures))
 
     @property

@@ -1,1 +1,1 @@
-"""Running the members of an ensemble: one module a kind of runtime."""
+"""Executors of the members of an ensemble: one module per kind of runtime."""

@@ -1,4 +1,4 @@
-"""Shared libraries that ONNX Runtime's CUDA provider needs: loaded from NVIDIA's wheels or the system, or named."""
+"""Shared libraries of ONNX Runtime's CUDA provider, loaded from NVIDIA's wheels or the system."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ def load() -> None:
     """Load the libraries once for the process.
 
     Raises:
-        ProviderUnavailable: one is missing; the message names it and what brings it.
+        ProviderUnavailable: one is missing; the message names it and its package.
     """
-    with redirect_stdout(io.StringIO()):  # ONNX Runtime prints what fails and raises nothing; see below
+    with redirect_stdout(io.StringIO()):  # ONNX Runtime prints failures and raises nothing; see below
         ort.preload_dlls()
     loaded(needed(), [*map(Path, site.getsitepackages()), Path(ort.__file__).parents[1]])
 
 
 def runtime() -> ctypes.CDLL:
-    """Return CUDA's runtime library; ``load`` has found it."""
+    """Return CUDA's runtime library; ``load`` must have loaded it."""
     return ctypes.CDLL(needed()[0])
 
 
 def needed(capi: Path | None = None) -> tuple[str, ...]:
-    """Return the file names of libraries that the installed CUDA provider needs, in an order that loads.
+    """Return the file names of libraries that the installed CUDA provider needs, in the order of loading.
 
     Args:
-        capi: folder of ONNX Runtime's own libraries; None: that of the installed one.
+        capi: folder of ONNX Runtime's own libraries; None for that of the installed one.
 
     Raises:
         ProviderUnavailable: this ONNX Runtime has no CUDA provider.
@@ -74,7 +74,7 @@ def loaded(names: Iterable[str], places: Sequence[Path], load: Load = ctypes.CDL
         File name to the path or name that was loaded.
 
     Raises:
-        ProviderUnavailable: some cannot be loaded; the message names each and what brings it.
+        ProviderUnavailable: some cannot be loaded; the message names each and its package.
     """
     done, missing = {}, {}
     for name in names:

@@ -1,4 +1,4 @@
-"""Device that runs graphs: provider, threads and arithmetic, and what is recorded of the machine behind it."""
+"""Device that runs graphs: provider, threads and arithmetic, and what is recorded of the machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from models.executors import nvidia
 from models.profile import ConvolutionSearch, Profile, Provider
 
 ArenaGrowth = Literal["same", "double"]
-"""How a device's arena grows: by what is asked for, or to the next power of two."""
+"""Growth of a device's arena: by the requested size, or to the next power of two."""
 
 _WHEELS: Mapping[str, tuple[str, ...]] = {
     "onnxruntime": ("onnxruntime-gpu", "onnxruntime"),
@@ -23,7 +23,7 @@ _WHEELS: Mapping[str, tuple[str, ...]] = {
     "cublas": ("nvidia-cublas", "nvidia-cublas-cu12"),
     "cudnn": ("nvidia-cudnn-cu13", "nvidia-cudnn-cu12"),
 }
-"""Library to the distributions that bring it, newest first."""
+"""Library to the distributions that contain it, newest first."""
 _OF_CUDA = ("cuda", "cublas", "cudnn")
 _INSTRUCTION_SETS = (
     ("amx_bf16", "avx512_fp16", "avx512_bf16", "avx512_vnni", "avx512f", "avx_vnni", "avx2", "avx", "sse4_2"),
@@ -34,19 +34,19 @@ _INSTRUCTION_SETS = (
 
 @dataclass(frozen=True)
 class Device:
-    """Where and how sessions of ONNX Runtime compute."""
+    """Device and arithmetic of ONNX Runtime sessions."""
 
     provider: Provider = "cpu"
     threads: int = 1
-    """Threads of one pass on the CPU."""
+    """Number of threads of one pass on the CPU."""
     tf32: bool = False
-    """Whether CUDA may round float32 factors of matrix products and convolutions to 10 bits of mantissa."""
+    """True if CUDA may round float32 factors of matrix products and convolutions to 10 bits of mantissa."""
     convolution_search: ConvolutionSearch = "heuristic"
-    """How cuDNN chooses the algorithm of a convolution."""
+    """Method by which cuDNN chooses the algorithm of a convolution."""
     memory_bytes: int = 0
-    """Most bytes of a session's arena on the device; 0: no limit."""
+    """Most bytes of a session's arena on the device; 0 for no limit."""
     index: int = 0
-    """CUDA's number of the device among those that the process sees."""
+    """CUDA's number of the device among those that the process can use."""
     growth: ArenaGrowth = "same"
 
     def __post_init__(self) -> None:
@@ -65,7 +65,7 @@ def described(device: Device) -> Profile:
     """
     if device.provider == "cpu":
         return Profile()
-    import onnxruntime as ort  # late: settings are read by commands that never compute
+    import onnxruntime as ort  # late: commands that only read settings need no ONNX Runtime
 
     return Profile(
         provider=device.provider,
@@ -88,7 +88,7 @@ def libraries(device: Device) -> dict[str, str]:
 def instruction_set(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
     """Return the widest instruction set of this CPU that numerics may use, such as ``avx512_bf16``; for records only.
 
-    Where the system does not list any, the name of the processor's architecture.
+    If the system lists none, return the name of the processor's architecture.
     """
     try:
         lines = cpuinfo.read_text(errors="replace").splitlines()

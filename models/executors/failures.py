@@ -1,28 +1,30 @@
-"""Failures of a device, apart from failures of an input."""
+"""Failures of a device, as distinct from failures of an input."""
 
 from __future__ import annotations
 
 OUT_OF_MEMORY = ("out of memory", "failed to allocate", "cudaerrormemoryallocation")
-"""What messages of ONNX Runtime and CUDA say of memory that is used up, in lower case."""
+"""Parts of messages of ONNX Runtime and CUDA about exhausted memory, in lower case."""
 OUT_OF_MEMORY_KIND = "OutOfMemory"
-"""Kind of a failure for want of memory, whatever the class of the error."""
+"""Kind of a failure by lack of memory, for any class of the error."""
 
 
 class ProviderUnavailable(RuntimeError):
-    """CUDA was asked for and cannot compute the graph; the message says why and what to do."""
+    """CUDA was requested and cannot compute the graph; the message has the reason and the remedy."""
 
 
 class NodesRefused(ProviderUnavailable):
-    """CUDA is there, and does not take all nodes of a graph that compute scores."""
+    """CUDA is available, but does not accept all nodes of a graph that compute scores."""
 
 
 class DeviceFailed(RuntimeError):
     """The device failed in a pass, or had no memory for a graph; nothing was computed on another provider instead."""
 
     def __init__(self, kind: str) -> None:
-        """
+        """Create the error.
+
         Args:
-            kind: class of the runtime's error, or ``OutOfMemory``; its text, which may tell of inputs, is the cause's.
+            kind: class of the runtime's error, or ``OutOfMemory``; its text, which may contain inputs, is that of the
+                cause.
         """
         super().__init__(f"the device failed: {kind}")
         self.kind = kind

@@ -1,4 +1,4 @@
-"""Golden inputs: recorded answers that are asked again at start, so that a wrong runtime never serves."""
+"""Golden inputs: recorded outputs that are compared again at startup, so that a wrong runtime never serves."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ class Replayed(Protocol):
 
 
 class Probe:
-    """Golden inputs that are asked again and again: at start, and until a device that failed computes as before.
+    """Golden inputs that are replayed at startup, and after a failure until the device computes as before.
 
-    Under a numeric profile that was calibrated, the recorded answers are the measure. Under another one nobody knows
-    how far it may be from them; there the first answer says it, and later ones may be twice as far.
+    Under a calibrated numeric profile, outputs are compared with the recorded ones. Under another one the allowed
+    difference is unknown: the first replay sets it, and later ones may differ by twice as much.
     """
 
     def __init__(self, graph: Replayed, path: Path, tolerance: float, least: float) -> None:
-        """
+        """Create the probe.
+
         Args:
-            tolerance: see ``replay``; infinite where it is not known.
-            least: tolerance of later answers, at least.
+            tolerance: see ``replay``; infinite if it is not known.
+            least: smallest tolerance of later replays.
         """
         self._graph, self._path, self._tolerance, self._least = graph, path, tolerance, least
 
@@ -67,7 +68,7 @@ def replay(graph: Replayed, path: Path, tolerance: float) -> float:
         raise ArtefactError(f"{path}: no readable arrays: {error}") from error
     outputs = tuple(name for name in arrays if name in graph.outputs)
     for name, array in arrays.items():
-        if not isinstance(array, np.ndarray):  # numpy gives what does not begin as an array as bytes
+        if not isinstance(array, np.ndarray):  # numpy returns members that are not arrays as bytes
             raise ArtefactError(f"{path}: {name!r} is no array")
         if not array.size or array.dtype.kind not in "fiub":
             raise ArtefactError(f"{path}: {name!r} holds no numbers, but {array.dtype} {list(array.shape)}")

@@ -1,6 +1,6 @@
-"""Writes ONNX graphs with ordinary arithmetic: same operations and weights in, same bytes out.
+"""Builder of ONNX graphs from ordinary arithmetic: the same operations and weights give the same bytes.
 
-``Value`` overloads + - * / @, so formulas are written once for arrays and for graphs. Nothing of the machine
+``Value`` overloads + - * / @, so formulas are written once for arrays and for graphs. No property of the machine
 (paths, times, tool versions) enters the file, because an artefact's version is the hash of its content.
 """
 
@@ -29,12 +29,12 @@ _SMALL = (np.dtype(np.float16), np.dtype(np.int8), np.dtype(np.uint8))
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A tensor of a graph under construction."""
+    """Tensor of a graph under construction."""
 
     graph: Graph
     name: str
 
-    __array_ufunc__ = None  # arrays leave arithmetic with a Value to the Value
+    __array_ufunc__ = None  # makes arrays leave arithmetic with a Value to the Value
 
     def __add__(self, other: Any) -> Value:
         return _arithmetic("Add", self, other)
@@ -62,27 +62,28 @@ class Value:
 
 
 def _arithmetic(kind: str, left: Any, right: Any) -> Value:
-    """Return an operation where its operands meet: inside a loop where one of them is of its body."""
+    """Return an operation in the innermost graph of its operands: in a loop's body if one of them belongs to it."""
     graphs = [one.graph for one in (left, right) if isinstance(one, Value)]
     return max(graphs, key=lambda graph: graph.depth).op(kind, left, right)
 
 
 @dataclass(frozen=True)
 class Steps:
-    """What a step of a loop, or a loop, hands on."""
+    """Results of a step of a loop, or of a loop."""
 
     states: Sequence[Value]
     outputs: Sequence[Value]
 
 
 class Graph:
-    """A graph under construction."""
+    """Graph under construction."""
 
     def __init__(self, name: str, prefix: str = "", depth: int = 0) -> None:
-        """
+        """Create an empty graph.
+
         Args:
-            prefix: of all names inside, so that those of a loop's body are not those around it.
-            depth: loops around it.
+            prefix: prefix of all names inside, so that names in a loop's body are unique.
+            depth: number of enclosing loops.
         """
         self.depth = depth
         self._name = name
@@ -102,7 +103,7 @@ class Graph:
     def constant(self, array: NDArray[Any] | float | int) -> Value:
         """Return a constant; equal constants are stored once.
 
-        Floats become float32 and integers int64; booleans and what is small on purpose (float16, 8 bits) stay.
+        Floats become float32 and integers int64; booleans and deliberately small types (float16, 8 bits) stay.
         """
         value = np.asarray(array)
         if value.dtype.kind != "b" and value.dtype not in _SMALL:
@@ -115,14 +116,14 @@ class Graph:
         return self._constants[key]
 
     def op(self, kind: str, *inputs: Any, **attributes: Any) -> Value:
-        """One node with one output; arrays and numbers become constants, None leaves an optional input out.
+        """Add a node with one output; arrays and numbers become constants, None leaves an optional input out.
 
-        ``domain="com.microsoft"`` among the attributes takes an operator that only ONNX Runtime has.
+        ``domain="com.microsoft"`` among the attributes selects an operator that only ONNX Runtime has.
         """
         return self.ops(kind, 1, *inputs, **attributes)[0]
 
     def ops(self, kind: str, count: int, *inputs: Any, **attributes: Any) -> tuple[Value, ...]:
-        """One node with so many outputs."""
+        """Add a node with ``count`` outputs."""
         names = ["" if one is None else self._as_value(one).name for one in inputs]
         stem = f"{self._prefix}v{len(self._nodes)}"
         outputs = [stem] if count == 1 else [f"{stem}.{number}" for number in range(count)]
@@ -130,7 +131,7 @@ class Graph:
         return tuple(Value(self, output) for output in outputs)
 
     def split(self, x: Value, sizes: Sequence[int], axis: int) -> tuple[Value, ...]:
-        """Consecutive parts of an axis."""
+        """Split an axis into consecutive parts."""
         outputs = [f"{self._prefix}v{len(self._nodes)}.{number}" for number in range(len(sizes))]
         self._add("Split", [x.name, self.constant(np.array(sizes)).name], outputs, {"axis": axis})
         return tuple(Value(self, output) for output in outputs)
@@ -141,9 +142,9 @@ class Graph:
         """Return a loop over axis 0 of some values (the operator Scan): its body is stored once.
 
         Args:
-            step: body, states and the present elements of ``over`` to new states and outputs. Values around the loop
-                may be operands.
-            states: before the first step.
+            step: function from body, states and the present elements of ``over`` to new states and outputs. Values
+                around the loop may be operands.
+            states: states before the first step.
 
         Returns:
             The states after the last step, and the outputs of all steps along a new axis 0.
@@ -164,14 +165,14 @@ class Graph:
     def output(
         self, name: str, value: Value, shape: tuple[str | int, ...], kind: Kind = "float32", *, copied: bool = True
     ) -> None:
-        """Give a value a name outside.
+        """Declare a value as an output under a name.
 
         Args:
-            copied: ONNX Runtime copies an output that is used inside as well; False gives it away as it is, under one
-                name only.
+            copied: True lets ONNX Runtime copy an output that is also used inside; False exports the value itself,
+                under one name only.
 
         Raises:
-            ValueError: a value that is given away twice, or that no node of this graph makes.
+            ValueError: a value that is exported twice, or that no node of this graph makes.
         """
         if not copied:
             if value.name in self._given or not any(value.name in node.output for node in self._nodes):
@@ -200,7 +201,7 @@ class Graph:
         self._nodes.append(helper.make_node(kind, inputs, outputs, name=name, **attributes))
 
     def _distinct(self, values: list[Value]) -> list[Value]:
-        """Return the values, those that are there twice once more under another name."""
+        """Return the values, with a copy under another name for each repeated one."""
         names: set[str] = set()
         found = []
         for value in values:
@@ -230,20 +231,20 @@ class Graph:
         return self.op("Pow", x, exponent)
 
     def softplus(self, x: Value) -> Value:
-        """log(1 + exp(x)) as relu(x) - log(sigmoid(|x|)): vectorised, unlike the operator Softplus."""
+        """Return log(1 + exp(x)) as relu(x) - log(sigmoid(|x|)): vectorised, unlike the operator Softplus."""
         return self.relu(x) - self.op("Log", self.sigmoid(self.op("Abs", x)))
 
     def column(self, x: Value, index: int) -> Value:
-        """One column of the last axis, kept with length 1."""
+        """Return one column of the last axis, kept with length 1."""
         return self.op("Slice", x, np.array([index]), np.array([index + 1]), np.array([-1]))
 
     def mean_of_members(self, x: Value, keepdims: bool = False) -> Value:
-        """Mean over axis 0."""
+        """Return the mean over axis 0."""
         return self.op("ReduceMean", x, np.array([0]), keepdims=int(keepdims))
 
 
 def _rename(nodes: Iterable[Any], names: Mapping[str, str]) -> None:
-    """Values by other names, inside loops as well."""
+    """Rename values, inside loops as well."""
     for node in nodes:
         for some in (node.input, node.output):
             some[:] = [names.get(name, name) for name in some]
@@ -255,5 +256,5 @@ def _rename(nodes: Iterable[Any], names: Mapping[str, str]) -> None:
 
 
 def _untyped(values: Sequence[Value]) -> list[Any]:
-    """Float32 of any shape."""
+    """Return declarations of float32 values of any shape."""
     return [helper.make_tensor_value_info(value.name, TensorProto.FLOAT, None) for value in values]

@@ -1,4 +1,4 @@
-"""Graphs whose outputs are what the members say, named after the heads."""
+"""Members from graphs with one output per head, named after the head."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from models.executors.onnx import OnnxGraph
 
 
 class GraphMembers:
-    """A ``MemberExecutor`` of a graph with one input ``rows`` [N, F] and an output [M, N, K] for each head.
+    """``MemberExecutor`` of a graph with one input ``rows`` [N, F] and an output [M, N, K] for each head.
 
     Raises:
-        ArtefactError: the graph has no output of that name.
+        ArtefactError: the graph has no output with the name of a head.
     """
 
     def __init__(self, graph: OnnxGraph, heads: tuple[str, ...], *, pass_rows: int = 8) -> None:
         """
         Args:
-            pass_rows: most rows of one pass over the graph. Longer passes are slower a row once what a layer
-                hands to the next leaves the core's cache.
+            pass_rows: most rows of one pass over the graph. Longer passes are slower per row once activations exceed
+                the core's cache.
         """
         missing = [name for name in heads if name not in graph.outputs]
         if missing:
@@ -31,7 +31,7 @@ class GraphMembers:
         self._pass_rows = pass_rows
 
     def __call__(self, rows: NDArray[np.float32]) -> Members:
-        """What each member says of rows [n, F]; n may be zero."""
+        """Return the outputs of each member for rows [n, F]; n may be zero."""
         passes = max(1, -(-len(rows) // self._pass_rows))
         if passes == 1:
             return dict(zip(self.heads, self._graph.run({"rows": rows}, self.heads), strict=True))
@@ -39,5 +39,5 @@ class GraphMembers:
         return {name: np.concatenate(column, axis=1) for name, *column in zip(self.heads, *parts, strict=True)}
 
     def measure(self, rows: NDArray[np.float32]) -> None:
-        """Warms up with rows [n, F]."""
+        """Warm up with rows [n, F]."""
         self(rows[: self._pass_rows])

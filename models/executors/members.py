@@ -1,4 +1,4 @@
-"""The contract of everything that runs members of an ensemble, whatever they are made of: rows in, members out."""
+"""Contract of executors of ensemble members of any kind: rows in, members out."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 Members = Mapping[str, NDArray[np.float32]]
-"""Head name to what its members say, float32 [M, n, K]: mean and variance (K = 2, in the head's unit and its square)
-of a Gaussian head, class probabilities (K = C) of a categorical one."""
+"""Head name to the outputs of its members, float32 [M, n, K]: mean and variance (K = 2, in the head's unit and its
+square) of a Gaussian head, class probabilities (K = C) of a categorical one."""
 
 
 class MemberExecutor(Protocol):
-    """Runs all members over rows; may be called by several threads at once."""
+    """Executor of all members over rows; several threads may call it at once."""
 
     @property
     def heads(self) -> tuple[str, ...]: ...
 
     def __call__(self, rows: NDArray[np.float32]) -> Members:
-        """What each member says of rows [n, F]."""
+        """Return the outputs of each member for rows [n, F]."""
         ...
 
     def measure(self, rows: NDArray[np.float32]) -> None:
-        """Warms up with rows [n, F], and chooses among ways to compute where there are some."""
+        """Warm up with rows [n, F], and choose the fastest of several ways to compute, if any."""
         ...
 
 
 @dataclass(frozen=True)
 class Joined:
-    """Ensembles that become one: the members of each, side by side."""
+    """Several ensembles joined to one, with the members of all."""
 
     parts: Sequence[MemberExecutor]
 
@@ -45,6 +45,6 @@ class Joined:
         return {name: np.concatenate([members[name] for members in said]) for name in self.heads}
 
     def measure(self, rows: NDArray[np.float32]) -> None:
-        """As each part does."""
+        """Measure each part."""
         for part in self.parts:
             part.measure(rows)

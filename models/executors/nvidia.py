@@ -1,4 +1,4 @@
-"""Facts about NVIDIA devices from their management library (NVML); without a driver there are none."""
+"""Properties of NVIDIA devices from the management library (NVML); without a driver there are none."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from typing import Any
 
 UNKNOWN = "unknown"
-"""Architecture of a device that the management library does not tell of."""
+"""Architecture of a device that the management library does not describe."""
 _MIG_NAME = re.compile(r"\bMIG (\S+)")
 
 
 def architecture(index: int) -> str:
     """Return the compute capability of a CUDA device as ``sm_90``, with its MIG slice ``sm_90.1g.18gb``.
 
-    ``unknown`` without a driver, without the management library, or where there is no such device.
+    ``unknown`` without a driver, without the management library, or if there is no such device.
 
     Args:
         index: CUDA's number of the device; ``CUDA_VISIBLE_DEVICES`` is followed. On machines with several kinds of
@@ -32,7 +32,7 @@ def architecture(index: int) -> str:
 
 
 def driver() -> str:
-    """Return the version of the driver, empty where there is none."""
+    """Return the version of the driver, empty if there is none."""
     with _library() as nvml:
         if nvml is None:
             return ""
@@ -43,12 +43,11 @@ def driver() -> str:
 
 
 def used_memory_bytes(index: int) -> int | None:
-    """Return how much of a CUDA device's memory is used, by all processes together; of its MIG slice where it has one.
+    """Return the used memory of a CUDA device, or of its MIG slice, summed over all processes.
 
-    Processes are not told apart: in a container they have other numbers than the driver knows them by.
+    Processes are not distinguished: in a container their numbers differ from those of the driver.
 
-    None where the management library does not tell: without a driver, without the device, or of a kind of device that
-    does not account for its memory.
+    The result is None without a driver, without the device, or for a kind of device that does not report its memory.
 
     Args:
         index: CUDA's number of the device, see ``architecture``.
@@ -70,7 +69,8 @@ def _architecture(nvml: Any, index: int, visible: str | None) -> str:
 
 
 def _handle(nvml: Any, index: int, visible: str | None) -> Any:
-    """
+    """Return NVML's handle of a visible device.
+
     Raises:
         LookupError: fewer devices are visible.
     """
@@ -81,7 +81,7 @@ def _handle(nvml: Any, index: int, visible: str | None) -> Any:
 
 
 def _parts(nvml: Any, device: Any) -> tuple[Any, Any]:
-    """Return the whole device, and the slice that CUDA uses of it; None where it is not divided."""
+    """Return the whole device, and the slice of it that CUDA uses; None if it is not divided."""
     if nvml.nvmlDeviceIsMigDeviceHandle(device):
         return nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(device), device
     try:
@@ -99,14 +99,14 @@ def _parts(nvml: Any, device: Any) -> tuple[Any, Any]:
 
 
 def _size(nvml: Any, part: Any) -> str:
-    """Size of a slice as its profile names it, such as ``1g.18gb``."""
+    """Return the size of a slice as in the name of its profile, such as ``1g.18gb``."""
     named = _MIG_NAME.search(_text(nvml.nvmlDeviceGetName(part)))
     return named[1] if named else "mig"
 
 
 @contextmanager
 def _library() -> Iterator[Any]:
-    """The management library, initialised; None where it cannot be."""
+    """Yield the initialised management library; None if it cannot be initialised."""
     try:
         import pynvml
     except ImportError:

@@ -1,8 +1,7 @@
-"""ONNX Runtime as executor: one graph that holds all members and reduces them.
+"""Executor on ONNX Runtime: one graph that holds all members and reduces them.
 
-A row graph has one input ``rows`` float32 [N, F] and float32 [N] outputs ``mean``, ``mvar`` and, for
-ensembles, ``varm``; ``member_mean`` and ``member_var`` [M, N] are computed by the same graph and
-fetched only on request.
+A row graph has one input ``rows`` float32 [N, F] and float32 [N] outputs ``mean``, ``mvar`` and, for ensembles,
+``varm``; ``member_mean`` and ``member_var`` [M, N] are computed by the same graph and fetched only on request.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ _DEVICE_ERRORS: tuple[type[Exception], ...] = (
     errors.DeviceReset,
     MemoryError,
 )
-"""What a pass over a device other than the CPU fails with when the device does, not the input."""
+"""Errors of a pass on a device other than the CPU if the device fails, not the input."""
 _BOUND_ERRORS = (*_DEVICE_ERRORS, RuntimeError)
-"""The same of a pass with bound inputs, whose failures have no class of their own."""
+"""Errors of a pass with bound inputs, whose failures have no class of their own."""
 _TYPES = {
     "tensor(float)": np.float32,
     "tensor(float16)": np.float16,
@@ -50,14 +49,14 @@ _TYPES = {
 
 
 class OnnxGraph:
-    """A session of one graph; ``run`` is thread-safe, so one session serves all threads.
+    """Session of one graph; ``run`` is thread-safe, so one session serves all threads.
 
-    Sessions that share an arena on the CPU hold what those that run at one time need, and not each its own largest
-    activations; for ensembles of large graphs that run one after the other.
+    Sessions that share an arena on the CPU hold the memory of those that run at one time, not the largest activations
+    of each; useful for ensembles of large graphs that run in sequence.
 
     Raises:
-        ArtefactError: the file is no loadable graph, uses custom operators or weights outside the file.
-        ProviderUnavailable: the provider that was asked for did not take the session, or not all of its nodes.
+        ArtefactError: the file is not a loadable graph, uses custom operators or weights outside the file.
+        ProviderUnavailable: the requested provider did not accept the session, or not all of its nodes.
     """
 
     def __init__(
@@ -81,9 +80,9 @@ class OnnxGraph:
         self.outputs = tuple(node.name for node in self._session.get_outputs())
 
     def run(self, inputs: dict[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[NDArray[np.float32]]:
-        """Return the named outputs of one pass, in the order asked for.
+        """Return the named outputs of one pass, in the requested order.
 
-        A session that failed is given up, and the next pass opens another on the same provider.
+        A failed session is closed, and the next pass opens another one on the same provider.
 
         Raises:
             DeviceFailed: the device failed, not the input; never on the CPU.
@@ -94,7 +93,7 @@ class OnnxGraph:
             moved = None
         failures = _DEVICE_ERRORS
         if moved is not None:
-            _refuse_misfits(session, inputs)  # what fails after this is the device
+            _refuse_misfits(session, inputs)  # failures after this point are failures of the device
             failures = _BOUND_ERRORS
         try:
             if moved is None:
@@ -131,9 +130,10 @@ class OnnxGraph:
 
 
 def _refuse_misfits(session: ort.InferenceSession, inputs: dict[str, NDArray[Any]]) -> None:
-    """
+    """Check types and shapes of inputs.
+
     Raises:
-        InvalidArgument: an input has another type or shape than the graph's, as ``session.run`` says it.
+        InvalidArgument: an input has another type or shape than the graph's, as ``session.run`` reports it.
     """
     for node in session.get_inputs():
         array, wanted = inputs.get(node.name), _TYPES.get(node.type)

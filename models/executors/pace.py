@@ -1,4 +1,4 @@
-"""How long a pass over rows takes: a fixed part and a part a row, fitted to what was measured."""
+"""Model of the duration of a pass over rows: a fixed part and a part per row, fitted to measurements."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ Rows = NDArray[np.float32]
 
 
 class Pace:
-    """Expected durations of one executor; guesses until ``measure`` was called."""
+    """Expected durations of one executor; guesses before ``measure`` is called."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         """
         Args:
-            clock: seconds since any moment.
+            clock: function that returns seconds since any moment.
         """
         self._clock = clock
         self.fixed_seconds = 1e-4
         self.row_seconds = 1e-5
 
     def seconds(self, rows: int) -> float:
-        """Expected duration for so many rows."""
+        """Return the expected duration for a number of rows."""
         return self.fixed_seconds + rows * self.row_seconds
 
     def rows_within(self, seconds: float, most: int) -> int:
-        """Rows that are expected to take so long: a power of two, 1 to ``most``."""
+        """Return the number of rows that fit into a duration: a power of two, 1 to ``most``."""
         fitting = (seconds - self.fixed_seconds) / self.row_seconds
         return min(1 << max(int(fitting), 1).bit_length() - 1, most)
 
     def measure(self, run: Callable[[Rows], Any], rows: Rows, many: int, repeats: int = 7) -> None:
-        """Warms up with rows [n, F] and fits to medians of one row and of ``many``."""
+        """Warm up with rows [n, F], and fit the model to medians of one row and of ``many``."""
         one = self._median_seconds(run, rows[:1], repeats * 4)
         several = self._median_seconds(run, np.resize(rows, (many, rows.shape[1])), repeats)
         self.row_seconds = max(several - one, 1e-7) / (many - 1)

@@ -1,8 +1,8 @@
 """Members reduced to sufficient statistics: a row executor over any executor of members.
 
-Statistics are computed in float64 and handed on in float32, rows along the last axis, so that the scheduler can cut
-and join passes. What exceeds half of float32's largest number becomes that half: variances of 1e37 stay comparable,
-the sum of two of them has a number in float32, and so in JSON.
+Statistics are computed in float64 and returned in float32, rows along the last axis, so that the scheduler can cut
+and join passes. Values beyond half of float32's largest number are clipped to that half: variances of 1e37 stay
+comparable, and the sum of two of them is finite in float32, and so in JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Array = NDArray[np.float32]
 Arrays = tuple[Array, ...]
 
 QUANTUM_SECONDS = 0.03
-"""What interactive work may have to wait for."""
+"""Longest quantum: interactive work may have to wait for it."""
 MOST_ROWS = 1024
 _LARGEST = float(np.finfo(np.float32).max) / 2
 
@@ -48,7 +48,7 @@ _STATISTICS = {
 
 
 class Reduced:
-    """Rows [n, F] to statistics of all heads, and on request to what each member says.
+    """Executor from rows [n, F] to statistics of all heads and, on request, outputs of each member.
 
     ``outputs`` names the arrays of a call, such as ``temperature.mean`` [n], ``precipitation.probabilities`` [C, n] or
     ``temperature.member_mean`` [M, n].
@@ -67,7 +67,7 @@ class Reduced:
             f"{head}.{name}" for table in (self._names, told) for head, names in table.items() for name in names
         )
         self.quantum_rows = MOST_ROWS
-        """Rows of one quantum; ``measure`` makes them fewer where a row takes long."""
+        """Number of rows of one quantum; ``measure`` reduces it if a row takes long."""
 
     def __call__(self, rows: Array) -> Arrays:
         said = self._executor(rows)
@@ -77,21 +77,21 @@ class Reduced:
         return tuple(found)
 
     def seconds(self, rows: int) -> float:
-        """Expected duration for so many rows."""
+        """Return the expected duration for a number of rows."""
         return self._pace.seconds(rows)
 
     def measure(self, rows: Array, many: int = 64) -> None:
-        """Warms up with rows [n, F], fits the model of the duration, and bounds the quantum."""
+        """Warm up with rows [n, F], fit the model of the duration, and bound the quantum."""
         self._pace.measure(self, rows, many, repeats=3)
         self.quantum_rows = self._pace.rows_within(QUANTUM_SECONDS, MOST_ROWS)
 
     def run(self, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[Array]:
-        """Named outputs of ``inputs["rows"]``, as a graph gives them (``models.executors.golden``)."""
+        """Return named outputs of ``inputs["rows"]``, as a graph returns them (``models.executors.golden``)."""
         found = dict(zip(self.outputs, self(np.asarray(inputs["rows"], np.float32)), strict=True))
         return [found[name] for name in outputs]
 
     def read(self, arrays: Arrays) -> tuple[dict[str, Predictive], dict[str, Arrays]]:
-        """What the arrays of a call say, with or without members: predictives, and members' arrays, by head."""
+        """Return predictives, and members' arrays if any, by head, from the arrays of a call."""
         left = iter(arrays)
         predictives = {
             head.name: _predictive(head, {name: next(left) for name in self._names[head.name]}) for head in self._heads
@@ -107,7 +107,7 @@ class Reduced:
 
 
 def _own(head: Head, said: Members) -> tuple[Array, ...]:
-    """What each member says, rows along the last axis."""
+    """Return the outputs of each member, rows along the last axis."""
     members = said[head.name]
     if head.kind == "gaussian":
         return _float32(members[..., 0]), _float32(members[..., 1])
@@ -119,7 +119,7 @@ def _gaussian(members: Array) -> Gaussian:
 
 
 def _categorical(members: Array) -> Categorical:
-    """As ``categorical.predictive``, without what no policy asks for."""
+    """Return the predictive as ``categorical.predictive`` does, without statistics that no policy uses."""
     p = members.astype(np.float64)
     logs = np.log(p + categorical.LOG_EPSILON)
     return Categorical(p.mean(axis=0), -(p * logs).sum(axis=2).mean(axis=0), logs.mean(axis=0))

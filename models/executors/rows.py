@@ -1,4 +1,4 @@
-"""Row graphs as row executors: rows [n, F] in, a tuple of arrays over the rows out."""
+"""Row executors on row graphs: rows [n, F] in, a tuple of arrays over the rows out."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ QUANTUM_ROWS = 1024
 
 
 class RowGraph:
-    """Some outputs of a row graph, with a model of how long a quantum takes."""
+    """Some outputs of a row graph, with a model of a quantum's duration."""
 
     def __init__(
         self, graph: OnnxGraph, outputs: tuple[str, ...], *, pass_rows: int = 1024, quantum_rows: int = QUANTUM_ROWS
     ) -> None:
         """
         Args:
-            pass_rows: most rows of one pass over the graph. Longer passes are slower a row once the members'
-                activations leave the core's cache.
-            quantum_rows: most rows of one quantum, which is as many passes as it needs. Its duration is what
-                interactive work may have to wait for.
+            pass_rows: most rows of one pass over the graph. Longer passes are slower per row once the members'
+                activations exceed the core's cache.
+            quantum_rows: most rows of one quantum, which is as many passes as it needs. Interactive work may have to
+                wait for its duration.
 
         Raises:
             ArtefactError: the graph has no output of that name.
@@ -46,9 +46,9 @@ class RowGraph:
         return tuple(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True))
 
     def seconds(self, rows: int) -> float:
-        """Expected duration for so many rows, as measured by ``measure``."""
+        """Return the expected duration for a number of rows, from ``measure``."""
         return self._pace.seconds(rows)
 
     def measure(self, rows: NDArray[np.float32], repeats: int = 7) -> None:
-        """Warms the graph up with rows [n, F] and fits the model of its duration."""
+        """Warm the graph up with rows [n, F], and fit the model of its duration."""
         self._pace.measure(self, rows, 1024, repeats)

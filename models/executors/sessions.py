@@ -1,4 +1,4 @@
-"""Sessions of ONNX Runtime that compute on one provider, or are refused."""
+"""Sessions of ONNX Runtime that compute on one provider only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from models.profile import Provider
 
 PROVIDERS: dict[Provider, str] = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 _FALLBACK_REFUSED = "fallback to CPU EP has been explicitly disabled"
-"""Part of ONNX Runtime's message where nodes are left to the CPU and may not be."""
+"""Part of ONNX Runtime's message if nodes would fall back to the CPU although that is disabled."""
 _NAMED_NODES = 5
 EXACT_OPERATORS = frozenset(
     (
@@ -27,12 +27,12 @@ EXACT_OPERATORS = frozenset(
         *("Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Neg", "Abs"),
     )
 )
-"""Operators that ONNX Runtime keeps on the CPU on purpose, for sizes of tensors: moving, comparing, and single
+"""Operators that ONNX Runtime deliberately keeps on the CPU, for sizes of tensors: moving, comparing, and single
 operations that IEEE 754 rounds alike everywhere. They change no score."""
 
 
 class Node(NamedTuple):
-    """A node of a graph as it was placed."""
+    """Node of a graph with its placement."""
 
     provider: str
     operator: str
@@ -42,17 +42,17 @@ class Node(NamedTuple):
 def opened(graph: bytes, name: str, device: Device, *, shared_arena: bool = False) -> ort.InferenceSession:
     """Return a session whose scores come from the device's provider alone.
 
-    ONNX Runtime computes on the CPU what a provider does not take, at creation and, after an ``EPFail``, in ``run``.
-    Both are switched off.
+    ONNX Runtime computes nodes on the CPU that a provider does not accept, at creation and, after an ``EPFail``, in
+    ``run``. Both are switched off.
 
     Args:
-        name: of the graph, for messages.
+        name: name of the graph, for messages.
 
     Raises:
         ArtefactError: the graph cannot be loaded.
         DeviceFailed: the device has no memory left for it.
-        ProviderUnavailable: the provider cannot be had.
-        NodesRefused: it does not take all nodes that compute scores.
+        ProviderUnavailable: the provider is not available.
+        NodesRefused: the provider does not accept all nodes that compute scores.
     """
     if device.provider == "cpu":
         return _created(graph, name, _options(device, shared_arena=shared_arena), device)
@@ -68,13 +68,14 @@ def opened(graph: bytes, name: str, device: Device, *, shared_arena: bool = Fals
 
 
 def placement(session: ort.InferenceSession) -> list[Node]:
-    """Return where each node was placed; the session was created with ``session.record_ep_graph_assignment_info``."""
+    """Return the placement of each node; the session was created with ``session.record_ep_graph_assignment_info``."""
     parts = session.get_provider_graph_assignment_info()
     return [Node(part.ep_name, node.op_type, node.name) for part in parts for node in part.get_nodes()]
 
 
 def refuse_strays(nodes: Iterable[Node], provider: str, name: str) -> None:
-    """
+    """Check that all nodes that compute scores are on the provider.
+
     Raises:
         NodesRefused: a node that computes scores is on another provider.
     """
@@ -89,7 +90,7 @@ def refuse_strays(nodes: Iterable[Node], provider: str, name: str) -> None:
 
 
 def cuda_options(device: Device) -> dict[str, str]:
-    """Return the options of the CUDA provider, in ONNX Runtime's words."""
+    """Return the options of the CUDA provider, by ONNX Runtime's names."""
     options = {
         "device_id": str(device.index),
         "use_tf32": str(int(device.tf32)),
@@ -126,13 +127,13 @@ def _options(
     options.intra_op_num_threads = device.threads
     options.inter_op_num_threads = 1
     options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
-    options.log_severity_level = 4  # what fails is raised; its lines would tell of inputs, such as indices
+    options.log_severity_level = 4  # failures are raised; the log lines could contain inputs, such as indices
     if shared_arena:
         _make_shared_arena()
         options.add_session_config_entry("session.use_env_allocators", "1")
-        options.enable_mem_pattern = False  # would set the whole plan of a session aside as one block
+        options.enable_mem_pattern = False  # would reserve the whole plan of a session as one block
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.add_session_config_entry("session.load_model_format", "ONNX")  # no other form was looked at
+    options.add_session_config_entry("session.load_model_format", "ONNX")  # no other form was tested
     for key, value in (entries or {}).items():
         options.add_session_config_entry(key, value)
     return options
@@ -140,6 +141,6 @@ def _options(
 
 @cache
 def _make_shared_arena() -> None:
-    """ONNX Runtime keeps one for the whole process."""
+    """Create the arena; ONNX Runtime keeps one for the whole process."""
     place = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
     ort.create_and_register_allocator(place, None)

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 Buffer = NDArray[np.uint8]
 LEAST_BYTES = 1 << 18
-"""Inputs of a pass that are worth it: streams, maps and volumes, not a few rows."""
+"""Least size of a pass's inputs for page-locked memory: for streams, maps and volumes, not a few rows."""
 _SMALLEST = 1 << 16
 _KEPT = 4
-"""Free buffers of a size that are kept."""
+"""Number of free buffers of a size that are kept."""
 _SHAPES = 256
-"""Shapes of inputs whose outputs' shapes are kept."""
+"""Number of input shapes whose outputs' shapes are kept."""
 
 
 class PageLocked:
@@ -28,8 +28,9 @@ class PageLocked:
     def __init__(self, lock: Callable[[int, int], bool], unlock: Callable[[int], None]) -> None:
         """
         Args:
-            lock: locks memory at an address, of so many bytes; False where it cannot, then the memory is used as it is.
-            unlock: undoes it.
+            lock: function that locks memory at an address, with a number of bytes; False if it cannot, then the memory
+                is used unlocked.
+            unlock: function that unlocks it.
         """
         self._lock, self._unlock = lock, unlock
         self._free: defaultdict[int, list[Buffer]] = defaultdict(list)
@@ -37,7 +38,7 @@ class PageLocked:
         self._guard = threading.Lock()
 
     def take(self, nbytes: int) -> Buffer:
-        """Return a buffer of at least so many bytes, until it is given back."""
+        """Return a buffer of at least ``nbytes`` bytes, to be given back after use."""
         size = max(_SMALLEST, 1 << (nbytes - 1).bit_length())
         with self._guard:
             if free := self._free[size]:
@@ -49,7 +50,7 @@ class PageLocked:
         return buffer
 
     def give_back(self, buffer: Buffer) -> None:
-        """Keep it for the next pass, or unlocks it where enough of its size are free."""
+        """Keep a buffer for the next pass, or unlock it if enough buffers of its size are free."""
         address = buffer.ctypes.data
         with self._guard:
             if len(self._free[buffer.nbytes]) < _KEPT:
@@ -62,7 +63,7 @@ class PageLocked:
 
 
 class Transfers:
-    """Runs passes of sessions with inputs and outputs bound to page-locked memory."""
+    """Runner of session passes with inputs and outputs bound to page-locked memory."""
 
     def __init__(self, memory: PageLocked) -> None:
         self._memory = memory
@@ -71,7 +72,7 @@ class Transfers:
     def run(
         self, session: ort.InferenceSession, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]
     ) -> list[NDArray[Any]]:
-        """Return the named outputs of one pass, as ``session.run`` gives them."""
+        """Return the named outputs of one pass, as ``session.run`` returns them."""
         key = (outputs, *((name, array.shape, array.dtype.str) for name, array in inputs.items()))
         known = self._shapes.get(key)
         taken: list[Buffer] = []

@@ -1,4 +1,4 @@
-"""NIfTI images from the bytes that callers send, and back: nothing large is made before the header was looked at.
+"""Reader and writer of NIfTI images as bytes; the header is checked before large memory is allocated.
 
 NIfTI-1 and -2, single files (``.nii``, ``.nii.gz``), either byte order. Header text and extensions, which may name a
 person, are never kept. nibabel reads and writes headers; voxels are views of the bytes.
@@ -24,9 +24,9 @@ __all__ = ["Affine", "BadImage", "Limits", "Nifti", "anonymous", "read", "read_v
 Array = NDArray[Any]
 
 _MOST_OFFSET = 1 << 22  # bytes before the voxels: the header and its extensions
-_SLAB = 1 << 20  # voxels that are scaled at once
+_SLAB = 1 << 20  # voxels scaled per step
 _ANYWHERE = Limits(spacing_mm=(1e-3, 1e3), extent_mm=(0, 1e6))
-_LEVEL = 1  # of gzip: a third of the time of the usual 6, a tenth more bytes
+_LEVEL = 1  # level of gzip: a third of the time of the usual 6, a tenth more bytes
 _GEOMETRY = (
     *("xyzt_units", "qform_code", "sform_code", "quatern_b", "quatern_c", "quatern_d"),
     *("qoffset_x", "qoffset_y", "qoffset_z", "srow_x", "srow_y", "srow_z"),
@@ -37,24 +37,24 @@ _CODES = {"broken": "truncated", "cut_off": "truncated", "trailing": "trailing_b
 
 @dataclass(frozen=True)
 class Nifti:
-    """An image as it came."""
+    """NIfTI image as it was read."""
 
     values: Array
-    """Voxels [x, y, z], scaled as the header says; of unscaled files a read-only view, of either byte order."""
+    """Voxels [x, y, z], scaled as the header declares; for unscaled files a read-only view, in either byte order."""
     affine: Affine
     """Voxel index to world, mm, float64 [4, 4]: sform, else qform, else voxel sizes, as nibabel does."""
     spacing: tuple[float, float, float]
     """Edges of a voxel, mm."""
     space: int
-    """Code of the space that the affine leads to (NIfTI: 1 scanner, 2 aligned, 3 Talairach, 4 MNI, 5 another template);
-    0 unknown."""
+    """Code of the affine's target space (NIfTI: 1 scanner, 2 aligned, 3 Talairach, 4 MNI, 5 another template); 0
+    unknown."""
 
 
 def read(content: bytes, limits: Limits | None = None) -> Nifti:
     """Return an image of three axes (beside axes of length 1) of finite numbers.
 
     Raises:
-        BadImage: anything else; ``code`` says what.
+        BadImage: the bytes are anything else; ``code`` names the fault.
     """
     limits = limits or Limits()
     source, header = _header(content)
@@ -74,9 +74,9 @@ def read(content: bytes, limits: Limits | None = None) -> Nifti:
 
 
 def read_voxels(content: bytes, most_voxels: int) -> tuple[Array, Affine | None]:
-    """Return the voxels [x, y, z], wherever they lie and whatever their values; and their affine, as of ``Nifti``.
+    """Return the voxels [x, y, z], with any geometry and any values, and their affine, as in ``Nifti``.
 
-    None: the header does not say. An affine of exactly 1 is what programs write that know none.
+    The affine is None if the header has none, or exactly the identity, which programs write if they know none.
 
     Raises:
         BadImage: not of three axes, too many, not of numbers, cut off, or an affine that cannot be used.
@@ -90,12 +90,12 @@ def read_voxels(content: bytes, most_voxels: int) -> tuple[Array, Affine | None]
 
 
 def write(values: Array, affine: Affine, space: int = 1, slope: float = 1.0) -> bytes:
-    """A gzipped NIfTI-1 file of voxels [x, y, z], which says nothing but where they lie; equal input, equal bytes.
+    """Return a gzipped NIfTI-1 file of voxels [x, y, z] with their geometry only; equal input gives equal bytes.
 
-    sform and qform are both set (qform without shears, which it cannot say), units are mm.
+    sform and qform are both set (qform without shears, which it cannot express), units are mm.
 
     Args:
-        slope: what readers multiply the values by (scl_slope).
+        slope: factor by which readers multiply the values (scl_slope).
     """
     import nibabel
 
@@ -119,7 +119,7 @@ def write(values: Array, affine: Affine, space: int = 1, slope: float = 1.0) -> 
 
 
 def anonymous(content: bytes) -> bytes:
-    """The same voxels and geometry, gzipped, without header text, extensions and whatever else a header can hold.
+    """Return the same voxels and geometry, gzipped, without header text, extensions and other header fields.
 
     Raises:
         BadImage: not an image that ``read_voxels`` reads.
@@ -145,7 +145,7 @@ def anonymous(content: bytes) -> bytes:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Streams that break become images that are refused."""
+    """Convert errors of broken streams to BadImage."""
     try:
         yield
     except BadStream as error:
@@ -154,7 +154,7 @@ def _refusing() -> Iterator[None]:
 
 
 def _header(content: bytes) -> tuple[Source, Any]:
-    """What follows the header, and the header as it stands."""
+    """Return the source behind the header, and the header unchanged."""
     import nibabel
 
     source = Source(content)
@@ -191,7 +191,7 @@ def _no_nifti() -> BadImage:
 
 
 def _skip(source: Source, header: Any) -> None:
-    """Goes to the first voxel."""
+    """Move to the first voxel."""
     with _refusing():
         source.take(int(header["vox_offset"]) - int(header["sizeof_hdr"]))
 
@@ -223,7 +223,9 @@ def _values(source: Source, header: Any, shape: tuple[int, int, int]) -> Array:
     raw = np.frombuffer(content, dtype)
     if scaled:
         values = np.empty(raw.size, np.float32)
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused where it matters
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # values that are not finite are rejected by the callers that need finite ones
             for first in range(0, raw.size, _SLAB):
                 part = slice(first, first + _SLAB)
                 values[part] = raw[part] * np.float64(slope) + np.float64(inter)

@@ -1,6 +1,6 @@
-"""What the header of a NIfTI image claims, checked before anything of that size is made.
+"""Checks of the header of a NIfTI image, before memory of the declared size is allocated.
 
-nibabel reads the fields; it repairs some silently and fails on others in its own words, so each is looked at here.
+nibabel reads the fields, but repairs some silently and fails on others with its own messages, so each is checked here.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 Affine = NDArray[np.float64]
 
-_AGREE = 0.05  # share by which two statements of a voxel's size may differ
+_AGREE = 0.05  # share by which two declarations of a voxel's size may differ
 _FLAT = 0.1  # volume of a voxel over that of a box with its edges
 _SPACES = range(6)
-_SILENT = logging.Logger("nibabel", logging.CRITICAL + 1)  # what matters is refused here, with a reason
+_SILENT = logging.Logger("nibabel", logging.CRITICAL + 1)  # what matters is reported here, with a reason
 
 
 class BadImage(ValueError):
-    """The bytes are no image of the kind that is needed; ``field`` is filled by who knows which input it was."""
+    """The bytes are not an image of the required kind; ``field`` is set by the caller that knows the input."""
 
     def __init__(self, message: str, *, code: str, value: object = "", unit: str = "", allowed: str = "") -> None:
         super().__init__(message)
@@ -31,14 +31,14 @@ class BadImage(ValueError):
         self.field = ""
 
     def of(self, field: str) -> BadImage:
-        """Return the same, of a named input."""
+        """Return the error itself, with the name of the input."""
         self.field = field
         return self
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What an image may ask for, before anything of its size is made."""
+    """Limits of an image, checked before memory of its size is allocated."""
 
     voxels: int = 1 << 26
     spacing_mm: tuple[float, float] = (0.2, 8.0)
@@ -48,7 +48,7 @@ class Limits:
 
 
 def shape_of(header: Any, most_voxels: int) -> tuple[int, int, int]:
-    """[x, y, z] without further axes of length 1.
+    """Return the shape [x, y, z] without further axes of length 1.
 
     Raises:
         BadImage: other axes, or too many voxels.
@@ -76,10 +76,10 @@ def shape_of(header: Any, most_voxels: int) -> tuple[int, int, int]:
 
 
 def dtype_of(header: Any) -> np.dtype[Any]:
-    """Of the voxels, in the file's byte order.
+    """Return the type of the voxels, in the file's byte order.
 
     Raises:
-        BadImage: not of real numbers.
+        BadImage: the voxels are not real numbers.
     """
     try:
         dtype = np.dtype(header.get_data_dtype())
@@ -97,12 +97,12 @@ def dtype_of(header: Any) -> np.dtype[Any]:
     return own
 
 
-@np.errstate(all="ignore")  # what is not finite is refused in words
+@np.errstate(all="ignore")  # values that are not finite raise a BadImage
 def geometry_of(header: Any, shape: Sequence[int], limits: Limits) -> tuple[Affine, tuple[float, float, float], int]:
-    """Affine, spacing in mm and code of the space: sform, else qform, else voxel sizes, as nibabel does.
+    """Return affine, spacing in mm and code of the space: sform, else qform, else voxel sizes, as nibabel does.
 
     Raises:
-        BadImage: sizes that no scan of a head has, an affine that cannot be inverted, or statements that contradict.
+        BadImage: sizes that no scan of a head has, an affine that cannot be inverted, or contradictory fields.
     """
     pixdim = [float(size) for size in header["pixdim"][1:4]]
     if not all(math.isfinite(size) and size > 0 for size in pixdim):

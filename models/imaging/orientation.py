@@ -1,4 +1,4 @@
-"""The same voxels in another order: axes are swapped or grow the other way, and all lies where it lay."""
+"""Reordering of voxels: axes are swapped or reversed, and positions in the world stay the same."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from models.imaging.nifti_header import Affine
 Array = NDArray[Any]
 
 _APART = 0.25
-"""Voxels by which corners may lie apart: headers are rounded."""
+"""Largest distance of corners in voxels, because headers are rounded."""
 
 
 def reoriented(volume: Array, affine: Affine, shape: Sequence[int], wanted: Affine) -> Array | None:
-    """Return a view of a volume [x, y, z] in the order of a grid of this shape and affine; None: it is of other voxels.
+    """Return a view of a volume [x, y, z] in the order of a grid; None if its voxels are different ones.
 
     Args:
         affine: voxel index of the volume to world, mm, [4, 4].
-        wanted: the same of the grid.
+        wanted: affine of the grid, likewise.
     """
     try:
         steps = np.linalg.solve(wanted, affine)  # index of the volume to index of the grid

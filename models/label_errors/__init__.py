@@ -1,7 +1,7 @@
-"""LabelRule a prediction when its label comes: what is kept of it until then, what a label may be, and the error.
+"""Label rules: the evidence kept of a prediction until its label arrives, valid labels, and the error.
 
-The errors are those of ``demur evaluate``. What is kept (evidence) and what labels become are bytes, so that a ledger
-can hold them for any head; nothing is pickled.
+The errors are those of ``demur evaluate``. Evidence and labels are bytes, so that a ledger can hold them for any head;
+nothing is pickled.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class LabelRule(Protocol):
     """Evidence, labels and errors of one head."""
 
     def evidence(self, predictive: Any, units: NDArray[np.intp]) -> list[bytes]:
-        """Return what has to be kept of units of a predictive to compute their errors later."""
+        """Return the evidence of units of a predictive, from which their errors can be computed later."""
         ...
 
     def label(self, value: object) -> bytes:
         """Check a caller's label (JSON value, or bytes of a file) and return its canonical form.
 
         Raises:
-            BadLabel: it is not a label of this head; says what is needed, in which unit.
+            BadLabel: it is not a label of this head; the message states the expected form and unit.
         """
         ...
 
@@ -54,7 +54,7 @@ class FittedLabelRule(LabelRule, Protocol):
         """Check that ``errors`` can compare a prediction with a label.
 
         Raises:
-            BadLabel: it cannot; says what is needed.
+            BadLabel: it cannot; the message states the expected form.
         """
         ...
 

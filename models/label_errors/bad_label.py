@@ -4,11 +4,11 @@ from __future__ import annotations
 
 
 class BadLabel(ValueError):
-    """The value is not a label of this head; the message says what is needed, in which unit."""
+    """The value is not a label of this head; the message states the expected form and unit."""
 
 
 def shown(value: object, characters: int = 80) -> str:
-    """Return a value as an error message may quote it."""
+    """Return a value shortened for an error message."""
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     try:

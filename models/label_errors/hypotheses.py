@@ -24,14 +24,15 @@ class ExpectedGleuError:
 
     Evidence: MessagePack of ``[[text, ...], [confidence, ...]]``; label: UTF-8 text.
 
-    Confidences are exp(score), normalised over the list; a list of one has all of it.
+    Confidences are exp(score), normalised over the list; a single text has confidence 1.
     """
 
     def __init__(self, head: Head) -> None:
         self._head = head
 
     def evidence(self, predictive: Sequences, units: NDArray[np.intp]) -> list[bytes]:
-        """
+        """Return the evidence of units.
+
         Raises:
             ValueError: no texts, or another number of texts than of scores.
         """

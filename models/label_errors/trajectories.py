@@ -15,9 +15,9 @@ from models.label_errors.bad_label import BadLabel
 from models.predictive import Trajectories
 
 STEPS = 25
-"""Future positions of a label, 0.2 s apart (Shifts 1.0, section 5)."""
+"""Number of future positions of a label, 0.2 s apart (Shifts 1.0, section 5)."""
 FARTHEST = 1e7
-"""m; the limit of ``demur evaluate``, beyond which float32 loses metres."""
+"""Largest coordinate, m; the limit of ``demur evaluate``, beyond which float32 loses metres."""
 _HEADER = struct.Struct("<HH")
 _LARGEST = 1e300
 
@@ -27,8 +27,8 @@ class CorrectedNll:
 
     Evidence: D and T as uint16, then weights [D] and plans [D, T, 2] in m, all float32 little-endian.
 
-    Label: positions [25, 2] in m, float64 little-endian, NaN where the truth is not known. A partial future is a
-    label, but has no error: the likelihood of a part is that of another quantity.
+    Label: positions [25, 2] in m, float64 little-endian, NaN if the truth is not known. A partial future is a label,
+    but has no error, because the likelihood of a part is another quantity.
     """
 
     def __init__(self, head: Head) -> None:
@@ -86,7 +86,7 @@ class CorrectedNll:
 
 
 def _plausible(weights: NDArray[np.float32], plans: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Return which units have weights that are distributions, over plans that are finite where they count."""
+    """Return the mask of the units whose weights are distributions and whose plans with weight are finite."""
     with np.errstate(invalid="ignore"):
         total: NDArray[np.bool_] = np.isclose(weights.sum(axis=1, dtype=np.float64), 1) & (weights >= 0).all(axis=1)
     finite: NDArray[np.bool_] = (np.isfinite(plans).all(axis=(2, 3)) | (weights == 0)).all(axis=1)
@@ -94,7 +94,7 @@ def _plausible(weights: NDArray[np.float32], plans: NDArray[np.float32]) -> NDAr
 
 
 def _pairs(value: object) -> list[tuple[float, float] | None] | None:
-    """Return the steps of a list of pairs or of numbers in a row; None if it is neither."""
+    """Return the steps of a list of pairs or of a flat list of numbers; None if it is neither."""
     if not isinstance(value, list | tuple):
         return None
     if value and all(_number(one) for one in value):
@@ -114,7 +114,7 @@ def _pairs(value: object) -> list[tuple[float, float] | None] | None:
 
 
 def _number(value: object) -> bool:
-    """Return whether a value is a number that a float can hold; NaN is, a whole number of hundreds of digits is not."""
+    """Return whether a value is a number that a float can hold, NaN included."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return value != value or abs(value) < _LARGEST

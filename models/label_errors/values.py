@@ -1,4 +1,4 @@
-"""Label rules for heads of one value a unit: the squared error of a number, and the error rate of a class."""
+"""Label rules for heads with one value per unit: the squared error of a number, and the error rate of a class."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ErrorRate:
     """Error rate of the most probable class.
 
     Evidence and label: a class, 0 to C - 1, uint16 little-endian. Evidence of probabilities that are not a distribution
-    (a broken model's, which defer) says so, and has no error.
+    (from a broken model; such units defer) is marked as such and has no error.
     """
 
     def __init__(self, head: Head) -> None:

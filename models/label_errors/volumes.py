@@ -25,7 +25,7 @@ from models.unzip import BadStream, Source
 Mask = NDArray[np.bool_]
 
 MOST_VOXELS = 1 << 27
-"""Voxels of the largest mask: 512 x 512 x 512."""
+"""Number of voxels of the largest mask: 512 x 512 x 512."""
 _NUMBERS = re.compile(r"'([<>|=]?(?:f[248]|[iu][1248]|b1|\?))'")
 """Types in the headers of NumPy files."""
 _GRID = struct.Struct("<III12f")
@@ -35,12 +35,12 @@ _NOWHERE = (math.nan,) * 12
 class NormalisedDiceError:
     """One minus the normalised Dice of a binary mask.
 
-    Evidence and label: the shape, the affine (12 float32, mm; NaN if unknown), then the places at which the voxels in C
-    order turn from 0 to 1 and back; all little-endian, places uint32. A megabyte of mask becomes some ten kilobytes,
-    the same for equal masks.
+    Evidence and label: the shape, the affine (12 float32, mm; NaN if unknown), then the indices at which the voxels in
+    C order change from 0 to 1 and back; all little-endian, places uint32. A mask of a megabyte takes some ten
+    kilobytes; equal masks have equal bytes.
 
-    A label may hold the scan's voxels in any order of axes if its file has an affine; without one it is taken to have
-    the scan's own order.
+    A label may hold the scan's voxels in any order of axes if its file has an affine; without one the scan's own order
+    is assumed.
     """
 
     def __init__(self, head: Head) -> None:
@@ -62,7 +62,7 @@ class NormalisedDiceError:
         return _packed(*read_mask(value))
 
     def value(self, label: bytes) -> bytes:
-        """Return the mask as the bytes of a NIfTI file (.nii.gz), of a NumPy file if it has no affine."""
+        """Return the mask as the bytes of a NIfTI file (.nii.gz), or as those of a NumPy file if it has no affine."""
         mask, affine = _unpacked(label)
         if affine is not None:
             return nifti.write(mask, affine)
@@ -71,7 +71,7 @@ class NormalisedDiceError:
         return file.getvalue()
 
     def errors(self, evidence: Sequence[bytes], labels: Sequence[bytes]) -> NDArray[np.float64]:
-        """Return errors from 0 to 1 [n]; NaN for masks of other voxels (``check_fit``), or a truth of lesion only."""
+        """Return errors from 0 to 1 [n]; NaN for masks with other voxels (``check_fit``), or a truth of lesion only."""
         errors = np.full(len(labels), np.nan)
         for index, (own, label) in enumerate(zip(evidence, labels, strict=True)):
             mask, affine = _unpacked(own)

@@ -1,10 +1,10 @@
 """Normal R-AUC of a stream: declared by its artefact, or estimated from its first day.
 
-The state is only a cache: from the same ledgers every monitor gets the same baseline, however often it was started.
-While a stream is younger than two days, up to the first half of its life stands for the first day.
+The state is only a cache: from the same ledgers every monitor gets the same baseline, regardless of restarts. While a
+stream is younger than two days, up to the first half of its life is used instead of the first day.
 
-A window's own interval is about its own units: with all labels it has no width. Two windows of one stream differ all
-the same, so a baseline is as wide as the deviation of another window of so many units.
+A window's own interval applies to its own units: with all labels it has no width. Two windows of one stream still
+differ, so a baseline is as wide as the deviation of another window with the same number of units.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from models.live.window_figures import bucket_figures
 _STEPS = (*(MINUTE * 2**power for power in range(11)), *(DAY * 2**power for power in range(5)), LONGEST)
 """Lengths of time that are tried, seconds."""
 _DUTY = 0.02
-"""Share of a core for new estimates while labels come."""
+"""Share of a core for new estimates while labels arrive."""
 _SOONEST_SECONDS = 5.0
 
 
@@ -79,7 +79,7 @@ class _Kept:
 
 
 class Baselines:
-    """Baselines of all streams, estimated anew after changes of labels, in a small share of the time."""
+    """Baselines of all streams, re-estimated after changes of labels, with a small share of the time."""
 
     def __init__(self, estimator: Estimator, clock: Callable[[], float] = time.monotonic) -> None:
         """

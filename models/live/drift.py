@@ -1,7 +1,7 @@
 """Drift of one stream: a martingale over its scores, a test of its risk, and the scores of explored units.
 
-Units are taken in the order of time, and labels in the order of their receipt, so that a monitor that starts anew gets
-the same results. One unit of each portion is taken: rows of one request are not exchangeable.
+Units are taken in the order of time, and labels in the order of their receipt, so that a restarted monitor gets the
+same results. One unit of each portion is taken: rows of one request are not exchangeable.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from models.drift.wealth import alarmed, either
 from models.live.units import Doubles, Labels, Longs, StreamKey, Units
 
 BASELINE_LABELS = 500
-"""First labels of a stratum, with which later ones are compared."""
+"""Number of first labels of a stratum, with which later ones are compared."""
 TOLERANCE = 0.1
-"""Relative rise of the risk that is no alarm."""
+"""Relative increase of the risk that does not raise an alarm."""
 HOUR_SECONDS = 3600.0
 HOURS = 24
-"""Hours of explored units that are kept."""
+"""Hours for which explored units are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class DriftFigures:
     log_wealth: float
     """Natural log of the wealth of bets that scores have changed since the first unit."""
     alarm: bool
-    """Whether the wealth has ever reached 1 / (false-alarm probability)."""
+    """True if the wealth has ever reached 1 / (false-alarm probability)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Reasons other than its own labels for which a window is not valid: lost units, silent processes and ledgers."""
+"""Reasons other than its own labels why a window is invalid: lost units, silent processes and ledgers."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Invalidity:
     """State of the ledgers for one window."""
 
     reasons: tuple[tuple[str, str], ...] = ()
-    """A stable word and a sentence each."""
+    """Reasons, each a stable word and a sentence."""
     lost: int = 0
-    """Units that were decided and are not in the ledger; at least one for each gap of unknown size."""
+    """Number of units that were decided and are not in the ledger; at least 1 for each gap of unknown size."""
     why: tuple[str, ...] = ()
     """Causes of the loss."""
     until: float = -math.inf
     """Decision time of the last lost unit, seconds since 1970."""
     more: bool = False
-    """Whether ``lost`` is a lower bound."""
+    """True if ``lost`` is a lower bound."""
 
 
 InvalidityOf = Callable[[str, float, float], Invalidity]
-"""Returns the invalidity of a task's units that were decided between two times, seconds since 1970."""
+"""Function that returns the invalidity of a task's units decided between two times, seconds since 1970."""

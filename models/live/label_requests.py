@@ -14,7 +14,7 @@ from models.live.units import Columns, Doubles, Labels, Units, no_units
 
 
 class RequestState(IntEnum):
-    """Code of the state that the label service names in lower case."""
+    """State of a request; the label service uses the names in lower case."""
 
     REQUESTED = 0
     CLAIMED = 1
@@ -23,7 +23,7 @@ class RequestState(IntEnum):
     EXPIRED = 4
     UNLABELABLE = 5
     UNASKED = 6
-    """No request: only a census tells of the unit."""
+    """No request; labels can come only from a census."""
 
 
 OPEN_STATES = (RequestState.REQUESTED, RequestState.CLAIMED)
@@ -36,17 +36,17 @@ class RequestedUnits(Units):
     state: NDArray[np.uint8]
     """``RequestState`` of each request."""
     census: NDArray[np.bool_]
-    """Whether a census was declared when the unit was decided."""
+    """Mask of the units decided while a census was declared."""
 
     @property
     def asked(self) -> NDArray[np.bool_]:
-        """Return whether there is a request [n]."""
+        """Mask of the units with a request [n]."""
         asked: NDArray[np.bool_] = self.state != RequestState.UNASKED
         return asked
 
     @property
     def open(self) -> NDArray[np.bool_]:
-        """Return whether the request waits for a label [n]."""
+        """Mask of the requests that wait for a label [n]."""
         return np.isin(self.state, OPEN_STATES)
 
 
@@ -56,11 +56,11 @@ class StateChanges(Columns):
 
     state: NDArray[np.uint8]
     second: Doubles
-    """Probability of the second-phase draw that asked again; NaN for other changes."""
+    """Probability of the second-phase draw that repeated the request; NaN for other changes."""
 
 
 class LabelRequests:
-    """The newest requested units, at most ``capacity``, in whatever order they and their labels are added."""
+    """Newest requested units, at most ``capacity``; units and labels may be added in any order."""
 
     def __init__(self, capacity: int, sources: Sequence[str]) -> None:
         self._capacity = capacity
@@ -99,7 +99,7 @@ class LabelRequests:
         """Apply changes of requests; those of units that are not held are ignored."""
         rows, held = self.find(changes)
         changed = changes.take(held)
-        self.units.state[rows] = changed.state  # the last of several of one unit is written last
+        self.units.state[rows] = changed.state  # the last of several rows of one unit is written last
         drawn = np.isfinite(changed.second)
         self.second[rows[drawn]] = changed.second[drawn]
 
@@ -121,7 +121,7 @@ class LabelRequests:
             self._keep(np.flatnonzero(self.units.time >= before))
 
     def find(self, units: Columns) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return the rows of those units [m] that are held, and which of the units they are [n]."""
+        """Return the rows of those units [m] that are held, and a mask of these units [n]."""
         if self._index is None:
             words = self.units.words
             order = np.argsort(words, kind="stable")

@@ -1,4 +1,4 @@
-"""Window of many units, summed from time buckets: corrected for late labels, and gated as exact windows are."""
+"""Window of many units, summed from time buckets: corrected for late labels, with the gates of exact windows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from models.live.units import Longs
 DEVIATIONS = 5.0
 """Largest deviation of the number of requests from the propensities, in standard deviations."""
 _AGES = 8
-"""Times within a bucket at which the share of labels that have arrived is taken."""
+"""Number of times within a bucket at which the share of labels that have arrived is computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class SketchWindow:
     law: DelayLaw | None
     completions: tuple[Completion, ...]
     young: int
-    """Units of buckets that are too young."""
+    """Number of units in buckets that are too young."""
     decided: Longs
-    """Units of all buckets, answered and deferred [2]."""
+    """Number of units in all buckets, answered and deferred [2]."""
     scores: Longs
     """Units of all buckets in the bins of the drift figures [bins]."""
 
@@ -45,8 +45,8 @@ def sketch_window(
     """Sum the buckets between two times.
 
     Args:
-        requests: requested units of the same time.
-        now: seconds since 1970; labels that have not come by then are late.
+        requests: requested units of the same period.
+        now: seconds since 1970; labels that have not arrived by then are late.
     """
     layout = buckets.layout
     delayed = corrected(requests) if len(requests) else Delayed(requests, None, np.zeros(0, bool))
@@ -70,12 +70,12 @@ def sketch_window(
 
 
 def sketch_gates(window: SketchWindow, requests: Window, coefficients: Doubles, lost: int, never: int) -> Gates:
-    """Return gates as ``models.estimation.gates``, from the requests one by one and from the buckets' counts.
+    """Return gates as ``models.estimation.gates``, from individual requests and from the buckets' counts.
 
     Args:
         coefficients: coefficients of R-AUC by bin [B].
         lost: units of the window that are not in the ledger.
-        never: units that no label can stand for.
+        never: units that no label can represent.
     """
     sketch, bucket = window.sketch, window.bucket
     units = bucket.units.sum(axis=1)

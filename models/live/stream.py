@@ -21,7 +21,7 @@ from models.live.units import CENSUS, Labels, RecentUnits, StreamKey, Units, no_
 from models.tasks.rules import rules
 
 SOURCES = ("requested", CENSUS)
-"""Sources of labels that give figures. Volunteered labels are only counted: their probability is unknown."""
+"""Sources of labels that are used in figures. Volunteered labels are only counted: their probability is unknown."""
 DELAY_SECONDS = (1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86400, 3 * 86400, 7 * 86400, 14 * 86400, 30 * 86400)
 """Upper bounds of the histogram of label delays."""
 
@@ -41,7 +41,7 @@ class Histogram:
         return cls(bounds, [0] * (len(bounds) + 1))
 
     def copy(self) -> Histogram:
-        """Return a copy that does not change with this one."""
+        """Return a copy that is independent of this histogram."""
         return Histogram(self.bounds, list(self.counts), self.sum)
 
 
@@ -95,13 +95,13 @@ def read_profile(key: StreamKey, head: Head, document: Mapping[str, Any]) -> Str
 
 
 class Stream:
-    """State of one stream; the same changes make the same state, in whatever order they come."""
+    """State of one stream; the same changes in any order give the same state."""
 
     def __init__(self, profile: StreamProfile, exact_units: int, request_units: int, now: float) -> None:
         """
         Args:
-            exact_units: number of newest units that are held one by one.
-            request_units: number of newest units with a request, or under a census, that are held one by one.
+            exact_units: number of newest units that are held individually.
+            request_units: number of newest units with a request, or under a census, that are held individually.
             now: seconds since 1970.
         """
         self.profile = profile
@@ -124,7 +124,7 @@ class Stream:
     def advance(self, now: float, since: float, until: float) -> None:
         """Count the units decided before ``until``, and drop those decided before ``since``.
 
-        The other units wait: of the last second the deferred units are known before the answered ones.
+        The other units wait: in the last second, deferred units become known before answered ones.
 
         Args:
             now: seconds since 1970.
@@ -165,7 +165,7 @@ class Stream:
         self.changes += 1
 
     def relabel(self, source: str, removed: Labels | None, added: Labels | None) -> None:
-        """Remove errors that no longer count, and add those that count instead or for the first time."""
+        """Remove errors that no longer count, and add those that replace them or count for the first time."""
         first = added
         if removed is not None:
             self.buckets.remove_labels(source, removed)
@@ -215,7 +215,7 @@ def _ready(waiting: list[Units], until: float) -> tuple[Units, list[Units]]:
 
 
 def _edges(values: tuple[float, ...] | None) -> Edges:
-    """Return bins from the artefact's quantiles alone, equal in all monitors; without quantiles, about 12 a decade."""
+    """Return bins from the artefact's quantiles, equal in all monitors; without quantiles, about 12 per decade."""
     if values is None:
         steps = 10.0 ** np.linspace(-9, 12, 250)
         return Edges(np.concatenate([-steps[::-1], [0.0], steps]).astype(np.float32))

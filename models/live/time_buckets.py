@@ -1,8 +1,9 @@
-"""Units and labels of a stream in buckets of a minute, an hour or a day, which add up to windows of up to 30 days.
+"""Units and labels of a stream in buckets of a minute, an hour or a day, which can be summed to windows of up to 30
+days.
 
-Recent buckets are minutes; an hour that no window needs by the minute becomes one bucket, and so does a day. The bucket
-of a unit depends on its decision time and on the clock alone, so a monitor that starts anew has the same buckets.
-Labels go to the bucket of their unit, whenever they come.
+Recent buckets are minutes; an hour becomes one bucket as soon as no window needs its minutes, and so does a day. The
+bucket of a unit depends on its decision time and on the clock alone, so a restarted monitor has the same buckets.
+Labels go to the bucket of their unit, at any age.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from models.live.units import Doubles, Labels, Longs, Units
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 LONGEST = 30 * DAY
-"""Seconds that the buckets reach back."""
+"""Largest age of a bucket, in seconds."""
 
 
 @dataclass(frozen=True)
 class BucketLayout:
-    """Bins in which a stream is counted; only buckets of one layout add up."""
+    """Bins in which a stream is counted; only buckets of one layout can be summed."""
 
     edges: Edges
     acceptable: float | None
@@ -61,7 +62,7 @@ class Bucket:
     scores: Longs
     """Units by bin of the drift figures [bins]."""
     never: int = 0
-    """Units without a propensity above 0: no label can stand for them."""
+    """Number of units without a propensity above 0, which no label can represent."""
     draws: Doubles = field(default_factory=lambda: np.zeros(3))
     """Expected requests, their variance, and requests, over units that are requested at random."""
     covered: int = 0
@@ -103,8 +104,8 @@ class TimeBuckets:
         return sum(len(level) for level in self._buckets.values())
 
     def advance(self, now: float) -> None:
-        """Merge minutes into hours and hours into days where no window needs them apart; drop what is over 30 days."""
-        # whole hours, and whole days, that end before the oldest minute, and hour, that a window begins with
+        """Merge minutes into hours and hours into days if no window needs them; drop those over 30 days."""
+        # whole hours and days that end before the oldest minute or hour at which a window begins
         minutes = math.floor((now - HOUR) / MINUTE) * MINUTE // HOUR * HOUR
         hours = min(math.floor((now - DAY) / HOUR) * HOUR, minutes) // DAY * DAY
         days = math.floor((now - LONGEST) / DAY) * DAY
@@ -139,7 +140,7 @@ class TimeBuckets:
             self._at(*place).draws[2] += len(units.time[rows])
 
     def add_census(self, units: Units) -> None:
-        """Count units that a census covers and that no request could."""
+        """Count units that a census covers and requests cannot."""
         units = units.take(~_is_probability(units.propensity) & (units.time >= self._days_from))
         for rows, place in self._parts(units.time):
             self._at(*place).covered += len(units.time[rows])
@@ -153,7 +154,7 @@ class TimeBuckets:
         self._label(source, labels, add=False)
 
     def since(self, start: float) -> Iterator[tuple[float, float, Bucket]]:
-        """Yield begin, end and bucket of all buckets from ``start`` on, which is the begin of one."""
+        """Yield start, end and bucket of all buckets from ``start`` on, which must be the start of one."""
         for step, buckets in self._buckets.items():
             for begin, bucket in buckets.items():
                 if begin >= start:
@@ -189,7 +190,7 @@ class TimeBuckets:
             begin = end
 
     def _home(self, minute: int) -> tuple[int, int]:
-        """Return step and begin of the bucket that holds a minute."""
+        """Return step and start of the bucket that holds a minute."""
         step = MINUTE if minute >= self._minutes_from else HOUR if minute >= self._hours_from else DAY
         return step, minute // step * step
 
@@ -201,6 +202,6 @@ class TimeBuckets:
 
 
 def _is_probability(propensity: Doubles) -> NDArray[np.bool_]:
-    """Return which propensities [n] lie in (0, 1], so that a label can be weighted by them."""
+    """Return the mask of the propensities [n] in (0, 1], so that a label can be weighted by them."""
     found: NDArray[np.bool_] = (propensity > 0) & (propensity <= 1)
     return found

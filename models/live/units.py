@@ -43,7 +43,7 @@ class Columns:
 
     @property
     def words(self) -> NDArray[np.uint64]:
-        """One word for each unit [n] to look it up by; epochs are random, so words of two processes do not meet."""
+        """Hash of each unit for look-ups [n]; epochs are random, so that hashes of two processes differ."""
         spread = self.epoch.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         words: NDArray[np.uint64] = spread + self.sequence.astype(np.uint64)
         return words
@@ -71,12 +71,12 @@ class Units(Columns):
 
     @property
     def order(self) -> NDArray[np.intp]:
-        """Indices that sort by time, with ties always broken the same way, whatever was read first [n]."""
+        """Indices that sort by time, with ties broken independently of the order of reading [n]."""
         return np.lexsort((self.sequence, self.epoch, self.time))
 
     @property
     def is_ordered(self) -> bool:
-        """Return whether the units are sorted by ``order`` already, as they mostly are."""
+        """True if the units are already sorted by ``order``, which is the usual case."""
         step = np.diff(self.time)
         if not (step >= 0).all():
             return False
@@ -105,7 +105,7 @@ def no_units() -> Units:
 
 
 class RecentUnits:
-    """The newest units by time, at most ``capacity``, whatever the order in which they are added."""
+    """Newest units by time, at most ``capacity``, independently of the order in which they are added."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -132,7 +132,7 @@ class RecentUnits:
         return self._held
 
     def since(self, start: float) -> Units | None:
-        """Return the units decided at ``start`` or later; None if some of them may not be held any more."""
+        """Return the units decided at ``start`` or later; None if some of them may have been dropped."""
         units = self.units
         first = int(np.searchsorted(units.time, start))
         return None if first == 0 and len(units) >= self._capacity else units.take(slice(first, None))
@@ -148,5 +148,5 @@ class RecentUnits:
         units = Units.join([self._held, *self._added]).sorted()
         self._added, self._pending = [], 0
         self._held = units.take(slice(max(0, len(units) - self._capacity), None))
-        if len(units) > len(self._held):  # the slice would keep what was cut off
+        if len(units) > len(self._held):  # a slice would keep the removed part in memory
             self._held = Units.join([self._held])

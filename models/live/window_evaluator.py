@@ -1,7 +1,7 @@
-"""Evaluation of all windows: from every unit where all are held, from buckets otherwise; only after changes.
+"""Evaluation of all windows after changes: from every unit if all are held, else from buckets.
 
 Exact evaluation takes time in proportion to the units. A stream's windows get at most a tenth of one core, so large
-ones are evaluated every few seconds. Each result names the time that it is about.
+ones are evaluated every few seconds. Each result has the time to which it applies.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from models.live.windows import LAST, Span
 _DUTY = 0.1
 """Share of a core for windows that change all the time."""
 _LONGEST_SECONDS = 15.0
-"""Longest time between two evaluations of a window that changes, however long they take."""
+"""Longest time between two evaluations of a changing window, for any duration of an evaluation."""
 _AGEING_SECONDS = 5.0
-"""Time between evaluations of a window with late labels, which changes by time alone."""
+"""Time between evaluations of a window with late labels, which changes over time without new data."""
 _NO_DRIFT = DriftFigures(math.nan, math.nan, 0.0, False)
 
 
@@ -52,7 +52,7 @@ class WindowResult(WindowFigures):
     """Name: ``1h``, or ``last`` for the last units by count."""
     source: str
     start: float
-    """Begin, seconds since 1970."""
+    """Start of the window, seconds since 1970."""
     end: float
     """Time up to which the ledgers are complete, seconds since 1970."""
     estimator: str
@@ -64,7 +64,7 @@ class WindowResult(WindowFigures):
 
     @property
     def valid(self) -> bool:
-        """Return whether the figures are valid."""
+        """True if the figures are valid."""
         return not self.reasons
 
 
@@ -77,7 +77,7 @@ class _Kept:
 
 
 class WindowEvaluator:
-    """Evaluates the windows of all streams, and keeps the results that have not changed."""
+    """Evaluator of the windows of all streams, which keeps results that have not changed."""
 
     def __init__(self, options: EvaluationOptions, clock: Callable[[], float] = time.monotonic) -> None:
         """
@@ -118,7 +118,7 @@ class WindowEvaluator:
     def _current(
         self, stream: Stream, source: str, span: Span | None, now: float, until: float, invalidity_of: InvalidityOf
     ) -> WindowResult:
-        """Return the kept result of a window if it still holds or its time has not come, else a new one."""
+        """Return the kept result of a window if it is still current or not due, else a new one."""
         name, start = LAST if span is None else span.name, self._start(stream, span, now)
         invalidity = invalidity_of(stream.profile.key.task, start, now)
         state = (stream.changes, start, invalidity)

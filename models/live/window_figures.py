@@ -1,4 +1,4 @@
-"""Figures of one window, from all its units or from its buckets: the numbers that ``demur monitor replay`` prints."""
+"""Figures of one window, from all its units or from its buckets, as ``demur monitor replay`` prints them."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ class WindowFigures:
     mode: str
     """``exact`` or ``sketch``."""
     units: int
-    """Units decided in the window."""
+    """Number of units decided in the window."""
     answered: int
-    """Units answered, of all decided ones."""
+    """Number of units answered."""
     scores: Longs
-    """Units in the bins of the drift figures [bins]."""
+    """Counts of units in the bins of the drift figures [bins]."""
     gates: Gates
     settled: bool
-    """Whether the passing of time alone changes nothing."""
+    """True if the figures do not change by the passing of time alone."""
     sketch: Callable[[], Sketch]
-    """Returns the window in bins, corrected for late labels; those of several monitors add up."""
+    """Function that returns the window in bins, corrected for late labels; such sketches can be summed."""
     what_if: Callable[[Sequence[float]], WhatIf | None] = lambda thresholds: None
-    """Returns figures at other thresholds; None without units."""
+    """Function that returns figures at other thresholds; None without units."""
     judged: int = 0
-    """Units old enough for their labels to have come, which the figures are about."""
+    """Number of units that are old enough for their labels to have arrived, on which the figures are based."""
     labels: int = 0
     figures: Mapping[str, Estimate]
     """Figures that exist, by the names of ``FIGURES``."""
@@ -182,7 +182,7 @@ def _filled(empty: WindowFigures, view: View, figures: LiveFigures) -> WindowFig
 def _completion(stream: Stream, source: str, start: float, completions: tuple[Completion, ...]) -> float:
     """Return the share of the closed requests that were labelled; NaN without closed requests.
 
-    A declared population has no requests that close: its share is known once labels have stopped coming.
+    A declared population has no requests that close: its share is known as soon as no more labels arrive.
     """
     if source == "requested":
         units = stream.requests.units

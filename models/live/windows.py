@@ -1,4 +1,4 @@
-"""Windows of a stream: their names and begins, and their units with labels as the estimators take them."""
+"""Windows of a stream: their names and starts, and their units with labels in the form of the estimators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Span:
     """Window by time that ends now.
 
     It begins with a whole minute, from one hour up with a whole hour, from one day up with a day (UTC), so that it is
-    at least as long as its name says and less than one such step longer.
+    at least as long as its name states, and longer by less than one such step.
     """
 
     name: str
@@ -32,11 +32,11 @@ class Span:
 
     @property
     def step(self) -> int:
-        """Seconds of the buckets that it consists of."""
+        """Length of its buckets, in seconds."""
         return MINUTE if self.seconds <= HOUR else HOUR if self.seconds <= DAY else DAY
 
     def start(self, now: float) -> int:
-        """Return its begin, seconds since 1970."""
+        """Return the start of the window, seconds since 1970."""
         return math.floor((now - self.seconds) / self.step) * self.step
 
 
@@ -89,9 +89,9 @@ def unit_window(stream: Stream, source: str, units: Units, now: float) -> Window
 
 
 def request_window(stream: Stream, source: str, start: float, end: float, now: float) -> Window:
-    """Return only the units of a stretch of time that labels of a source are to come for.
+    """Return only the units between two times for which labels of a source are expected.
 
-    They show how fast labels come, and how many.
+    They show how fast and how many labels arrive.
     """
     requests = stream.requests
     chosen = (requests.units.time >= start) & (requests.units.time < end)

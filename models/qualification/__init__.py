@@ -1,1 +1,1 @@
-"""Carry calibration from the profile that made it to another one, by the scores of the same units under both."""
+"""Transfer of a calibration to another numeric profile, from scores of the same units under both."""

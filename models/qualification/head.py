@@ -1,4 +1,4 @@
-"""Carry all that was calibrated for one head."""
+"""Carry the calibration of one head to another numeric profile."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ class HeadVerdict:
     """Verdict on a head, with its numbers."""
 
     verdict: Verdict
-    """Of its own measure and of its means, the worse."""
+    """Worse verdict of its own measure and of its means."""
     measure: str
-    """The head's own."""
+    """Name of the head's own measure."""
     measures: Mapping[str, MeasureVerdict]
     means: MeansVerdict | None
-    """None where the head is not Gaussian."""
+    """Verdict on means; None if the head is not Gaussian."""
     calibration: Calibration | None
-    """For the new profile; None where the head is refused."""
+    """Calibration for the new profile; None if the head is refused."""
 
     @property
     def reason(self) -> str:
-        """Why it is not carried; empty where it is."""
+        """Reason why the head is not carried; empty if it is."""
         reasons = [self.measures[self.measure].reason, "" if self.means is None else self.means.reason]
         return "; ".join(filter(None, reasons))
 
     def of(self, measure: str) -> Verdict:
-        """Verdict for policies that defer by this measure."""
+        """Return the verdict for policies that defer by this measure."""
         kinds = [self.measures[measure].verdict, *([] if self.means is None else [self.means.verdict])]
         return max(kinds, key=ORDER.index)
 
@@ -55,13 +55,13 @@ def judge_head(
 ) -> HeadVerdict:
     """Judge each measure of a head and carry its calibration.
 
-    A measure that is refused goes from ``others`` and ``reference``: it cannot be deferred by, and says nothing about
+    A refused measure is removed from ``others`` and ``reference``: it can be used neither for deferral nor to detect
     unfamiliar units. Others are judged by their own scores.
 
     Args:
-        calibration: under the reference profile.
-        scores: of the head's own measure, and of the others that it is calibrated for; what is missing is dropped.
-        means: of a Gaussian head.
+        calibration: calibration under the reference profile.
+        scores: scores of the head's own measure, and of the others that it is calibrated for; missing ones are dropped.
+        means: means of a Gaussian head.
         thresholds: by measure, further ones that are in force (fixed or certified).
 
     Raises:

@@ -7,15 +7,15 @@ standard deviation s instead of m0 and s0, with Δm = m - m0. The new interval c
 
 q' is quantile 0.999 over the units of the right side (order statistic ceil((n + 1) 0.999), the largest below 999
 units), itself the largest over batch sizes. For a unit of the same law the new interval contains the calibrated one
-with at least 99.9 % (n / (n + 1) below 999 units), so it covers at least ``level`` less 0.001 (1 / (n + 1)).
-No law of the errors is assumed.
+with at least 99.9 % (n / (n + 1) below 999 units), so it covers at least ``level`` less 0.001 (1 / (n + 1)). No law of
+the errors is assumed.
 
-The differences of means also say whether errors are still those that were calibrated, which scores cannot say. In
-standard deviations of the prediction, quantile 0.999 of |Δm| / s0:
+The differences of means also show whether the calibrated errors still apply, which scores cannot show. In standard
+deviations of the prediction, quantile 0.999 of |Δm| / s0:
 
 - up to 0.01, the expected squared error changes by at most 1e-4 of the predicted variance: certificates may stand;
 - up to 0.1, it changes by at most 1 %: thresholds are mapped at best, certificates are void;
-- above that, the predictions are others, and everything is deferred.
+- above that, the predictions are different ones, and everything is deferred.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from models.qualification.threshold import QUANTILE, Verdict
 MEANS_CARRIED = 0.01
 MEANS_MAPPED = 0.1
 WIDEST = 2.0
-"""Multipliers that grow by more than this, beyond what the scale of the standard deviation asks for, are left out."""
+"""Limit of a multiplier's growth beyond the change of the standard deviation's scale; others are left out."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +42,18 @@ class Means:
     """Predictions of one Gaussian head under both profiles, in the head's unit and its square."""
 
     reference: NDArray[np.floating[Any]]
-    """[n]."""
+    """Means under the reference profile [n]."""
     reference_variance: NDArray[np.floating[Any]]
-    """[n]."""
+    """Variances under the reference profile [n]."""
     means: NDArray[np.floating[Any]]
-    """[B, n]."""
+    """Means under the new profile [B, n]."""
     variances: NDArray[np.floating[Any]]
-    """[B, n]."""
+    """Variances under the new profile [B, n]."""
 
 
 @dataclass(frozen=True)
 class MeansVerdict:
-    """How far means moved, in standard deviations of the reference prediction."""
+    """Shift of means, in standard deviations of the reference prediction."""
 
     verdict: Verdict
     mean: float
@@ -63,11 +63,11 @@ class MeansVerdict:
     largest: float
     """Largest |Δm|, in the head's unit."""
     reason: str
-    """Why it is not carried; empty where it is."""
+    """Reason why the intervals are not carried; empty if they are."""
 
 
 def judge_means(means: Means) -> MeansVerdict:
-    """Decide whether predictions are close enough for errors to be those that were calibrated."""
+    """Decide whether predictions are close enough for the calibrated errors to apply."""
     moved, sd = _moved(means), _sd(means.reference_variance)
     if unusable := int((~np.isfinite(moved).all(axis=0) | ~np.isfinite(sd)).sum()):
         why = f"{unusable} of {len(sd)} units have a mean or variance that is not finite"
@@ -81,7 +81,7 @@ def judge_means(means: Means) -> MeansVerdict:
 
 
 def carried_intervals(table: IntervalTable, means: Means) -> IntervalTable | None:
-    """Multipliers for the new profile; levels that would grow beyond ``WIDEST`` are left out, None where none is left.
+    """Return multipliers for the new profile, without levels that would exceed ``WIDEST``; None if none is left.
 
     The means have to be finite; variances of 0 under the new profile leave all levels out.
     """
@@ -104,7 +104,7 @@ def carried_intervals(table: IntervalTable, means: Means) -> IntervalTable | Non
 
 
 def _moved(means: Means) -> Float64:
-    """|Δm| [B, n]."""
+    """Return |Δm| [B, n]."""
     return np.asarray(np.abs(np.asarray(means.means, np.float64) - np.asarray(means.reference, np.float64)))
 
 
@@ -114,13 +114,13 @@ def _sd(variance: NDArray[np.floating[Any]]) -> Float64:
 
 
 def _relative(moved: Float64, sd: Float64) -> Float64:
-    """Infinite where a mean moves without any standard deviation."""
+    """Return the ratio; infinite if a mean moves without a standard deviation."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(moved == 0, 0.0, moved / sd)
 
 
 def _high(values: Float64) -> float:
-    """Order statistic of values [n] at ``QUANTILE``; NaN is the largest."""
+    """Return the order statistic of values [n] at ``QUANTILE``; NaN is the largest."""
     rank = min(math.ceil((len(values) + 1) * QUANTILE), len(values))
     found = float(np.sort(values)[rank - 1])
     return math.inf if math.isnan(found) else found

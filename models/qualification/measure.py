@@ -14,7 +14,7 @@ from models.qualification.replayed import Float64, Replayed
 from models.qualification.threshold import FEWEST, CarriedThreshold, Verdict, carry
 
 ORDER: tuple[Verdict, ...] = ("carried", "mapped", "refused")
-"""From best to worst."""
+"""Verdicts from best to worst."""
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,18 @@ class MeasureVerdict:
 
     measure: str
     verdict: Verdict
-    """Worst of its thresholds; each is carried by its own."""
+    """Worst verdict of its thresholds; each is carried by its own verdict."""
     correlation: float | None
-    """Rank correlation at the worst batch size; None where the reference scores are all tied or some are not finite."""
+    """Rank correlation at the worst batch size; None if the reference scores are all tied or some are not finite."""
     unusable: int
-    """Units with a score that is not finite under either profile."""
+    """Number of units with a score that is not finite under either profile."""
     mean_shift: float
     """Mean of |Δu| at the worst batch size, in the measure's unit."""
     largest_shift: float
     thresholds: tuple[CarriedThreshold, ...]
-    """Of the retention table's levels, ascending; then any others that were asked for."""
+    """Thresholds of the retention table's levels, ascending, followed by further requested ones."""
     reason: str
-    """Why it is not carried; empty where it is."""
+    """Reason why the measure is not carried; empty if it is."""
 
     @property
     def flips(self) -> float:
@@ -53,7 +53,7 @@ class MeasureVerdict:
 
 
 def correlation(replay: Replayed) -> float | None:
-    """Rank correlation at the worst batch size; None where it is undefined."""
+    """Return the rank correlation at the worst batch size; None if it is undefined."""
     if replay.unusable or len(replay) < FEWEST:
         return None
     found = [rank_correlation(replay.reference, scores) for scores in replay.scores]
@@ -61,7 +61,7 @@ def correlation(replay: Replayed) -> float | None:
 
 
 def judge_measure(measure: str, replay: Replayed, thresholds: Sequence[float]) -> MeasureVerdict:
-    """Apply the rule at each threshold; without any, at the median."""
+    """Carry each threshold and return the verdict; without thresholds, judge at the median."""
     rank = correlation(replay)
     found = tuple(carry(replay, threshold, rank) for threshold in thresholds)
     judged = found or (carry(replay, float(np.median(replay.reference)), rank),)
@@ -80,13 +80,13 @@ def judge_measure(measure: str, replay: Replayed, thresholds: Sequence[float]) -
 
 
 def carried_retention(table: RetentionTable, verdict: MeasureVerdict) -> RetentionTable | None:
-    """Return the table for the new profile; None where the measure is refused.
+    """Return the table for the new profile; None if the measure is refused.
 
     Thresholds stay ascending: each is at most those of the levels above it. A level whose threshold would answer none
-    of the replayed units is left out, so that the next higher one stands for it.
+    of the replayed units is left out, so that the next higher level replaces it.
 
     Args:
-        verdict: whose first thresholds are those of the table.
+        verdict: verdict whose first thresholds are those of the table.
     """
     if verdict.verdict == "refused":
         return None
@@ -102,22 +102,22 @@ def carried_retention(table: RetentionTable, verdict: MeasureVerdict) -> Retenti
 
 
 def carried_values(values: tuple[float, ...], replay: Replayed, verdict: Verdict) -> tuple[float, ...]:
-    """Scores that are no thresholds (in-domain quantiles, knots): as they are where carried, else mapped."""
+    """Return scores that are not thresholds (in-domain quantiles, knots), unchanged if carried, else mapped."""
     return values if verdict == "carried" else tuple(mapped(replay, np.array(values)).tolist())
 
 
 def carried_expected_error(table: ExpectedError | None, replay: Replayed, verdict: Verdict) -> ExpectedError | None:
-    """Return the expected error as a function of the new score; None where there was none."""
+    """Return the expected error as a function of the new score; None if there is none."""
     if table is None:
         return None
     return msgspec.structs.replace(table, knots=carried_values(table.knots, replay, verdict))
 
 
 def mapped(replay: Replayed, values: Float64) -> Float64:
-    """Return the values [m] that stand at the same quantiles of the new scores: their mean over batch sizes.
+    """Return the values [m] at the same quantiles of the new scores, averaged over batch sizes.
 
-    Linear between the ascending scores of either profile; beyond their ends the difference at the end is kept.
-    Not conservative: for quantities that are averaged, not for thresholds.
+    The map is linear between the ascending scores of either profile; beyond their ends the difference at the end is
+    kept. It is not conservative: use it for quantities that are averaged, not for thresholds.
     """
     ordered, places = replay.ordered, np.sort(replay.scores.astype(np.float64), axis=1).mean(axis=0)
     known, first = np.unique(ordered, return_index=True)

@@ -1,20 +1,20 @@
-"""Rank correlation that does not punish swaps among scores that are nearly equal.
+"""Rank correlation that discounts swaps among nearly equal scores.
 
-Spearman's coefficient counts places. Of 24 units, two neighbours that change places lower it to 0.99913, even where
-their scores differ in the seventh digit and no threshold could tell them apart. Here a unit's place is a continuous
-function of its score, so that a swap costs what lies between the two scores:
+Spearman's coefficient compares ranks. With 24 units, a swap of two neighbours lowers it to 0.99913, even if their
+scores differ in the seventh digit and no threshold can separate them. Here a unit's position is a continuous function
+of its score, so that the cost of a swap depends on the distance of the two scores:
 
 - the position p of a unit is its place in the empirical distribution of the reference scores, in [0, 1],
   interpolated between every fourth unit or so (between at most 1000 for many units), so neighbours that
   are nearly equal have positions that are nearly equal; scores equal to about the precision of float32 share one;
-- the isotonic regression m of p on the new scores is the best that any non-decreasing map of them can do (Barlow,
+- the isotonic regression m of p on the new scores is the best non-decreasing map of them (Barlow,
   Bartholomew, Bremner & Brunk 1972; pool adjacent violators, equal scores pooled first);
 - the coefficient is the Pearson correlation of p and m, sqrt(1 - sum (p - m)² / sum (p - mean p)²), with the residual
-  sum divided by the share of degrees of freedom that the fit leaves (the number of its level sets is taken; Meyer &
+  sum divided by the share of degrees of freedom that the fit leaves (estimated by the number of its level sets; Meyer &
   Woodroofe 2000), but at most doubled.
 
 It is 1 for every increasing map, does not depend on the scale of either score, and agrees with Spearman's coefficient
-where units are many and swaps wider than their spacing (within 1e-5 at n = 4000 around 0.9999, under test).
+if there are many units and swaps are wider than their spacing (within 1e-5 at n = 4000 around 0.9999, under test).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _TIED = 16 * float(np.finfo(np.float32).eps)
 
 
 def rank_correlation(reference: Floats, scores: Floats) -> float | None:
-    """Agreement in order of two scores of the same units [n], in [0, 1]; None where the reference scores are all tied.
+    """Return the agreement in order of two scores of the same units [n], in [0, 1]; None for a constant reference.
 
-    Scores have to be finite. Reversed and unrelated orders are both near 0.
+    Scores must be finite. Reversed and unrelated orders are both near 0.
     """
     position = positions(reference)
     spread = position - position.mean()
@@ -52,7 +52,7 @@ def rank_correlation(reference: Floats, scores: Floats) -> float | None:
 
 
 def positions(scores: Floats) -> Float64:
-    """Place of each unit [n] in the interpolated empirical distribution of their scores, in [0, 1]."""
+    """Return the position of each unit [n] in the interpolated empirical distribution of the scores, in [0, 1]."""
     n = len(scores)
     values, group, counts = np.unique(np.asarray(scores, np.float64), return_inverse=True, return_counts=True)
     scale = float(np.median(np.abs(scores - np.median(scores))))

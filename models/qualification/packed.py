@@ -1,4 +1,4 @@
-"""Replayed scores as text, without loss: small where both profiles agree."""
+"""Replayed scores as text, without loss: small if both profiles agree."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from models.qualification.replayed import Replayed, replayed
 
 
 class Packed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """float32 values of n units under both profiles, without loss: zlib of little-endian bits, in base64.
+    """Packed float32 values of n units under both profiles, without loss: zlib of little-endian bits, in base64.
 
-    Of the new profile the differences of bits (as int32) are kept, which are small where scores agree.
+    For the new profile the differences of bits (as int32) are stored, which are small if scores agree.
     """
 
     units: int
@@ -26,7 +26,7 @@ class Packed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def pack(values: Replayed) -> Packed:
-    """Both arrays in text; NaN keep their bits."""
+    """Return both arrays as text; NaN keep their bits."""
     first = np.ascontiguousarray(values.reference, "<f4")
     rest = np.ascontiguousarray(values.scores, "<f4").view("<i4")
     difference = rest - first.view("<i4")  # wraps around, and back again
@@ -40,7 +40,7 @@ def unpack(packed: Packed, in_domain: float = 1.0) -> Replayed:
         in_domain: least share of the units that are in-domain.
 
     Raises:
-        ValueError: other sizes than said, or damaged text.
+        ValueError: other sizes than declared, or damaged text.
     """
     first = np.frombuffer(_bytes(packed.reference, 4 * packed.units), "<f4")
     size = 4 * packed.units * packed.batches

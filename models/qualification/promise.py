@@ -1,4 +1,4 @@
-"""Carry a certificate with its threshold: what of its promise is left under the new profile.
+"""Carry a certificate with its threshold: the guarantee that remains under the new profile.
 
 Let A0 be the units answered under the reference profile at τ, A1 those answered under the new one at τ'. With losses l
 in [0, b] that do not change,
@@ -7,13 +7,13 @@ in [0, b] that do not change,
     selective risk  E[l | A1] <= alpha + (alpha P(A0 \\ A1) + b P(A1 \\ A0)) / P(A1)    if E[l | A0] <= alpha
 
 The second follows from E[l 1{A0 and A1}] <= alpha P(A0) and P(A0) <= P(A1) + P(A0 \\ A1). The three shares are
-replaced by limits from the replayed units that hold together with 95 %, so a promise with 1 - delta holds with at least
-0.95 - delta. Losses of 0 and 1 of a Gaussian head also change where its means move: by at most 0.8 E|Δm| / sd in
-probability if the predicted law is right (two edges, density at most 0.4 / sd); three times the replayed mean is added.
-Other losses of such a head change by as much as its means, which has no bound: their certificates are void.
+replaced by limits from the replayed units that hold together with 95 %, so a guarantee with 1 - delta holds with at
+least 0.95 - delta. Losses of 0 and 1 of a Gaussian head also change if its means move: by at most 0.8 E|Δm| / sd in
+probability if the predicted distribution is right (two edges, density at most 0.4 / sd); three times the replayed mean
+is added. Other losses of such a head change by as much as its means, which has no bound: their certificates are void.
 
-The in-domain units of the replay have to come from the law that the certificate is about; for certificates of one's own
-data, replay that data (``--data``).
+The in-domain units of the replay must come from the distribution of the certificate; for certificates of own data,
+replay that data (``--data``).
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from models.qualification.intervals import MeansVerdict
 from models.qualification.threshold import COUNTED, CarriedThreshold
 
 CONFIDENCE = 0.95
-_EDGES = 0.8  # 2 / sqrt(2 pi): density of two edges of a normal law, per standard deviation
+_EDGES = 0.8  # 2 / sqrt(2 pi): density of two edges of a normal distribution, per standard deviation
 
 
 @dataclass(frozen=True)
 class CarriedCertificate:
-    """A certificate for the new profile, or why there is none."""
+    """Certificate for the new profile, or the reason why there is none."""
 
     certificate: dict[str, Any] | None
     """Fields of ``certification.certificate.Certificate`` for the new profile, ``profile`` and ``carried``."""
     reason: str
-    """Why it is void; empty where it stands."""
+    """Reason why the certificate is void; empty if it remains valid."""
 
 
 def carried_certificate(
@@ -48,13 +48,13 @@ def carried_certificate(
     reference_profile: str,
     means: MeansVerdict | None = None,
 ) -> CarriedCertificate:
-    """Return the certificate with its promise widened by what replayed units can tell.
+    """Return the certificate with its guarantee weakened by the limits from replayed units.
 
     Args:
         certificate: JSON object, as ``Certificate.plain`` writes it.
-        at: its threshold.
+        at: its threshold, carried.
         profile: name of the new profile.
-        means: of a Gaussian head.
+        means: verdict on the means of a Gaussian head.
     """
     if certificate.get("profile") == profile:
         return CarriedCertificate(dict(certificate), "")
@@ -107,7 +107,7 @@ def carried_certificate(
 def _risk(
     found: dict[str, Any], at: CarriedThreshold, alpha: float, bound: float, text: str, moved: float
 ) -> CarriedCertificate:
-    """With the largest risk that is still promised."""
+    """Return the certificate with the largest risk that is still guaranteed."""
     newly, lost, answered = at.joint
     delta = found.get("delta")
     changed = 3 * _EDGES * moved if found.get("acceptable") is not None else 0.0
@@ -128,7 +128,7 @@ def _risk(
 
 
 def _bound(certificate: Mapping[str, Any]) -> float | None:
-    """Largest loss; None where there is none."""
+    """Return the largest loss; None if there is none."""
     if certificate.get("acceptable") is not None:
         return 1.0
     bound = certificate.get("bound")

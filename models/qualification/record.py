@@ -31,7 +31,7 @@ from models.qualification.threshold import CarriedThreshold, Verdict, carry
 
 FORMAT = 1
 MEAN = "mean"
-"""Name under which a replay brings the means of a Gaussian head, beside its measures."""
+"""Name under which a replay has the means of a Gaussian head, beside its measures."""
 VARIANCES = ("tvar", "variance", "mvar")
 """Measures that are the variance of a Gaussian prediction; the first that a head has is that of its intervals."""
 
@@ -40,11 +40,11 @@ Scores = Mapping[str, Mapping[str, NDArray[np.float32]]]
 
 
 class ThresholdRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A threshold of the retention table, or one that was in force; see ``threshold.CarriedThreshold``."""
+    """Threshold of the retention table, or one in force; see ``threshold.CarriedThreshold``."""
 
     threshold: float
     carried: float | None
-    """None: all is deferred."""
+    """Threshold to compare with the new scores; None if everything is deferred."""
     verdict: Verdict
     guard: float
     flips: float
@@ -63,7 +63,7 @@ class MeasureRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     correlation: float | None
     unusable: int
     mean_shift: float | None
-    """None where scores are not finite."""
+    """Mean shift; None if scores are not finite."""
     largest_shift: float | None
     flips: float
     guard: float
@@ -73,7 +73,7 @@ class MeasureRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MeansRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Means of a Gaussian head; see ``intervals.MeansVerdict``. None where a mean is not finite."""
+    """Means of a Gaussian head; see ``intervals.MeansVerdict``. None if a mean is not finite."""
 
     verdict: Verdict
     mean: float | None
@@ -86,15 +86,15 @@ class MeansRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HeadRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One head."""
+    """Verdict on one head."""
 
     verdict: Verdict
     measure: str
-    """Its own."""
+    """Name of the head's own measure."""
     measures: dict[str, MeasureRecord]
     means: MeansRecord | None
     sentence: str
-    """The verdict in plain words, with units."""
+    """Verdict as a sentence, with units."""
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -116,17 +116,17 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     in_domain: float
     """Least share of the units that are in-domain."""
     inputs: str
-    """Name of the file of inputs that was replayed, which says its hash."""
+    """Name of the replayed file of inputs, which contains its hash."""
     heads: dict[str, HeadRecord]
     verdict: Verdict
-    """The worst of the heads."""
+    """Worst verdict of the heads."""
     seconds: float
     time: str
-    """RFC 3339."""
+    """End of the replay, RFC 3339."""
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The verdict in plain words, one line a head after the first."""
+        """Verdict in sentences: one line for the artefact, then one per head."""
         first = (
             f"{self.tag} under {self.profile_name}: {self.verdict}, from {self.units} units replayed at batch "
             f"{', '.join(map(str, self.batches))} against {self.reference_profile}"
@@ -159,15 +159,15 @@ def qualify(
     Args:
         calibrations: head to calibration under the reference profile.
         reference: head to measure to [n]; Gaussian heads have ``MEAN``, too.
-        scores: the same at each of the batch sizes.
+        scores: like ``reference``, at each of the batch sizes.
         units_of_measure: head to the unit of its means, for sentences.
         thresholds: head to measure to thresholds that are in force and not tabulated.
         in_domain: least share of the units that are in-domain.
         inputs: name of the file of inputs.
-        time: of the end of the replay, RFC 3339.
+        time: end of the replay, RFC 3339.
 
     Raises:
-        ValueError: a head or measure is missing, or shapes do not belong together.
+        ValueError: a head or measure is missing, or shapes do not match.
     """
     if len(scores) != len(batches):
         raise ValueError(f"{len(scores)} replays for {len(batches)} batch sizes: must be one each")
@@ -240,9 +240,9 @@ def carried(
 
 
 def carried_threshold(record: Record, head: str, measure: str, threshold: float) -> CarriedThreshold:
-    """Any threshold of a measure, tabulated or not.
+    """Return any threshold of a measure, tabulated or not, for the record's profile.
 
-    Where the head's means are refused, so is the threshold; where they are worse than carried, it is at best mapped.
+    If the head's means are refused, so is the threshold; if they are worse than carried, it is at best mapped.
 
     Raises:
         KeyError: the record has no such head or measure.
@@ -275,7 +275,7 @@ def certificate(
 def _arrays(
     head: str, reference: Scores, scores: Sequence[Scores], in_domain: float
 ) -> tuple[dict[str, Replayed], Replayed | None, str]:
-    """Measure, means and the name of the variance of a head."""
+    """Return measures, means and the name of the variance of a head."""
     try:
         found = {
             name: replayed(values, np.stack([each[head][name] for each in scores]), in_domain)

@@ -21,18 +21,18 @@ class Replayed:
     """Scores of one measure, n units; made by ``replayed``, which checks them."""
 
     reference: NDArray[np.float32]
-    """By the profile that the thresholds were calibrated under [n]."""
+    """Scores under the profile of the thresholds' calibration [n]."""
     scores: NDArray[np.float32]
-    """By the profile in question, at B batch sizes [B, n]."""
+    """Scores under the new profile, at B batch sizes [B, n]."""
     in_domain: float = 1.0
-    """Least share of the units that are in-domain, as those are that thresholds and certificates are about."""
+    """Least share of in-domain units, to which thresholds and certificates apply."""
 
     def __len__(self) -> int:
         return len(self.reference)
 
     @cached_property
     def unusable(self) -> int:
-        """Units with a score that is not finite under either profile."""
+        """Number of units with a score that is not finite under either profile."""
         return int((~np.isfinite(self.reference) | ~np.isfinite(self.scores).all(axis=0)).sum())
 
     @cached_property
@@ -42,7 +42,7 @@ class Replayed:
 
     @cached_property
     def shift(self) -> Float64:
-        """Score less reference score, float64 [B, n]."""
+        """Score minus reference score, float64 [B, n]."""
         return self.scores.astype(np.float64) - self.reference
 
     @cached_property
@@ -52,11 +52,11 @@ class Replayed:
 
     @cached_property
     def constant(self) -> bool:
-        """True where all reference scores are one number."""
+        """True if all reference scores are equal."""
         return bool(self.ordered[0] == self.ordered[-1])
 
     def part(self, units: slice) -> Replayed:
-        """Scores of some of the units."""
+        """Return the scores of some of the units."""
         return Replayed(self.reference[units], self.scores[:, units], self.in_domain)
 
 
@@ -64,12 +64,12 @@ def replayed(reference: Floats, scores: Floats, in_domain: float = 1.0) -> Repla
     """Check scores and convert them to float32, as policies compare them.
 
     Args:
-        reference: [n].
-        scores: [B, n], or [n] of one batch size.
+        reference: reference scores [n].
+        scores: new scores [B, n], or [n] for one batch size.
         in_domain: least share of the units that are in-domain, above 0.
 
     Raises:
-        ValueError: no units, or shapes that do not belong together.
+        ValueError: no units, or shapes that do not match.
     """
     several = scores[None] if scores.ndim == 1 else scores
     if reference.ndim != 1 or not len(reference) or several.shape[1:] != reference.shape or not len(several):
@@ -81,20 +81,20 @@ def replayed(reference: Floats, scores: Floats, in_domain: float = 1.0) -> Repla
 
 
 def upper_limit(count: int, units: int, level: float = 0.95) -> float:
-    """One-sided upper limit of a share (Clopper & Pearson 1934); 0.00075 for 0 of 4000 at 95 %."""
+    """Return the one-sided upper limit of a share (Clopper & Pearson 1934); 0.00075 for 0 of 4000 at 95 %."""
     return 1.0 if count >= units else float(betaincinv(count + 1, units - count, level))
 
 
 def lower_limit(count: int, units: int, level: float = 0.95) -> float:
-    """One-sided lower limit of a share (Clopper & Pearson 1934)."""
+    """Return the one-sided lower limit of a share (Clopper & Pearson 1934)."""
     return float(betaincinv(count, units - count + 1, 1 - level)) if count else 0.0
 
 
 def most_of_part(share: float, part: float) -> float:
-    """Largest share within a part (its own share ``part`` or more) that a share of all units leaves room for."""
+    """Return the largest share within a part (at least ``part`` of all) that a share of all units allows."""
     return min(1.0, share / part)
 
 
 def least_of_part(share: float, part: float) -> float:
-    """Smallest share within a part (its own share ``part`` or more) that a share of all units leaves room for."""
+    """Return the smallest share within a part (at least ``part`` of all) that a share of all units allows."""
     return max(0.0, (share - (1 - part)) / part)

@@ -1,4 +1,4 @@
-"""The verdict on a head in a sentence."""
+"""Verdict on a head as a sentence."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from models.qualification.threshold import LEAST_CORRELATION, MOST_FLIPS
 
 
 def sentence(found: HeadVerdict, unit: str) -> str:
-    """Say the verdict on a head with the numbers that decided it.
+    """Return the verdict on a head with the numbers that decided it, as a sentence.
 
     Args:
-        unit: of the head's means, e.g. ``kW``; empty where it has none.
+        unit: unit of the head's means, e.g. ``kW``; empty if it has none.
     """
     own = found.measures[found.measure]
     order = "undefined (scores all tied)" if own.correlation is None else f"{own.correlation:.6f}"
@@ -41,7 +41,7 @@ def sentence(found: HeadVerdict, unit: str) -> str:
 
 
 def _what_moves(found: HeadVerdict) -> str:
-    """Say which thresholds of a mapped head move, which fall by a guard band, and whose certificates are void."""
+    """Describe which thresholds of a mapped head move, which fall by a guard band, and whose certificates are void."""
     own = found.measures[found.measure]
     kinds = [one.verdict for one in own.thresholds]
     if "mapped" not in kinds:

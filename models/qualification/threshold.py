@@ -1,29 +1,29 @@
-"""Carry one threshold to another numeric profile: count or estimate who changes sides, then guard or map it.
+"""Carry a threshold to another numeric profile: count or estimate flips, then apply a guard band or map it.
 
 Notation: u0 is a unit's score under the reference profile, u under the new one, Δu = u - u0, τ the threshold. A unit
-*flips* where u0 <= τ and u <= τ disagree. All limits are one-sided and hold with 95 %.
+*flips* if u0 <= τ and u <= τ disagree. All limits are one-sided and hold with 95 %.
 
-Flips, from ``COUNTED`` units on, are counted at the worst batch size. They are also predicted, from the law of Δu near
-τ and the distribution F of u0: mean of |F(τ - Δu) - F(τ)|, for small shifts density(τ) × E|Δu|. F is interpolated
+With ``COUNTED`` units or more, flips are counted at the worst batch size. They are also predicted, from the law of Δu
+near τ and the distribution F of u0: mean of |F(τ - Δu) - F(τ)|, for small shifts density(τ) × E|Δu|. F is interpolated
 between every n/20th unit beside τ. The prediction varies far less than the count; it is kept inside the 95 % interval
-of the count (Clopper & Pearson 1934), so dependence between u0 and Δu that it does not see does not mislead it.
+of the count (Clopper & Pearson 1934), which bounds its error if u0 and Δu are dependent in a way it does not model.
 
-Below ``COUNTED`` units the count says too little. Whether a threshold is carried is then decided by the product of
-upper limits (97.5 % each) of the density (Poisson, k nearest units of the steeper side) and of E|Δu| (Student's t),
-which supposes that shifts have no rare large values.
+With fewer units the count is too imprecise. Whether a threshold is carried is then decided by the product of upper
+limits (97.5 % each) of the density (Poisson, k nearest units of the steeper side) and of E|Δu| (Student's t), which
+assumes that shifts have no rare large values.
 
-Limits of the shares newly answered and lost, on which certificates and bands rest, are always binomial: they suppose
-nothing of shifts. Where only part of the units is in-domain they are limits of that part: P / w from above, and
-(P - (1 - w)) / w from below, with w its least share.
+Limits of the shares newly answered and lost, on which certificates and bands rest, are always binomial: they assume
+nothing about shifts. If only part of the units is in-domain they are limits of that part: P / w from above, and (P - (1
+- w)) / w from below, with w its least share.
 
 Guard band: quantile 0.999 of |Δu|, the largest over batch sizes, among the units nearest to τ by score: a tenth, at
-least 50. Where these are fewer than 999, it is the larger of their maximum and |mean| + 3.29 standard deviations, the
-quantile of a normal law. τ' = τ - guard, rounded down to float32. Where that would defer more than ``MOST_LOST``
-beside, τ is mapped.
+least 50. If these are fewer than 999, it is the larger of their maximum and |mean| + 3.29 standard deviations, the
+quantile of a normal law. τ' = τ - guard, rounded down to float32. If that would defer more than ``MOST_LOST``
+additional units, τ is mapped.
 
-Scores of few values: where at least ten units sit within two guards below τ and the next larger score is more than
-four guards away, τ lies in a gap, and anywhere in the gap it decides alike. Then τ' stays at least two guards above the
-units below.
+Scores of few values: if at least ten units lie within two guards below τ and the next larger score is more than four
+guards away, τ lies in a gap, and every value in the gap gives the same decisions. Then τ' stays at least two guards
+above the units below.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ from models.qualification.replayed import (
 Verdict = Literal["carried", "mapped", "refused"]
 
 COUNTED = 3000
-"""Units from which on flips are counted."""
+"""Least number of units for which flips are counted."""
 FEWEST = 20
-"""Units below which nothing is said."""
+"""Least number of units for a verdict."""
 MOST_FLIPS = 0.001
 MOST_LOST = 0.02
-"""Share that a guard band may defer beside; about the band of a calibration from 5000 units."""
+"""Largest share that a guard band may additionally defer; about the band of a calibration from 5000 units."""
 LEAST_CORRELATION = 0.9999
 QUANTILE = 0.999
 NORMAL_QUANTILE = 3.2905
-"""Of |z| at ``QUANTILE``."""
+"""Quantile of |z| at the level ``QUANTILE``."""
 JOINT = 1 - 0.05 / 3
 """Level of each of three limits that hold together with 95 %."""
 _EACH_OF_TWO = 0.975
@@ -66,49 +66,50 @@ _EACH_OF_TWO = 0.975
 
 @dataclass(frozen=True)
 class CarriedThreshold:
-    """Verdict on a threshold, with its numbers. Shares are of all units where nothing else is said."""
+    """Verdict on a threshold, with its numbers. Shares are of all units unless stated otherwise."""
 
     verdict: Verdict
     threshold: float
-    """As calibrated, compared with reference scores."""
+    """Calibrated threshold, compared with reference scores."""
     carried: float
-    """To compare with the new scores; minus infinity defers all."""
+    """Threshold to compare with the new scores; minus infinity defers all."""
     guard: float
-    """``threshold - carried`` where carried, negative in a gap; 0 where mapped."""
+    """``threshold - carried`` if carried, negative in a gap; 0 if mapped."""
     units: int
     counted: bool
-    """Whether flips were counted; otherwise they were estimated."""
+    """True if flips were counted; otherwise they were estimated."""
     flips: float
-    """Share that changes sides at the threshold itself, counted at the worst batch size."""
+    """Share of units that flip at the threshold itself, counted at the worst batch size."""
     predicted: float
-    """The same, predicted for other units of the same law."""
+    """Predicted ``flips`` for other units of the same law."""
     flips_limit: float
-    """The same, upper 95 % limit."""
+    """Upper 95 % limit of ``flips``."""
     newly: int
-    """Units answered at ``carried``, at any batch size, that were deferred."""
+    """Number of units answered at ``carried``, at any batch size, that were deferred."""
     newly_limit: float
     """Upper 95 % limit of their share of in-domain units."""
     lost: int
-    """Units deferred at ``carried``, at any batch size, that were answered."""
+    """Number of units deferred at ``carried``, at any batch size, that were answered."""
     lost_limit: float
     """Upper 95 % limit of their share of in-domain units."""
     answered: int
-    """Units answered at ``carried`` at every batch size."""
+    """Number of units answered at ``carried`` at every batch size."""
     joint: tuple[float, float, float]
-    """Of in-domain units: upper limits of the shares newly answered and lost, lower limit of the share answered. They
-    hold together with 95 %."""
+    """Limits for in-domain units: upper limits of the shares newly answered and lost, lower limit of the share
+    answered. They hold together with 95 %.
+    """
     reason: str
-    """Why it is not carried; empty where it is."""
+    """Reason why the threshold is not carried; empty if it is."""
 
 
 def carry(replay: Replayed, threshold: float, correlation: float | None) -> CarriedThreshold:
-    """Carry a threshold by the rule: guard band, else quantile mapping, else refusal.
+    """Carry a threshold with a guard band, else by quantile mapping, else refuse it.
 
-    Thresholds outside the range of the replayed scores are carried too: the guard comes from the units nearest to them,
-    and the limits of shares are binomial, so they hold without knowing a score there.
+    Thresholds outside the range of the replayed scores are carried too: the guard comes from the nearest units, and the
+    limits of shares are binomial, so they need no score near the threshold.
 
     Args:
-        replay: of the measure that is compared with the threshold.
+        replay: scores of the measure that is compared with the threshold.
         correlation: worst of the batch sizes, see ``order.rank_correlation``; None for a constant reference.
 
     Raises:
@@ -148,7 +149,7 @@ def carry(replay: Replayed, threshold: float, correlation: float | None) -> Carr
 
 
 def as_compared(threshold: float) -> np.float32:
-    """Return the threshold in float32, as scores are compared; beyond its range it is infinite."""
+    """Return the threshold in float32, in which scores are compared; beyond the range of float32 it is infinite."""
     with np.errstate(over="ignore"):
         return np.float32(threshold)
 
@@ -165,7 +166,7 @@ def _outcome(
     limit: float,
     guard: float,
 ) -> CarriedThreshold:
-    """Count who is answered at the carried threshold."""
+    """Count the units answered at the carried threshold, and return the outcome."""
     n, part = len(replay), replay.in_domain
     now = replay.scores <= np.float32(carried)
     newly, lost = int((now.any(axis=0) & ~below).sum()), int((below & ~now.all(axis=0)).sum())
@@ -198,7 +199,7 @@ def _outcome(
 
 
 def _refused(replay: Replayed, threshold: float, reason: str) -> CarriedThreshold:
-    """Nothing can be computed from the scores."""
+    """Return a refusal for scores from which nothing can be computed."""
     n = len(replay)
     return CarriedThreshold(
         "refused", threshold, -math.inf, 0.0, n, n >= COUNTED, 1, 1, 1, 0, 1, 0, 1, 0, (1, 1, 0), reason
@@ -210,7 +211,7 @@ def _disorder(correlation: float) -> tuple[Verdict, str]:
 
 
 def _near(replay: Replayed, threshold: np.float32) -> NDArray[np.intp]:
-    """Indices of the units whose reference scores are nearest to the threshold."""
+    """Return the indices of the units whose reference scores are nearest to the threshold."""
     n = len(replay)
     count = min(n, max(n // 10, 50))
     if not np.isfinite(threshold) or count == n:
@@ -219,7 +220,7 @@ def _near(replay: Replayed, threshold: np.float32) -> NDArray[np.intp]:
 
 
 def _guard(shifts: Float64) -> float:
-    """Quantile of the absolute shifts [B, m], of a normal law where m does not reach it."""
+    """Return the quantile of the absolute shifts [B, m]; that of a normal law if m is too small for it."""
     largest = np.abs(shifts).max(axis=0)
     m = len(largest)
     rank = math.ceil((m + 1) * QUANTILE)
@@ -230,20 +231,20 @@ def _guard(shifts: Float64) -> float:
 
 
 def _gap_floor(replay: Replayed, threshold: np.float32, guard: float) -> float | None:
-    """Least threshold that keeps the units just below, where the threshold lies in a gap of the scores; else None."""
+    """Return the least threshold that keeps the units below, if it lies in a gap of the scores; else None."""
     ordered = replay.ordered
     count = int(np.searchsorted(ordered, float(threshold), "right"))
     if guard == 0 or count == 0:
         return None
     last = float(ordered[count - 1])
-    widest = max(float(ordered[-1] - ordered[0]), 1e-3 * abs(last))  # nothing is known above the largest score
+    widest = max(float(ordered[-1] - ordered[0]), 1e-3 * abs(last))  # above the largest score there is no data
     following = float(ordered[count]) if count < len(ordered) else last + widest
     crowd = count - int(np.searchsorted(ordered, last - 2 * guard, "left"))
     return last + 2 * guard if crowd >= 10 and following - last > 4 * guard else None
 
 
 def _guarded(threshold: float, compared: np.float32, guard: float) -> float:
-    """Return the threshold less the guard; itself where no score moves."""
+    """Return the threshold less the guard; unchanged if no score moves."""
     return threshold if guard == 0 or not np.isfinite(compared) else float(_down(compared, guard))
 
 
@@ -262,7 +263,7 @@ def _flips(
     near: NDArray[np.intp],
     gap: bool,
 ) -> tuple[float, float, float]:
-    """Share that flips: counted, predicted, and its upper 95 % limit; worst of the batch sizes."""
+    """Return the share that flips: counted, predicted, and its upper 95 % limit; the worst of the batch sizes."""
     n = len(replay)
     count = int(((replay.scores <= at) != below).sum(axis=1).max())
     if not replay.largest.any() or not np.isfinite(threshold):
@@ -279,14 +280,14 @@ def _flips(
 
 
 def _crossed(replay: Replayed, threshold: float, shifts: Float64) -> Float64:
-    """Mean over shifts [B, m] of the share of units between the threshold and the threshold less the shift, [B]."""
+    """Return the mean over shifts [B, m] of the share of units between the threshold and the shifted one, [B]."""
     ordered, n = replay.ordered, len(replay)
     count = int(np.searchsorted(ordered, threshold, "right"))
     step = max(n // 20, 4)
-    sides = [0, count // 2, min((count + n) // 2, n - 1), n - 1]  # where fewer than a step are left
+    sides = [0, count // 2, min((count + n) // 2, n - 1), n - 1]  # points for sides with fewer units than a step
     ranks = np.unique(np.concatenate([np.arange(count % step, n, step), sides]))
     values, places = ordered[ranks], (ranks + 0.5) / n
-    keep = np.abs(ranks - (count - 0.5)) > 0.75  # the threshold itself is the knot in its place
+    keep = np.abs(ranks - (count - 0.5)) > 0.75  # the threshold itself is the knot at this rank
     knots = np.concatenate([values[keep], [threshold]])
     shares = np.concatenate([places[keep], [count / n]])
     order = np.argsort(knots, kind="stable")
@@ -295,7 +296,7 @@ def _crossed(replay: Replayed, threshold: float, shifts: Float64) -> Float64:
 
 
 def _slope(replay: Replayed, threshold: np.float32, level: float) -> float:
-    """Upper limit of the density of reference scores beside the threshold, on the denser side."""
+    """Return the upper limit of the density of reference scores beside the threshold, on the denser side."""
     ordered, n = replay.ordered, len(replay)
     count = int(np.searchsorted(ordered, float(threshold), "right"))
     k = max(5, math.ceil(math.sqrt(n)))
@@ -309,7 +310,7 @@ def _slope(replay: Replayed, threshold: np.float32, level: float) -> float:
 
 
 def _mean_limit(values: Float64, level: float) -> float:
-    """Upper limit of a mean [m], Student's t."""
+    """Return the upper limit of a mean [m] by Student's t."""
     m = len(values)
     return float(values.mean() + stdtrit(m - 1, level) * values.std(ddof=1) / math.sqrt(m))
 
@@ -320,7 +321,7 @@ def _mapped(replay: Replayed, count: int) -> float:
 
 
 def _at_most(ordered: NDArray[np.float32], count: int) -> float:
-    """Largest of ascending scores [n] at or below which at most ``count`` lie."""
+    """Return the largest of ascending scores [n] at or below which at most ``count`` scores lie."""
     if count < len(ordered):
         count = int(np.searchsorted(ordered, ordered[count], "left"))
     return float(ordered[count - 1]) if count else -math.inf

@@ -24,14 +24,14 @@ class TrainedMember:
     seed: int
     weights: dict[str, Tensor]
     steps: int
-    """Steps of its last stage before the weights that were kept."""
+    """Steps of its last stage up to the kept weights."""
     score: float
     """Score of these weights on development data."""
 
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """Files of one member in a folder that its training has claimed (``training_folder.claim``)."""
+    """Files of one member in a folder reserved for its training (``training_folder.claim``)."""
 
     folder: Path
     seed: int
@@ -41,7 +41,7 @@ class Checkpoints:
         return _read(self.folder / f"member-{self.seed}.pt")
 
     def state(self) -> dict[str, Any] | None:
-        """Return what ``save`` stored last; None before the first, and when the member is finished."""
+        """Return what ``save`` stored last; None before the first call, and after the member is finished."""
         return _read(self._state)
 
     def save(self, state: Mapping[str, Any]) -> None:

@@ -1,7 +1,8 @@
 """Training loop of all networks: batches, optimiser steps, validation, best weights, checkpoints. Needs torch.
 
-A task derives a ``MemberTraining``, which says only what differs: network, batches, loss, learning rate, score. Members
-that are stacked in one network train together; each has a loss and a score of its own, and keeps its own best weights.
+A task derives a ``MemberTraining``, which defines only the parts that differ: network, batches, loss, learning rate,
+score. Members that are stacked in one network train together; each has a loss and a score of its own, and keeps its own
+best weights.
 
 Weights depend on seed, data and settings only. A training that reseeds each step resumes from its last checkpoint as if
 it had never been interrupted.
@@ -29,7 +30,7 @@ Weights = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Stage:
-    """Length and rhythm of a part of a training; a stage starts from the best weights of the one before it."""
+    """Length and intervals of a part of a training; a stage starts from the best weights of the stage before it."""
 
     steps: int
     validate_every: int
@@ -51,7 +52,7 @@ class Progress:
     step: int
     """Steps of the stage that are done."""
     share: float
-    """Of all steps, 0 to 1."""
+    """Share of all steps that are done, 0 to 1."""
     loss: float
     """Mean training loss."""
     score: float
@@ -67,7 +68,7 @@ class Progress:
 
 @dataclass
 class State:
-    """Everything that a training has at a step."""
+    """State of a training at a step."""
 
     stage: int
     step: int
@@ -78,13 +79,13 @@ class State:
     best: Weights = field(default_factory=dict)
     best_step: int = 0
     best_score: Tensor = field(default_factory=lambda: torch.tensor(math.nan, dtype=torch.float64))
-    """Scalar, of stacked members [M]; NaN before the first validation."""
+    """Best score: a scalar, or [M] for stacked members; NaN before the first validation."""
     score: Tensor = field(default_factory=lambda: torch.tensor(math.nan, dtype=torch.float64))
     waited: Tensor = field(default_factory=lambda: torch.tensor(0))
     """Validations since the best score; shape as ``score``."""
 
     def active(self, patience: int | None) -> Tensor:
-        """Return which members have not run out of patience."""
+        """Return the mask of the members that have not run out of patience."""
         return self.waited < (math.inf if patience is None else patience)
 
 
@@ -121,7 +122,7 @@ class MemberTraining(ABC, Generic[Batch]):
 
     @abstractmethod
     def loss(self, network: nn.Module, batch: Batch) -> Tensor:
-        """Return the loss of a batch: a scalar, of stacked members [M]."""
+        """Return the loss of a batch: a scalar, or [M] for stacked members."""
 
     @abstractmethod
     def rate(self, stage: int, step: int) -> float:
@@ -129,10 +130,10 @@ class MemberTraining(ABC, Generic[Batch]):
 
     @abstractmethod
     def score(self, network: nn.Module, stage: int) -> float | Tensor:
-        """Return the validation score of a network in evaluation mode: a number, of stacked members [M]."""
+        """Return the validation score of a network in evaluation mode: a number, or [M] for stacked members."""
 
     def weights(self, network: nn.Module) -> Weights:
-        """Return a copy of what is kept of a network."""
+        """Return a copy of the weights of a network that are kept."""
         return {name: value.detach().cpu().clone() for name, value in network.state_dict().items()}
 
     def share(self, stage: int, step: int) -> float:
@@ -147,7 +148,7 @@ def train(training: MemberTraining[Any], folder: Path | None = None, progress: R
     """Train a member, or return it from ``folder`` if it is finished there; resume it if it was interrupted.
 
     Args:
-        folder: where state and result are kept, claimed for this training; None keeps nothing.
+        folder: folder for state and result, reserved for this training; None stores nothing.
 
     Raises:
         FloatingPointError: the loss is not finite, or no score is.
@@ -167,7 +168,7 @@ def train(training: MemberTraining[Any], folder: Path | None = None, progress: R
 
 
 def fit(training: MemberTraining[Any], progress: Report | None = None, checkpoints: Checkpoints | None = None) -> State:
-    """Run the loop and return the final state; the random state of torch stays as it was.
+    """Run the loop and return the final state; the random state of torch is left unchanged.
 
     Raises:
         FloatingPointError: see ``train``.
@@ -221,7 +222,7 @@ class _Loop:
         training, network = self._training, state.network
         for group in state.optimiser.param_groups:
             group["lr"] = training.rate(state.stage, state.step)
-        if training.reseeded:  # what a network draws depends on seed and step only
+        if training.reseeded:  # random numbers of a network depend on seed and step only
             torch.manual_seed(training.seed * 10_000_019 + state.stage * 1_000_000 + state.step)
         loss = training.loss(network, batch)
         state.optimiser.zero_grad()

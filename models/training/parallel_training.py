@@ -1,4 +1,4 @@
-"""Members trained in parallel, each in a process of its own with one thread: two cores train two members at once."""
+"""Members trained in parallel, each in its own process with one thread."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def train_members(
     """Train the members of all seeds, ``jobs`` at a time.
 
     Args:
-        train: trains the member of a seed and stores it; a module's function, with arguments filled in by
+        train: function that trains the member of a seed and stores it; a module's function, with arguments filled in by
             ``functools.partial``, because it is sent to new processes.
-        jobs: by default one a core.
+        jobs: number of processes; by default one per core.
 
     Raises:
         RuntimeError: a member's process failed; the message says why. The others are stopped.

@@ -1,4 +1,4 @@
-"""Progress of work that consists of parts."""
+"""Progress of work with several parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def span(progress: Progress, start: float, end: float, prefix: str = "") -> Prog
 
 
 class Counter:
-    """Progress of a known number of units that are done a few at a time."""
+    """Progress of a known number of units that are completed in steps."""
 
     def __init__(self, units: int, progress: Progress) -> None:
         self._units, self._progress, self._done = max(units, 1), progress, 0
@@ -28,5 +28,5 @@ class Counter:
         self._progress(min(self._done / self._units, 1.0), line)
 
     def named(self, line: str) -> Callable[[int], None]:
-        """Return a function that takes a number of units done, and reports with a fixed line."""
+        """Return a function that takes a number of completed units, and reports with a fixed line."""
         return lambda units: self.add(line, units)

@@ -13,7 +13,7 @@ DESCRIPTION = "training.json"
 
 
 def claim(directory: Path, description: Mapping[str, str]) -> None:
-    """Create the folder, or check that it belongs to the same training.
+    """Reserve a folder: create it, or check that it belongs to the same training.
 
     Args:
         description: everything that determines the trained weights: data, settings, versions.
@@ -45,7 +45,7 @@ def write_whole(path: Path, content: bytes) -> None:
 def parts_folder(out: Path, parts: Path | None = None) -> Iterator[Path]:
     """Yield the folder for intermediate results of the artefact ``out``.
 
-    By default a folder beside ``out``, which is removed when the block succeeds; a folder that the caller names is
+    By default it is a folder beside ``out``, which is removed when the block succeeds; a folder given by the caller is
     kept.
     """
     yield (folder := parts or out.with_name(f"{out.name}.parts"))

@@ -1,4 +1,4 @@
-"""Members that are distributions over classes: entropies, divergences and likelihoods as the released Shifts code.
+"""Distributions over classes as members: entropies, divergences and likelihoods as in the released Shifts code.
 
 Probabilities of M members, N units and C classes are [M, N, C]; results are float64 [N], in nats. The released code
 adds 1e-10 inside logarithms and nowhere else (Shifts 1.0, section 3 and C.5); its Rényi entropies add nothing.
@@ -24,10 +24,10 @@ RENYI_ORDER = 0.8
 
 
 def predictive(members: Floats) -> Categorical:
-    """Sufficient statistics in float64; one member has its probabilities only.
+    """Return the sufficient statistics in float64; one member has its probabilities only.
 
     Raises:
-        ValueError: a shape other than [M, N, C], no member, or rows that are no distributions.
+        ValueError: a shape other than [M, N, C], no member, or rows that are not distributions.
     """
     p = _checked(members)
     if len(p) == 1:
@@ -41,12 +41,12 @@ def predictive(members: Floats) -> Categorical:
 
 
 def entropy(probabilities: Array) -> Array:
-    """Entropy over the last axis, nats, in the dtype of the probabilities."""
+    """Return the entropy over the last axis, nats, in the dtype of the probabilities."""
     return np.asarray(-(probabilities * np.log(probabilities + LOG_EPSILON)).sum(axis=-1))
 
 
 def renyi_entropy(probabilities: Array, order: float = RENYI_ORDER) -> Array:
-    """Rényi entropy over the last axis, nats: ln(sum p^order) / (1 - order).
+    """Return the Rényi entropy over the last axis, nats: ln(sum p^order) / (1 - order).
 
     Raises:
         ValueError: an order that is not positive, or 1 (that is ``entropy``).
@@ -62,39 +62,39 @@ def confidence(members: Floats) -> Result:
 
 
 def entropy_of_expected(members: Floats) -> Result:
-    """Total uncertainty: entropy of the mean distribution."""
+    """Return the total uncertainty: entropy of the mean distribution."""
     return np.asarray(entropy(_checked(members).mean(axis=0)))
 
 
 def expected_entropy(members: Floats) -> Result:
-    """Data uncertainty: mean of the members' entropies."""
+    """Return the data uncertainty: mean of the members' entropies."""
     return np.asarray(entropy(_checked(members)).mean(axis=0))
 
 
 def mutual_information(members: Floats) -> Result:
-    """Knowledge uncertainty: entropy of the expected less expected entropy; zero for one member, as released."""
+    """Return the knowledge uncertainty: entropy of the expected minus expected entropy; zero for one member."""
     return entropy_of_expected(members) - expected_entropy(members)
 
 
 def epkl(members: Floats) -> Result:
-    """Expected pairwise KL divergence of members; zero for one member, as released."""
+    """Return the expected pairwise KL divergence of members; zero for one member, as released."""
     p = _checked(members)
     cross = -(p.mean(axis=0) * np.log(p + LOG_EPSILON).mean(axis=0)).sum(axis=-1)
     return np.asarray(cross - expected_entropy(p))
 
 
 def reverse_mutual_information(members: Floats) -> Result:
-    """``epkl`` less mutual information; zero for one member, as released."""
+    """Return ``epkl`` minus mutual information; zero for one member, as released."""
     return epkl(members) - mutual_information(members)
 
 
 def renyi_entropy_of_expected(members: Floats, order: float = RENYI_ORDER) -> Result:
-    """Rényi entropy of the mean distribution."""
+    """Return the Rényi entropy of the mean distribution."""
     return np.asarray(renyi_entropy(_checked(members).mean(axis=0), order))
 
 
 def renyi_expected_entropy(members: Floats, order: float = RENYI_ORDER) -> Result:
-    """Mean of the members' Rényi entropies."""
+    """Return the mean of the members' Rényi entropies."""
     return np.asarray(renyi_entropy(_checked(members), order).mean(axis=0))
 
 

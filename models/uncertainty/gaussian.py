@@ -2,7 +2,7 @@
 
 ``mean`` and ``variance`` of M members and N units are [M, N], in the target's unit and its square. Everything is
 computed in float64. Over the whole range of float32 (variances 1e-38 to 1e38, zero too) results are finite; a result
-beyond float64 is infinite, and what has a member that is not finite may be NaN.
+beyond float64 is infinite, and results of members that are not finite may be NaN.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from models.uncertainty.refusals import need
 Floats = NDArray[np.floating[Any]]
 Result = NDArray[np.float64]
 
-_PAIR_EPSILON = 1e-10  # the released code adds it to variances before it compares members
-_NLL_EPSILON = 1e-8  # and this one in likelihoods
+_PAIR_EPSILON = 1e-10  # added to variances by the released code before it compares members
+_NLL_EPSILON = 1e-8  # added by the released code in likelihoods
 _HALF_LOG_2_PI = 0.5 * math.log(2 * math.pi)
 
 
 def split(members: Floats) -> tuple[Result, Result]:
-    """Means and variances, float64 [M, N] each, of the released layout [M, N, 2].
+    """Return means and variances, float64 [M, N] each, of the released layout [M, N, 2].
 
     Raises:
         ValueError: another shape, or a negative variance.
@@ -38,7 +38,7 @@ def split(members: Floats) -> tuple[Result, Result]:
 
 
 def predictive(mean: Floats, variance: Floats, convention: Convention = OFFICIAL) -> Gaussian:
-    """Sufficient statistics of an ensemble, float64 [N]; one member has neither ``varm`` nor ``epkl``.
+    """Return the sufficient statistics of an ensemble, float64 [N]; one member has neither ``varm`` nor ``epkl``.
 
     Raises:
         ValueError: shapes that differ or are not [M, N], no member, or a negative variance.
@@ -54,33 +54,33 @@ def predictive(mean: Floats, variance: Floats, convention: Convention = OFFICIAL
 
 
 def data_variance(mean: Floats, variance: Floats) -> Result:
-    """Released ``mvar``: mean of the members' variances, [N] (Shifts 1.0, section 3)."""
+    """Return the released ``mvar``: mean of the members' variances, [N] (Shifts 1.0, section 3)."""
     _, variance = _checked(mean, variance)
     with np.errstate(over="ignore"):
         return np.asarray(variance.mean(axis=0))
 
 
 def knowledge_variance(mean: Floats, variance: Floats) -> Result:
-    """Released ``varm``: variance (ddof 0) of the members' means, [N]; zero for one member, as released."""
+    """Return the released ``varm``: variance (ddof 0) of the members' means, [N]; zero for one member, as released."""
     mean, _ = _checked(mean, variance)
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(_deviations(mean)[1])
 
 
 def total_variance(mean: Floats, variance: Floats) -> Result:
-    """Released ``tvar``: variance of the mixture, ``mvar + varm``, [N]."""
+    """Return the released ``tvar``: variance of the mixture, ``mvar + varm``, [N]."""
     return data_variance(mean, variance) + knowledge_variance(mean, variance)
 
 
 def expected_pairwise(mean: Floats, variance: Floats, convention: Convention = OFFICIAL) -> Result:
-    """``epkl``: mean over all ordered pairs of members, each with itself too, in nats, [N].
+    """Return ``epkl``: mean over all ordered pairs of members, including each with itself, in nats, [N].
 
-    Under ``pairwise_kl`` it is the divergence KL(i || j), zero where members agree. Otherwise it is what the released
-    code calls so: the cross-entropy, from which the members' entropies are not subtracted; it may be negative, and one
-    member has it with itself.
+    Under ``pairwise_kl`` it is the divergence KL(i || j), zero if members agree. Otherwise, as in the released code, it
+    is the cross-entropy, from which the members' entropies are not subtracted; it may be negative, and is also defined
+    for one member.
 
     Moments of the members replace the sum over pairs. Deviations are taken from the first member (means) and from the
-    smallest variance, so that nothing cancels.
+    smallest variance, to avoid cancellation.
     """
     mean, variance = _checked(mean, variance)
     variance = variance + _PAIR_EPSILON
@@ -94,7 +94,7 @@ def expected_pairwise(mean: Floats, variance: Floats, convention: Convention = O
 
 
 def nll(target: Floats, mean: Floats, variance: Floats) -> Result:
-    """Released negative log-likelihood in nats, of the shape of ``mean``: targets [N], one model [N] or members [M, N].
+    """Return the released negative log-likelihood in nats, in the shape of ``mean``: targets [N], means [N] or [M, N].
 
     Raises:
         ValueError: shapes that differ, or a negative variance.
@@ -112,10 +112,10 @@ def nll(target: Floats, mean: Floats, variance: Floats) -> Result:
 
 
 def ensemble_nll(target: Floats, mean: Floats, variance: Floats) -> Result:
-    """Negative log-likelihood of the equal-weight mixture of members [M, N], nats, [N].
+    """Return the negative log-likelihood of the equal-weight mixture of members [M, N], nats, [N].
 
-    The released formula -ln mean exp(-nll) through a log-sum-exp: a far target has a large finite value, where the
-    released code underflows to inf.
+    The released formula -ln mean exp(-nll) is computed as a log-sum-exp: a far target has a large finite value, for
+    which the released code underflows to inf.
     """
     mean, variance = _checked(mean, variance)
     members = nll(target, mean, variance)
@@ -124,7 +124,7 @@ def ensemble_nll(target: Floats, mean: Floats, variance: Floats) -> Result:
 
 
 def mean_nll(target: Floats, mean: Floats, variance: Floats) -> float:
-    """Mean of the mixture's negative log-likelihood over units, nats.
+    """Return the mean of the mixture's negative log-likelihood over units, nats.
 
     Raises:
         ValueError: no units, or as ``nll``.
@@ -136,7 +136,7 @@ def mean_nll(target: Floats, mean: Floats, variance: Floats) -> float:
 
 
 def _entropy(statistics: Gaussian) -> Array:
-    """Differential entropy of the normal with the total variance, nats; -inf for a variance of zero."""
+    """Return the differential entropy of the normal with the total variance, nats; -inf for a variance of zero."""
     with np.errstate(divide="ignore"):
         return np.asarray(0.5 * np.log(statistics.tvar) + statistics.tvar.dtype.type(_HALF_LOG_2_PI + 0.5))
 
@@ -152,14 +152,14 @@ MEASURES: Mapping[str, Callable[[Gaussian], Array]] = {
 
 
 def _deviations(mean: Result) -> tuple[Result, Result]:
-    """Members' means less their mean, [M, N], and their variance, [N]."""
+    """Return the members' means minus their mean, [M, N], and their variance, [N]."""
     shifted = mean - mean[0]
     deviation = shifted - shifted.mean(axis=0)
     return deviation, np.asarray((deviation**2).mean(axis=0))
 
 
 def _ratio_excess(variance: Result) -> Result:
-    """Mean over ordered pairs of variance i / variance j - 1, [N]: a sum of squares about the harmonic mean."""
+    """Return the mean over ordered pairs of variance i / variance j - 1, [N], as a sum of squares."""
     precision = (1 / variance).sum(axis=0)
     above = variance - variance.min(axis=0)
     deviation = above - (above / variance).sum(axis=0) / precision

@@ -1,7 +1,7 @@
-"""The table from a measure's name to its formula, put together from one small table per kind of predictive.
+"""Table of measures: name to formula, assembled from one table per kind of predictive.
 
-Formulas follow Malinin et al., "Shifts" (NeurIPS 2021 datasets track), section 3 and C.5:
-total = data + knowledge, for variances (regression) and entropies in nats (classification).
+Formulas follow Malinin et al., "Shifts" (NeurIPS 2021 datasets track), section 3 and C.5: total = data + knowledge, for
+variances (regression) and entropies in nats (classification).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def names(kind: type[Predictive]) -> tuple[str, ...]:
 
 
 def refuse_labelled(name: str) -> None:
-    """Passes every name but those of diagnostics, which no policy can use.
+    """Check that a measure is not a diagnostic, which no policy can use.
 
     Raises:
         NeedsLabel: ``name`` is such a diagnostic.

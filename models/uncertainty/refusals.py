@@ -1,4 +1,4 @@
-"""Why a measure is refused: unknown, not to be had from this model, or not to be had before the label."""
+"""Errors of measures: unknown, not available from this model, or not available before the label."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ Statistic = TypeVar("Statistic")
 
 
 class UnknownMeasure(ValueError):
-    """No such measure for this kind of predictive."""
+    """The measure does not exist for this kind of predictive."""
 
 
 class NeedsLabel(UnknownMeasure):
-    """A diagnostic that is computed with the label: it can never decide whether to answer."""
+    """The measure is a diagnostic that is computed with the label: it cannot decide whether to answer."""
 
 
 class MeasureAbsent(ValueError):
-    """The measure is defined, but this model cannot give it (a single model has no knowledge measure)."""
+    """The measure exists, but this model cannot provide it (a single model has no knowledge measure)."""
 
 
 def need(statistic: Statistic | None, measure: str) -> Statistic:
-    """Return the statistic that a measure is made of.
+    """Return the statistic from which a measure is computed.
 
     Raises:
         MeasureAbsent: it does not exist for this model.
@@ -31,7 +31,7 @@ def need(statistic: Statistic | None, measure: str) -> Statistic:
 
 
 def need_ensemble(members: int, measure: str) -> None:
-    """Passes two members and more.
+    """Check that there are at least two members.
 
     Raises:
         MeasureAbsent: there are fewer.

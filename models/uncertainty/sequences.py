@@ -1,4 +1,4 @@
-"""Uncertainty of hypotheses: the 19 scores that the released translation code prints, and what a request makes of them.
+"""Uncertainty of hypotheses: the 19 scores of the released translation code, and their means over a request.
 
 Sequence values are divided by the length with the end of sentence; token values are means over tokens. PE and EP as in
 ``uncertainty.tokens``. A request's measure is the mean over its n-best list (Shifts 1.0, section 4). Everything is
@@ -29,16 +29,18 @@ SCORES = (
 )
 """Names in the released order: EOE, EXE, MI, EPKL, SCR-PE, SCR-EP, sDU, sMKL-EP, sMKL-PE, log-prob, EP-EOE, EP-MI,
 EP-EPKL, EP-MKL, MKL, var, varcombo, logvar, logcombo."""
-_RATIO_EPSILON = 1e-20  # the released code has it in the two combinations
+_RATIO_EPSILON = 1e-20  # as in the two combinations of the released code
 
 
 @dataclass(frozen=True)
 class RunningScores:
-    """What the 19 scores need of N unfinished hypotheses: sums, one step after another. Never changed: each step makes
-    a new one, so that a search can keep the old."""
+    """Sums over the tokens of N unfinished hypotheses, from which the 19 scores are computed.
+
+    Immutable: each step makes a new object, so that a search can keep the old one.
+    """
 
     lengths: Result
-    """Tokens so far, [N]."""
+    """Number of tokens so far, [N]."""
     loglik: Result
     """Each member's log-likelihood of the tokens so far, [M, N]: the ``prefix`` of the next step."""
     log_prob: Result
@@ -48,7 +50,7 @@ class RunningScores:
 
     @classmethod
     def start(cls, members: int, hypotheses: int) -> RunningScores:
-        """Before the first token.
+        """Return the sums before the first token.
 
         Raises:
             ValueError: no member.
@@ -62,7 +64,7 @@ class RunningScores:
         return len(self.lengths)
 
     def add(self, tokens: TokenUncertainty, chosen: Floats) -> RunningScores:
-        """One token further.
+        """Return the sums after one more token.
 
         Args:
             tokens: values of this step, [N] each.
@@ -86,7 +88,7 @@ class RunningScores:
         )
 
     def take(self, rows: Integers) -> RunningScores:
-        """Those hypotheses, in that order: a search goes on with some, several times or not at all."""
+        """Return the hypotheses at these indices, in this order; an index may occur several times or not at all."""
         return replace(
             self,
             lengths=self.lengths[rows],
@@ -97,7 +99,7 @@ class RunningScores:
 
     @property
     def score(self) -> Result:
-        """Log-probability under PE over the length, [N]: what a search ranks by. NaN before the first token."""
+        """Log-probability under PE divided by the length, [N], by which a search ranks; NaN before the first token."""
         with np.errstate(invalid="ignore"):
             return self.log_prob / self.lengths
 
@@ -122,8 +124,8 @@ def hypothesis_scores(
     Args:
         tokens: values of every step, [N, L] each.
         cumulative: each member's log-likelihood up to and with every token, [M, N, L].
-        lengths: tokens of each hypothesis with its end of sentence, 1 to L; None where all have L. What lies behind
-            the end is not read.
+        lengths: tokens of each hypothesis with its end of sentence, 1 to L; None if all have L. Values behind the
+            end are not read.
 
     Raises:
         ValueError: shapes that do not fit, lengths outside 1..L, or a log-likelihood that is not finite.
@@ -140,13 +142,14 @@ def hypothesis_scores(
 
 
 def sequence_scores(cumulative: Floats, lengths: Integers | None = None) -> dict[str, Result]:
-    """Those of the 19 scores that need no token values, [N] each; arguments and errors as ``hypothesis_scores``."""
+    """Return those of the 19 scores that need no token values, [N] each; arguments and errors as
+    ``hypothesis_scores``."""
     loglik, log_prob, counts, _ = _finished(cumulative, lengths)
     return _sequence_values(loglik, log_prob, counts)
 
 
 def confidences(score: Floats) -> Result:
-    """Weights of the hypotheses of each request: exp(score) over its sum, [N, H]; rows sum to one.
+    """Return the weights of each request's hypotheses: exp(score) over its sum, [N, H]; rows sum to one.
 
     Raises:
         ValueError: no hypothesis, or a score that is NaN or infinite.
@@ -179,7 +182,11 @@ def _sequence_values(loglik: Result, log_prob: Result, lengths: Result) -> dict[
 
 
 def _finished(cumulative: Floats, lengths: Integers | None) -> tuple[Result, Result, Result, NDArray[np.bool_]]:
-    """Of whole hypotheses: members' log-likelihood [M, N], that under PE [N], lengths [N]; steps that exist [N, L]."""
+    """Check whole hypotheses and return their sums.
+
+    They are the members' log-likelihood [M, N], the log-probability under PE [N], lengths [N], and existing steps [N,
+    L].
+    """
     logs = np.asarray(cumulative, np.float64)
     if logs.ndim != 3 or not len(logs) or not logs.shape[2]:
         raise ValueError(f"cumulative must be [members, hypotheses, steps], none of them empty, got {logs.shape}")
@@ -198,12 +205,12 @@ def _finished(cumulative: Floats, lengths: Integers | None) -> tuple[Result, Res
 
 
 def _log_mean(logs: Result) -> Result:
-    """Logarithm of the members' mean, over axis 0."""
+    """Return the logarithm of the members' mean, over axis 0."""
     return np.asarray(np.logaddexp.reduce(logs, axis=0) - np.log(len(logs)))
 
 
 def _variance(values: Result) -> Result:
-    """Variance (ddof 0) over members; deviations from the first one, so that equal members have exactly none."""
+    """Return the variance (ddof 0) over members; deviations from the first make it exactly 0 for equal members."""
     return np.asarray((values - values[0]).var(axis=0))
 
 

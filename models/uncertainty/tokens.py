@@ -1,4 +1,4 @@
-"""Uncertainty of one decoding step: nine token-level values from what members say of the vocabulary.
+"""Uncertainty of one decoding step: nine token-level values from the members' distributions over the vocabulary.
 
 Malinin and Gales, "Uncertainty estimation in autoregressive structured prediction"; Shifts 1.0 uses their code. Members
 are averaged in two ways: PE, the product of expectations, weighs them equally at every token; EP, the expectation of
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 Floats = NDArray[np.floating[Any]]
 Result = NDArray[np.float64]
 
-_LOG_ONE = 1e-3  # log-softmax in float16 ends this much above zero
+_LOG_ONE = 1e-3  # amount above zero by which log-softmax in float16 may end
 
 
 @dataclass(frozen=True)
 class TokenUncertainty:
     """Values of one step of N hypotheses, [N] each, or of L steps of each, [N, L].
 
-    ``mi`` is mutual information, ``mkl`` the reverse one, ``epkl`` their sum; with ``ep_`` under EP.
+    ``mi`` is mutual information, ``mkl`` the reverse one, ``epkl`` their sum; the prefix ``ep_`` marks values under EP.
     ``ep_mi`` and ``ep_epkl`` may be below zero: the expected distribution is weighted, the expected entropy is not.
     """
 
@@ -43,7 +43,7 @@ class TokenUncertainty:
         return len(self.eoe)
 
     def take(self, rows: NDArray[np.integer[Any]]) -> TokenUncertainty:
-        """Those hypotheses, in that order: a hypothesis may go on in many ways or in none."""
+        """Return the hypotheses at these indices, in this order; an index may occur several times or not at all."""
         return TokenUncertainty(*(values[rows] for values in self.arrays()))
 
     def arrays(self) -> tuple[Result, ...]:
@@ -60,11 +60,11 @@ def token_uncertainty(log_probabilities: Floats, prefix: Floats | None = None) -
     Args:
         log_probabilities: natural logarithms of each member's distribution over V tokens, [M, N, V]; -inf is a
             probability of zero.
-        prefix: each member's log-likelihood of the tokens before this step, [M, N]; None before the first, where EP
-            is PE.
+        prefix: each member's log-likelihood of the tokens before this step, [M, N]; None before the first token, for
+            which EP equals PE.
 
-    Rounding leaves no value of ``mi``, ``epkl``, ``mkl`` and ``ep_mkl`` below zero: they are divergences. ``epkl`` and
-    ``mkl`` are infinite where a member excludes a token that another expects.
+    ``mi``, ``epkl``, ``mkl`` and ``ep_mkl`` are divergences and never negative by rounding. ``epkl`` and ``mkl`` are
+    infinite if a member excludes a token that another expects.
 
     Raises:
         ValueError: shapes that do not fit, logarithms above zero or NaN, or a prefix that is not finite.
@@ -97,14 +97,15 @@ def token_uncertainty(log_probabilities: Floats, prefix: Floats | None = None) -
 
 
 def _against(expected: Result, mean_log: Result) -> tuple[Result, Result]:
-    """Entropy of an expected distribution [N, V], and its cross-entropy with the members' mean logarithm, [N] each."""
+    """Return the entropy of an expected distribution [N, V], and its cross-entropy with the members' mean log, [N]
+    each."""
     with np.errstate(divide="ignore"):
         logs = np.log(expected)
     return -_expected(expected, logs), -_expected(expected, mean_log)
 
 
 def _expected(probabilities: Result, values: Result) -> Result:
-    """Expectation over the vocabulary; what has no probability counts nothing."""
+    """Return the expectation over the vocabulary; tokens without probability contribute 0."""
     with np.errstate(invalid="ignore"):  # 0 * -inf
         total = np.einsum("...v,...v->...", probabilities, values)
     if np.isnan(total).any():
@@ -113,7 +114,7 @@ def _expected(probabilities: Result, values: Result) -> Result:
 
 
 def _weights(prefix: Result, shape: tuple[int, ...]) -> Result:
-    """Members' share in the expectation of products, [M, N]; columns sum to one."""
+    """Return the members' share in the expectation of products, [M, N]; columns sum to one."""
     if prefix.shape != shape or not np.isfinite(prefix).all():
         raise ValueError(
             f"prefix must hold a finite log-likelihood for every member and hypothesis, {shape}, got the shape "

@@ -1,7 +1,7 @@
-"""Robust imitative planning: members score each other's plans, an operator makes one score of many.
+"""Robust imitative planning: members score each other's plans, an operator reduces several scores to one.
 
-Scores are log-likelihoods in nats. The operators over models (Shifts 1.0, E.4): worst case (WCM), best case
-(BCM), model average (MA), and the "lower" and "upper quartile" (LQ, UQ), which are the mean less and plus one standard
+Scores are log-likelihoods in nats. The operators over models (Shifts 1.0, E.4): worst case (WCM), best case (BCM),
+model average (MA), and the "lower" and "upper quartile" (LQ, UQ), which are the mean minus and plus one standard
 deviation.
 """
 
@@ -22,29 +22,29 @@ Result = NDArray[np.float64]
 Operator = Literal["MA", "LQ", "UQ", "WCM", "BCM"]
 
 TOP = 5
-"""Plans that a request keeps."""
+"""Number of plans that a request keeps."""
 
 
 class DeviationUndefined(ValueError):
-    """The standard deviation with ddof 1 of a single score."""
+    """The standard deviation with ddof 1 of a single score is undefined."""
 
 
 @dataclass(frozen=True)
 class RankedPlans:
-    """The D best plans of N requests, best first; float64."""
+    """Best D plans of N requests, best first; float64."""
 
     index: NDArray[np.intp]
     """Number of each plan, [N, D]; among equal scores the lower number comes first."""
     score: Result
-    """The operator over models, nats, [N, D]."""
+    """Result of the operator over models, nats, [N, D]."""
     weight: Result
     """Softmax of the scores, [N, D]."""
     confidence: Result
-    """The request's operator over the D scores, nats, [N]."""
+    """Result of the request's operator over the D scores, nats, [N]."""
 
     @property
     def uncertainty(self) -> Result:
-        """Confidence, negated, [N]: larger is less certain."""
+        """Negated confidence, [N]: larger is less certain."""
         return -self.confidence
 
 
@@ -53,8 +53,8 @@ def aggregate(scores: Floats, operator: Operator, ddof: int = 0) -> Result:
 
     Args:
         scores: log-likelihoods, nats: of K models along axis 0, or of the plans of a request.
-        ddof: divisor K - ddof of the variance in LQ and UQ. 0 (the released post-hoc evaluation) makes both the mean
-            where K is 1; 1 is the released model code, which gives NaN there.
+        ddof: divisor K - ddof of the variance in LQ and UQ. 0 (the released post-hoc evaluation) makes both the mean if
+            K is 1; 1 is the released model code, which gives NaN there.
 
     Raises:
         DeviationUndefined: LQ or UQ with ddof 1 of one score.
@@ -89,9 +89,9 @@ def rank(
 
     Args:
         scores: log-likelihood of each of G plans under each of K models for N requests, nats, [K, G, N].
-        operator: over models, for the score of a plan.
-        request: over the scores of the best plans, for the confidence of the request; None is the same.
-        count: D, plans to keep.
+        operator: operator over models, for the score of a plan.
+        request: operator over the scores of the best plans, for the confidence of the request; None for the same.
+        count: number D of plans to keep.
         ddof: as in ``aggregate``, for both.
 
     Raises:
@@ -109,21 +109,22 @@ def rank(
 
 
 def plan_weights(score: Floats) -> Result:
-    """Softmax over the plans of each request, [N, D]; rows sum to one."""
+    """Return the softmax over the plans of each request, [N, D]; rows sum to one."""
     score = np.asarray(score, np.float64)
     weight = np.exp(score - score.max(axis=1, keepdims=True))
     return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
 
 def spreads(plans: Floats, members: int) -> tuple[Result, Result | None, Result | None]:
-    """Total, data and knowledge spread of sampled positions, m², [N, T] each, both axes together; total = data +
-    knowledge (the law of total variance). The last two are None for a single member.
+    """Return total, data and knowledge spread of sampled positions, m², [N, T] each, both axes together.
+
+    By the law of total variance, total = data + knowledge. The last two are None for a single member.
 
     Args:
         plans: positions [N, G, T, 2], m; G / members samples of the first member come first, then those of the second.
 
     Raises:
-        ValueError: another shape, or samples that members do not share evenly.
+        ValueError: another shape, or samples that cannot be divided evenly among members.
     """
     if plans.ndim != 4 or plans.shape[3] != 2 or members < 1 or not plans.shape[1] or plans.shape[1] % members:
         raise ValueError(f"plans of {members} members must be [N, G, T, 2], G a multiple, got {plans.shape}")
@@ -168,5 +169,5 @@ MEASURES: Mapping[str, Callable[[Trajectories], Array]] = {
     "data_spread": _mean_spread("data"),
     "knowledge_spread": _mean_spread("knowledge"),
 }
-"""``request_uncertainty`` is by the operator that the artefact was made with; ``ma`` to ``bcm`` by that operator (ddof
-0), negated, nats; spreads are means over steps, m²."""
+"""``request_uncertainty`` uses the operator of the artefact; ``ma`` to ``bcm`` by that operator (ddof 0), negated,
+nats; spreads are means over steps, m²."""

@@ -1,9 +1,8 @@
-"""Binary members on volumes: voxel entropies from logit differences, and structures that members agree on or not.
+"""Binary members on volumes: voxel entropies from logit differences, and agreement of members on structures.
 
 With two classes everything follows from d = logit 1 - logit 0 without a probability that rounds to 0 or 1: float32 is
-enough, for any d. The released code adds 1e-10 inside logarithms. That matters in one place only, the members'
-logarithms of ``epkl`` and ``rmi``, which it bounds at 23 nats; there it is kept. Elsewhere it is left out and changes
-less than 1e-9.
+enough, for any d. The released code adds 1e-10 inside logarithms. This term is kept only in the members' logarithms of
+``epkl`` and ``rmi``, which it bounds at 23 nats. Elsewhere it would change less than 1e-9.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ class VoxelUncertainty:
 
 
 def voxel_uncertainty(difference: Floats | Sequence[Floats]) -> VoxelUncertainty:
-    """Maps from the members' logit differences, [M, ...] or M arrays of one shape, float32 or float64.
+    """Return maps from the members' logit differences, [M, ...] or M arrays of one shape, float32 or float64.
 
-    Members are read one after another; memory is a few maps, whatever M is.
+    Members are read one after another; memory is a few maps for any M.
 
     Raises:
         ValueError: no member, members of different shapes, or an integer type.
@@ -87,15 +86,15 @@ def voxel_uncertainty(difference: Floats | Sequence[Floats]) -> VoxelUncertainty
 
 
 def lesion_structural_uncertainty(ensemble: Mask, members: Sequence[Mask] | Mask) -> NDArray[np.float64]:
-    """One minus the members' mean overlap with each component of the ensemble's mask, 0 to 1, [components].
+    """Return one minus the members' mean overlap with each component of the ensemble's mask, 0 to 1, [components].
 
     A member's overlap is the largest IoU (intersection over union) of the component with one of the member's own, zero
-    where none touches it. Component k + 1 of ``components`` is entry k. (Molchanova et al., "Structural-based
-    uncertainty in deep learning across anatomical scales".)
+    if none touches it. Component k + 1 of ``components`` is entry k. (Molchanova et al., "Structural-based uncertainty
+    in deep learning across anatomical scales".)
 
     Raises:
         MeasureAbsent: fewer than two members.
-        ValueError: masks of different shapes, or that are no booleans.
+        ValueError: masks of different shapes, or that are not booleans.
     """
     need_ensemble(len(members), "lesion_structural_uncertainty")
     _check_mask("the ensemble's mask", ensemble)
@@ -108,11 +107,11 @@ def lesion_structural_uncertainty(ensemble: Mask, members: Sequence[Mask] | Mask
 
 
 def scan_structural_uncertainty(ensemble: Mask, members: Sequence[Mask] | Mask) -> float:
-    """One minus the members' mean Dice with the ensemble's mask, 0 to 1; two empty masks agree.
+    """Return one minus the members' mean Dice with the ensemble's mask, 0 to 1; two empty masks agree.
 
     Raises:
         MeasureAbsent: fewer than two members.
-        ValueError: masks of different shapes, or that are no booleans.
+        ValueError: masks of different shapes, or that are not booleans.
     """
     need_ensemble(len(members), "scan_structural_uncertainty")
     _check_mask("the ensemble's mask", ensemble)
@@ -122,7 +121,7 @@ def scan_structural_uncertainty(ensemble: Mask, members: Sequence[Mask] | Mask) 
 
 
 def _binary_entropy(minor: Array) -> Array:
-    """Entropy of the probabilities p and 1 - p, from the smaller."""
+    """Return the entropy of the probabilities p and 1 - p, from the smaller one."""
     tiny = np.finfo(minor.dtype).tiny
     return np.asarray(-minor * np.log(np.maximum(minor, tiny)) - (1 - minor) * np.log1p(-minor))
 

@@ -1,1 +1,1 @@
-"""CatBoost models as members: the library's own evaluator, and compact tables that answer the same faster."""
+"""CatBoost models as members: the library's own evaluator, and compact tables that compute the same faster."""

@@ -1,4 +1,4 @@
-"""Tables of one model, kept only where they say what the library says."""
+"""Agreement of compact tables with the library, checked on probe rows."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from models.executors.trees.tables import NoTables, PackedTrees, Tables, pack
 from models.executors.trees.virtual import Cut
 
 TOLERANCE = 1e-5
-"""Most by which tables may differ from the library: relative to a variance or probability, and for means relative to
-the mean plus the median magnitude of means (fixed point has no relative precision near zero)."""
+"""Largest difference of tables from the library: relative to a variance or probability, and for means relative to the
+mean plus the median magnitude of means (fixed point has no relative precision near zero).
+"""
 _PROBES = 64
 
 
 def agreeing(library: ctypes.CDLL, model: TreeModel, how: Cut, features: int) -> PackedTrees:
-    """Packs a model, and asks both on rows with values on, next to and beyond its borders, and missing ones.
+    """Pack a model, and compare tables and library on rows with values around its borders and missing ones.
 
     Raises:
         NoTables: trees that do not fit into tables, that could differ by more than the tolerance, or that do.
@@ -45,14 +46,14 @@ def agreeing(library: ctypes.CDLL, model: TreeModel, how: Cut, features: int) ->
 
 
 def probes(packed: PackedTrees, features: int) -> NDArray[np.float32]:
-    """Rows [n, F] where a wrong comparison, border or missing value would show."""
+    """Return rows [n, F] that reveal a wrong comparison, border or treatment of missing values."""
     draw = np.random.default_rng(0)
     rows = np.zeros((_PROBES, features), np.float32)
     for (feature, _), borders in packed.columns.items():
         drawn = draw.choice(borders, _PROBES)
         aside = draw.integers(-1, 2, _PROBES)
         towards = np.where(aside > 0, np.float32(np.inf), np.float32(-np.inf))
-        with np.errstate(over="ignore"):  # beyond the largest float32, which stands for missing values, is infinity
+        with np.errstate(over="ignore"):  # beyond the largest float32, which represents missing values, is infinity
             rows[:, feature] = np.where(aside == 0, drawn, np.nextafter(drawn, towards))
     rows[draw.random(rows.shape) < 0.05] = np.nan
     rows[draw.random(rows.shape) < 0.01] = np.inf

@@ -1,4 +1,4 @@
-"""Compiles the kernel next to its source, for a checkout that is run without being installed.
+"""Compile the kernel next to its source, for a checkout that is used without installation.
 
     python -m models.executors.trees.build
 
@@ -14,15 +14,15 @@ import sysconfig
 from pathlib import Path
 
 FLAGS = ("-O3", "-ffp-contract=off")
-"""Without contraction, a row has the same bits alone and among others, on every processor."""
+"""Compiler flags; without contraction, a row has the same bits alone and among others, on every processor."""
 
 
 def build(folder: Path) -> Path:
-    """Compiles ``kernel.c`` of a folder there and returns the library's path.
+    """Compile ``kernel.c`` of a folder there, and return the library's path.
 
     Raises:
         OSError: there is no compiler.
-        subprocess.CalledProcessError: it failed; what it said is on standard error.
+        subprocess.CalledProcessError: it failed; its output is on standard error.
     """
     compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
     library = folder / f"_kernel{sysconfig.get_config_var('EXT_SUFFIX')}"

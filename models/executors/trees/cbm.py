@@ -1,7 +1,7 @@
-"""Reads oblivious trees straight out of a .cbm file: JSON of twenty thousand of them would take 384 MB.
+"""Reader of oblivious trees from .cbm files, without JSON, which would take 384 MB for twenty thousand trees.
 
-A .cbm is the letters ``CBM1``, a length, and a flatbuffer of that length (schema ``TModelCore`` of CatBoost, whose
-field numbers these are). Nothing is trusted: every offset is checked against the buffer.
+A .cbm is the letters ``CBM1``, a length, and a flatbuffer of that length (schema ``TModelCore`` of CatBoost, from which
+the field numbers are). Nothing is trusted: every offset is checked against the buffer.
 """
 
 from __future__ import annotations
@@ -33,37 +33,37 @@ _MAX_DEPTH = 16
 
 
 class UnreadableTrees(ValueError):
-    """A file whose trees this module does not read: damaged, or of a kind that it does not know."""
+    """The file is damaged, or its trees are of an unsupported kind."""
 
 
 @dataclass(frozen=True, eq=False)
 class ObliviousTrees:
-    """Trees of one model, each with one split a level; arrays are views of the file's content."""
+    """Trees of one model, each with one split per level; arrays are views of the file's content."""
 
     dimension: int
-    """Raw sums, D."""
+    """Number of raw sums, D."""
     depths: NDArray[np.int32]
-    """Splits of each tree [T]."""
+    """Number of splits of each tree [T]."""
     splits: NDArray[np.int32]
-    """Splits of all trees, one after the other: numbers of borders, counted through all features."""
+    """Splits of all trees, in order: indices of borders, counted through all features."""
     features: NDArray[np.int32]
-    """Column of a row that each border is for [B]."""
+    """Column of a row for each border [B]."""
     borders: NDArray[np.float32]
-    """A split is true where the value is greater [B]."""
+    """Borders; a split is true if the value is greater [B]."""
     above: NDArray[np.bool_]
-    """True where a missing value is above the border [B]."""
+    """True if a missing value is above the border [B]."""
     leaves: NDArray[np.float64]
-    """Leaf values of all trees, one after the other, [2^depth, D] each."""
+    """Leaf values of all trees, in order, [2^depth, D] each."""
     scale: float
     bias: NDArray[np.float64]
-    """Raw sums are scale times the sum of leaves, plus this [D]."""
+    """Bias of the raw sums, which are scale times the sum of leaves plus bias [D]."""
 
 
 def read_trees(path: Path) -> ObliviousTrees:
     """Read the trees of a model.
 
     Raises:
-        UnreadableTrees: no .cbm file, a damaged one, trees that are not oblivious, features that are not numeric.
+        UnreadableTrees: not a .cbm file, a damaged one, trees that are not oblivious, features that are not numeric.
         OSError: the file cannot be read.
     """
     content = path.read_bytes()
@@ -122,7 +122,7 @@ def _borders(trees: _Table) -> tuple[NDArray[np.int32], NDArray[np.float32], NDA
 
 
 class _Table:
-    """A table of a flatbuffer: a signed offset back to its list of fields, which are offsets from the table."""
+    """Table of a flatbuffer: a signed offset back to its list of fields, which are offsets from the table."""
 
     def __init__(self, buffer: memoryview, start: int) -> None:
         self._buffer = buffer
@@ -135,7 +135,7 @@ class _Table:
         self._fields = struct.unpack_from(f"<{max(size - 4, 0) // 2}H", buffer, fields + 4)
 
     def _at(self, field: int) -> int:
-        """Where a field is; 0 for one that has its default."""
+        """Return the position of a field; 0 if it has its default."""
         offset = self._fields[field] if field < len(self._fields) else 0
         return self._start + offset if offset else 0
 
@@ -154,12 +154,12 @@ class _Table:
         return _Table(self._buffer, target)
 
     def length(self, field: int) -> int:
-        """Of a vector."""
+        """Return the length of a vector."""
         target = self._target(field)
         return int(struct.unpack_from("<I", self._buffer, target)[0]) if target else 0
 
     def array(self, field: int, kind: Any) -> NDArray[Any]:
-        """Return a vector of numbers, not copied."""
+        """Return a vector of numbers as a view."""
         length = self.length(field)
         if not length:
             return np.empty(0, kind)

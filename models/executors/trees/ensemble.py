@@ -1,4 +1,4 @@
-"""Members of CatBoost models as the services run them: compact tables where they are quicker, natively elsewhere."""
+"""Members of CatBoost models for serving: compact tables if they are quicker, else the native evaluator."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ SIZES = (1, 4, 16, 64, 256, 1024)
 """Numbers of rows at which tables and library are timed."""
 _PASS_ROWS = 4096
 _MARGIN = 0.95
-"""Share of the tables' time that the library has to stay below to be asked instead."""
+"""Share of the tables' time below which the library is used instead."""
 
 
 class _Member(NamedTuple):
-    """One model file; ``model.native`` is None where only tables answer."""
+    """One model file; ``model.native`` is None if only tables are used."""
 
     model: TreeModel
     how: Cut
@@ -40,8 +40,8 @@ class _Member(NamedTuple):
 class TreeEnsemble:
     """Members of one or several heads from .cbm files; a ``MemberExecutor``.
 
-    Tables are made where the kernel is there and every model fits into them, and kept only if they agree with the
-    library on probes. The library's own models (four times as large) are then let go, all but one a head, which
+    Tables are made if the kernel is available and every model fits into them, and kept only if they agree with the
+    library on probes. The library's own models (four times as large) are then freed, except one per head, which
     ``measure`` times. Tables run on the calling thread and without the interpreter lock, so threads add up.
     """
 
@@ -58,9 +58,9 @@ class TreeEnsemble:
         """
         Args:
             paths: head name to the files of its members.
-            heads: of those names, at least.
-            virtual: members that each file is cut into; 0 for none.
-            threads: of the library's evaluator.
+            heads: heads, at least those of ``paths``.
+            virtual: number of members that each file is cut into; 0 for none.
+            threads: number of threads of the library's evaluator.
             fast: False makes no tables.
 
         Raises:
@@ -68,9 +68,9 @@ class TreeEnsemble:
         """
         self.heads = tuple(paths)
         self.crossover: int | None = None
-        """Rows from which the library is asked; None: never, where there are tables."""
+        """Number of rows from which the library is used; None if it is never used while there are tables."""
         self.why_native = ""
-        """Why there are no tables; empty where there are."""
+        """Reason why there are no tables; empty if there are."""
         self._schema = schema
         self._threads = threads
         self._virtual = virtual
@@ -85,7 +85,9 @@ class TreeEnsemble:
             for number, path in enumerate(files):
                 model = open_model(path, heads[name], schema)
                 if number and np.array_equal(model.classes, self._members[name][0].model.classes):
-                    model = replace(model, classes=self._members[name][0].model.classes)  # read as one from now on
+                    model = replace(
+                        model, classes=self._members[name][0].model.classes
+                    )  # read concurrently from now on
                 one = _Member(model, cut(model, virtual))
                 if library is not None and not self.why_native:
                     try:
@@ -102,11 +104,11 @@ class TreeEnsemble:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the tables; 0 without."""
+        """Memory of the tables in bytes; 0 without tables."""
         return self._tables.nbytes if self._tables else 0
 
     def __call__(self, rows: NDArray[np.float32]) -> Members:
-        """What each member says of rows [n, F]: float32 {head: [M, n, K]}."""
+        """Return the outputs of each member for rows [n, F]: float32 {head: [M, n, K]}."""
         tables = self._tables
         if tables is None or (self._native is not None and self.crossover is not None and len(rows) >= self.crossover):
             assert self._native is not None
@@ -131,9 +133,9 @@ class TreeEnsemble:
         return answer
 
     def measure(self, rows: NDArray[np.float32], repeats: int = 3) -> None:
-        """Warms up with rows [n, F], and finds from how many rows the library is quicker, if ever.
+        """Warm up with rows [n, F], and find the number of rows from which the library is quicker, if any.
 
-        Of the library, one model a head is timed and counted for all of them: with all in memory it would find colder
+        One of the library's models per head is timed and counted for all: with all in memory it would find colder
         caches.
         """
         if self._tables is None:

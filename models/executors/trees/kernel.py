@@ -1,4 +1,4 @@
-"""The compiled part of the tables: where it is, and how it is called. It is optional; without it all goes natively."""
+"""Loader and caller of the compiled kernel. It is optional; without it, native CatBoost computes everything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RANKS = 256
-"""Numbers of splits that each column has room for; split ``column * RANKS + rank``."""
+"""Numbers of splits per column; a split is ``column * RANKS + rank``."""
 _VERSION = 1  # as in kernel.c
 _FOLDER = Path(__file__).parent
 
@@ -45,42 +45,42 @@ class _Ensemble(ctypes.Structure):
 
 @dataclass(frozen=True, eq=False)
 class Binarisation:
-    """What turns values into ranks, for all pieces that share it."""
+    """Arrays that convert values to ranks, shared by pieces."""
 
     features: NDArray[np.int32]
-    """Column of a row that each column of ranks is made of [C]; C is 256 at most."""
+    """Column of a row for each column of ranks [C]; C is at most 256."""
     above: NDArray[np.uint8]
-    """1 where a missing value is above all borders [C]."""
+    """1 if a missing value is above all borders, else 0 [C]."""
     steps: NDArray[np.uint8]
-    """Halvings that find a rank: a column has 2^steps - 1 borders [C]."""
+    """Number of halvings that find a rank: a column has 2^steps - 1 borders [C]."""
     borders: NDArray[np.float32]
-    """Ascending, infinity behind the last [C, RANKS]."""
+    """Ascending borders, followed by infinity [C, RANKS]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Consecutive trees whose leaves are summed up together."""
+    """Consecutive trees whose leaves are added together."""
 
     dimension: int
     depths: NDArray[np.uint8]
-    """[T]"""
+    """Depth of each tree [T]."""
     splits: NDArray[np.uint16]
-    """Of all trees, one after the other."""
+    """Splits of all trees, in order."""
     scales: NDArray[np.float32]
-    """[T * D]"""
+    """Scales of the leaves [T * D]."""
     leaves: NDArray[np.int32]
-    """[2^depth, D] of all trees, one after the other, in units of the scales."""
+    """Leaves [2^depth, D] of all trees, in order, in units of the scales."""
 
 
 class Summation:
-    """Pieces that share a binarisation, as the kernel takes them. Safe to call from several threads at once."""
+    """Pieces that share a binarisation, in the kernel's layout. Safe to call from several threads at once."""
 
     def __init__(self, library: ctypes.CDLL, binarisation: Binarisation, pieces: Sequence[Piece]) -> None:
         self._library = library
-        self._kept = (binarisation, tuple(pieces))  # the kernel has their addresses
+        self._kept = (binarisation, tuple(pieces))  # keep alive: the kernel has their addresses
         self._starts = [0, *accumulate(piece.dimension for piece in pieces)]
         self.width = int(binarisation.features.max()) + 1
-        """Columns that a row has at least."""
+        """Least number of columns of a row."""
         packed = [
             _Piece(
                 len(piece.depths),
@@ -97,10 +97,10 @@ class Summation:
         )
 
     def __call__(self, rows: NDArray[np.float32], few: int) -> list[NDArray[np.float64]]:
-        """Sums of each piece, [n, D], over rows [n, F]; below ``few`` rows, one row after the other.
+        """Return the sums of each piece, [n, D], over rows [n, F]; below ``few`` rows, row by row.
 
         Raises:
-            MemoryError: no room for a few hundred bytes a row.
+            MemoryError: no memory for a few hundred bytes per row.
         """
         rows = np.ascontiguousarray(rows, np.float32)
         if rows.ndim != 2 or rows.shape[1] < self.width:
@@ -117,7 +117,7 @@ class Summation:
 
 
 def load() -> ctypes.CDLL | None:
-    """Return the compiled kernel; None where none was built, or one for another version of this module."""
+    """Return the compiled kernel; None if none was built, or only for another version of this module."""
     paths = (_FOLDER / f"_kernel{suffix}" for suffix in EXTENSION_SUFFIXES)
     found = next((path for path in paths if path.exists()), None)
     if found is None:

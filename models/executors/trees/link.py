@@ -1,4 +1,4 @@
-"""Inverse links: raw sums of trees to what members say."""
+"""Inverse links: raw sums of trees to outputs of members."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _LIMITS = np.finfo(np.float32)
 
 
 def said(model: TreeModel, raw: NDArray[np.float64]) -> NDArray[np.float32]:
-    """What members of a model say, float32 [M, n, K], from their raw sums [M, n, D]."""
+    """Return the outputs of a model's members, float32 [M, n, K], from their raw sums [M, n, D]."""
     if not len(model.classes):
         return gaussian(raw)
     return categorical(raw, model.classes, model.head.classes or 0)
 
 
 def gaussian(raw: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Mean and variance exp(2 x raw) of RMSEWithUncertainty, [M, n, 2].
+    """Return mean and variance exp(2 x raw) of RMSEWithUncertainty, [M, n, 2].
 
-    Released models reach variances of 1e-16 and 1e37. What lies beyond float32 becomes its largest value or, for
-    variances, its smallest normal one (1.2e-38): so every variance is finite and positive.
+    Released models reach variances of 1e-16 and 1e37. Values beyond float32 become its largest value or, for variances,
+    its smallest normal one (1.2e-38), so that every variance is finite and positive.
     """
     answer = np.empty(raw.shape, np.float32)
     answer[..., 0] = np.clip(raw[..., 0], _LIMITS.min, _LIMITS.max)
@@ -32,7 +32,7 @@ def gaussian(raw: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def categorical(raw: NDArray[np.float64], classes: NDArray[np.intp], count: int) -> NDArray[np.float32]:
-    """Probabilities [M, n, count] from the logits of the classes that a model has seen; 0 for all others."""
+    """Return probabilities [M, n, count] from the logits of the classes that a model has seen; 0 for all others."""
     answer = np.zeros((*raw.shape[:-1], count), np.float32)
     odds = np.exp(raw - raw.max(axis=-1, keepdims=True))
     answer[..., classes] = odds / odds.sum(axis=-1, keepdims=True)

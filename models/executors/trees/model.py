@@ -1,4 +1,4 @@
-"""One CatBoost model that was checked against a head and a schema before anything asks it."""
+"""CatBoost model that is checked against a head and a schema when it is opened."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from models.head import Head
 from models.schema import Schema
 
 LOSSES = {"gaussian": "RMSEWithUncertainty", "categorical": "MultiClass"}
-"""Kind of a head to the loss that its models were trained with."""
+"""Kind of a head to the training loss of its models."""
 
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
-    """A .cbm file that the library has opened."""
+    """Model of a .cbm file, opened by the library."""
 
     path: Path
     native: Any
-    """The catboost.CatBoost; its raw sums are mean and log standard deviation, or one logit a class it has seen."""
+    """The ``catboost.CatBoost``; its raw sums are mean and log standard deviation, or one logit per class."""
     head: Head
     trees: int
     classes: NDArray[np.intp]
-    """Class that each logit is of, [D]; empty for a Gaussian head."""
+    """Class of each logit, [D]; empty for a Gaussian head."""
     shrinkage: float | None
     """Share by which each iteration shrank the model before it (0 without Langevin boosting); None if unknown."""
 
     @property
     def dimension(self) -> int:
-        """Raw sums a row, D: 2, or the number of classes that the model has seen."""
+        """Number of raw sums per row, D: 2, or the number of classes that the model has seen."""
         return len(self.classes) or 2
 
 
@@ -44,7 +44,7 @@ def open_model(path: Path, head: Head, schema: Schema) -> TreeModel:
 
     Raises:
         ArtefactError: no readable model, no trees, features that are not numeric, another number or other names of
-            features than the schema's, another loss than the head's, or labels that are no classes of the head.
+            features than the schema's, another loss than the head's, or labels that are not classes of the head.
     """
     from catboost import CatBoost, CatBoostError
 
@@ -97,14 +97,14 @@ def _check_features(path: Path, native: Any, schema: Schema) -> None:
         if len(found):
             raise ArtefactError(f"{path}: feature {names[found[0]]!r} is {kind}; only numeric features are served")
     if list(names) == [str(index) for index in range(len(names))]:
-        return  # what the library calls columns that came without names
+        return  # the library's names for columns without names
     for index, (name, wanted) in enumerate(zip(names, schema.names, strict=True)):
         if name != wanted:
             raise ArtefactError(f"{path}: feature {index} is {name!r}, the schema has {wanted!r} there")
 
 
 def _classes(path: Path, params: Mapping[str, Any], head: Head) -> NDArray[np.intp]:
-    """Labels of the model's logits; it has none for classes that never occurred in training."""
+    """Return the labels of the model's logits; there are none for classes that never occurred in training."""
     names, seen = params.get("class_names") or None, params.get("class_to_label", ())
     try:
         labels = [
@@ -114,7 +114,7 @@ def _classes(path: Path, params: Mapping[str, Any], head: Head) -> NDArray[np.in
         raise ArtefactError(f"{path}: its class_params are not readable: {error!r}") from error
     allowed = head.classes or 0
     if head.class_codes and set(labels) <= set(head.class_codes) and not set(labels) <= set(range(allowed)):
-        labels = [head.class_codes.index(label) for label in labels]  # trained on an official file as it is
+        labels = [head.class_codes.index(label) for label in labels]  # trained on an official file without changes
     for label in labels:
         if isinstance(label, bool) or not isinstance(label, int | float) or label not in range(allowed):
             raise ArtefactError(

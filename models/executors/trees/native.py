@@ -1,4 +1,4 @@
-"""CatBoost's own evaluator as executor of members: right for any model, quick for many rows."""
+"""Executor of members with CatBoost's own evaluator: for any model, and quick for many rows."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from models.executors.trees.virtual import Cut, cut
 
 
 class NativeTrees:
-    """The members of one or several heads, a model after the other. Missing values go as each model was trained
+    """Members of one or several heads, evaluated model by model. Missing values are treated as in each model's training
     (``nan_mode`` Min: below every border, Max: above; Forbidden, and columns complete in training: below).
 
     Raises:
-        ArtefactError: a model cannot be cut into so many virtual members.
+        ArtefactError: a model cannot be cut into this number of virtual members.
     """
 
     def __init__(self, models: Mapping[str, Sequence[TreeModel]], *, threads: int = 1, virtual: int = 0) -> None:
         """
         Args:
-            threads: of one call. More than one pays for thousands of rows only; the library would take all cores.
-            virtual: members that each model is cut into; 0 for none.
+            threads: threads of one call. More than one is faster only for thousands of rows; the library would use all
+                cores.
+            virtual: number of members that each model is cut into; 0 for none.
         """
         self.heads = tuple(models)
         self._threads = threads
         self._models = {head: [(model, cut(model, virtual)) for model in some] for head, some in models.items()}
 
     def __call__(self, rows: NDArray[np.float32]) -> Members:
-        """What each member says of rows [n, F]."""
+        """Return the outputs of each member for rows [n, F]."""
         if not len(rows):
             return {head: _nothing(some) for head, some in self._models.items()}
         pool = pooled(rows, self._threads)
@@ -43,14 +44,14 @@ class NativeTrees:
 
 
 def pooled(rows: NDArray[np.float32], threads: int = 1) -> object:
-    """Rows as the library takes them. It copies nothing that lies column by column, and one Pool serves all models."""
+    """Return rows in the library's form. Column-major rows are not copied, and one Pool serves all models."""
     from catboost import Pool
 
     return Pool(np.asfortranarray(rows, np.float32), thread_count=threads)
 
 
 def raw_pieces(model: TreeModel, how: Cut, pool: object, threads: int = 1) -> NDArray[np.float64]:
-    """Raw sums of each piece of a model, [S, n, D]."""
+    """Return the raw sums of each piece of a model, [S, n, D]."""
     pieces = []
     start = 0
     for end in how.ends:

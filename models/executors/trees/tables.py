@@ -1,8 +1,8 @@
-"""Compact tables of oblivious trees: an eighth to a third of what the library holds, and made for few rows.
+"""Compact tables of oblivious trees: an eighth to a third of the library's memory, optimised for few rows.
 
 Leaves are 32-bit fixed-point numbers, with a scale of their own for each tree and output: an error of 2^-32 of the
-tree's largest leaf at most, 250 times less than float32 could promise. Borders of all members are merged, so that a row
-is binarised once; members whose merged borders would exceed 255 a feature begin a new group.
+tree's largest leaf at most, 250 times less than with float32. Borders of all members are merged, so that a row is
+binarised once; members whose merged borders would exceed 255 per feature begin a new group.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from models.executors.trees.virtual import Cut
 
 _LARGEST = 2**31 - 1
 _AT_ONCE = 2048
-"""Trees whose leaves are converted together."""
+"""Number of trees whose leaves are converted together."""
 _HUGE_PAGE = 1 << 21
 
 Column = tuple[int, bool]
-"""A feature, and whether its missing values are above all borders."""
+"""Feature, and whether its missing values are above all borders."""
 
 
 class NoTables(ValueError):
-    """A model that does not fit into tables; the library serves it."""
+    """The model does not fit into tables; the library runs it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +44,17 @@ class PackedTrees:
     columns: dict[Column, NDArray[np.float32]]
     """Borders of each column that a split uses, ascending."""
     places: tuple[NDArray[np.int32], NDArray[np.bool_], NDArray[np.float32]]
-    """Feature, treatment of missing values and value of each border that splits count [B]."""
+    """Feature, treatment of missing values and value of each border that splits refer to [B]."""
     scales: NDArray[np.float32]
     leaves: NDArray[np.int32]
     error: NDArray[np.float64]
-    """Most by which a sum over all trees can differ from the one of the original leaves [D]."""
+    """Largest possible difference of a sum over all trees from that of the original leaves [D]."""
     scale: float
     bias: NDArray[np.float64]
 
     @property
     def nbytes(self) -> int:
-        """Of the tables, once splits have been numbered."""
+        """Memory of the tables in bytes, once splits have been numbered."""
         return self.leaves.nbytes + self.scales.nbytes + self.depths.nbytes + 2 * len(self.splits)
 
 
@@ -62,7 +62,7 @@ def pack(trees: ObliviousTrees) -> PackedTrees:
     """Convert a model.
 
     Raises:
-        NoTables: leaves that are no finite numbers of ordinary size, or more than 255 borders of one feature.
+        NoTables: leaves that are not finite numbers of ordinary size, or more than 255 borders of one feature.
     """
     used = np.unique(trees.splits)
     columns: dict[Column, NDArray[np.float32]] = {}
@@ -103,8 +103,10 @@ def _fixed_point(trees: ObliviousTrees) -> tuple[NDArray[np.int32], NDArray[np.f
 
 
 def _on_huge_pages(count: int, kind: type[np.generic]) -> NDArray[Any]:
-    """Room for so many numbers. Tables are read here and there, or once in a while: on pages of 2 MB, looking up where
-    they are takes no part in that."""
+    """Return an array, on pages of 2 MB if it is large.
+
+    Tables are read at random positions or rarely; huge pages avoid misses of the translation buffer.
+    """
     size = count * np.dtype(kind).itemsize
     if size < _HUGE_PAGE // 2 or not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.empty(count, kind)
@@ -130,10 +132,10 @@ class Tables:
         self.nbytes = sum(packed.nbytes for packed, _ in models)
 
     def __call__(self, rows: NDArray[np.float32], few: int = 4) -> list[NDArray[np.float64]]:
-        """Raw sums of the members of each model, [V, n, D], over rows [n, F].
+        """Return the raw sums of the members of each model, [V, n, D], over rows [n, F].
 
         Args:
-            few: below so many rows, one row goes after the other; the answers have the same bits.
+            few: below this number, rows are processed one by one, with bit-identical results.
         """
         raw = []
         for summation, some in self._groups:
@@ -151,7 +153,7 @@ class Tables:
 def _grouped(
     models: Sequence[tuple[PackedTrees, Cut]],
 ) -> list[tuple[dict[Column, NDArray[np.float32]], list[tuple[PackedTrees, Cut]]]]:
-    """Neighbouring models whose merged borders can be numbered together."""
+    """Group neighbouring models whose merged borders can be numbered together."""
     groups: list[tuple[dict[Column, NDArray[np.float32]], list[tuple[PackedTrees, Cut]]]] = []
     for model in models:
         if groups:
@@ -166,7 +168,7 @@ def _grouped(
 
 
 def binarisation(columns: dict[Column, NDArray[np.float32]]) -> Binarisation:
-    """Borders of each column as the kernel takes them; a model without any split gets a column without borders."""
+    """Return the borders of each column in the kernel's layout; without splits, one column without borders."""
     keys = list(columns) or [(0, False)]
     borders = np.full((len(keys), RANKS), np.inf, np.float32)
     steps = np.zeros(len(keys), np.uint8)
@@ -202,7 +204,7 @@ def _pieces(models: Sequence[tuple[PackedTrees, Cut]], columns: dict[Column, NDA
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Return the same arrays, one behind the other in memory."""
+    """Return the same arrays, contiguous in memory."""
     ends = np.cumsum([len(part) for part in parts])
     whole = _on_huge_pages(int(ends[-1]), parts[0].dtype.type)
     np.concatenate(parts, out=whole)
@@ -212,7 +214,7 @@ def _joined(parts: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
 def _numbered(
     packed: PackedTrees, columns: dict[Column, NDArray[np.float32]], numbers: dict[Column, int]
 ) -> NDArray[np.uint16]:
-    """Split as the kernel numbers them: column * RANKS + rank."""
+    """Return splits in the kernel's numbering: column * RANKS + rank."""
     number_of_border = np.zeros(len(packed.places[2]), np.uint16)
     features, above, borders = packed.places
     for column in packed.columns:
