@@ -231,7 +231,7 @@ def test_the_monitor_is_in_the_same_image(start: Start, volume: str) -> None:
 @pytest.mark.parametrize(
     ("flags", "words", "code", "said"),
     [
-        ([], (), 2, "no task is given"),
+        ([], (), 2, "the task is missing"),
         (["--env=DEMUR_TASK=wether"], (), 2, "DEMUR_TASK = 'wether'"),
         ([], ("serve", "vessel"), 1, "DEMUR_HOST = 0.0.0.0 would serve other machines"),
         ([REMOTE, "--read-only-tmpfs=false"], ("serve", "vessel"), 1, "DEMUR_HOME = /var/lib/demur: Read-only"),

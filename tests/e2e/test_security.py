@@ -235,7 +235,7 @@ def test_a_service_that_could_not_keep_its_promises_does_not_start(
     broken.write_text("[[token")
     for environment, words in (
         ({"DEMUR_TOKENS": str(broken)}, "not a file of tokens"),
-        ({"DEMUR_TLS_KEY": str(guarded.directory / "me.key")}, "are no pair"),
+        ({"DEMUR_TLS_KEY": str(guarded.directory / "me.key")}, "do not match"),
         ({"DEMUR_TLS_KEY": ""}, "go together"),
     ):
         for command in (("serve", "vessel"), ("monitor", "run")):
