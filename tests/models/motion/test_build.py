@@ -53,7 +53,6 @@ def trained(data: Path, parts: Path, tmp_path_factory: pytest.TempPathFactory) -
         preset="tiny",
         parts=parts,
         jobs=2,
-        provenance=workbench.provenance(data),
         progress=lambda done, what: said.append(done),
     )
     assert said == sorted(said)

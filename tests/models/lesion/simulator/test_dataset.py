@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from models.tasks.lesion.data import official
-from models.tasks.lesion.training import workbench
 from services.cli import main
-from simulators.lesion import dataset
+from simulators.lesion import actions, dataset
 from simulators.lesion.cohort import entries
 from tests.models.lesion.simulator.brain import average, drawn
 
@@ -84,9 +83,9 @@ def test_the_command_writes_files_that_the_reader_of_official_files_finds(tmp_pa
 
 
 def test_extra_words_become_numbers_of_scans() -> None:
-    assert workbench.extra(["site_e:train=10", "site_e:dev_in=2"]) == {"site_e": {"train": 10, "dev_in": 2}}
+    assert actions.extra(["site_e:train=10", "site_e:dev_in=2"]) == {"site_e": {"train": 10, "dev_in": 2}}
     for wrong in ("site_e", "site_e:train", "site_e:train=ten", "site_e:train=-1"):
         with pytest.raises(ValueError, match="SITE:SPLIT=COUNT"):
-            workbench.extra([wrong])
+            actions.extra([wrong])
     with pytest.raises(ValueError, match="twice"):
-        workbench.extra(["site_e:train=1", "site_e:train=2"])
+        actions.extra(["site_e:train=1", "site_e:train=2"])
