@@ -27,7 +27,7 @@ class PackedArray:
     """Field of a message that holds the numbers of an array as bytes, row-major and little-endian."""
 
     name: str
-    """Of the field, and of the attribute of answers."""
+    """Name of the message field and of the attribute of answers."""
     shape: tuple[str | int, ...]
     """Axes, by the name of their size or as a number. The first may have a name without a size: then its length follows
     from the number of bytes."""
