@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -50,9 +50,11 @@ class WindowFigures:
     gates: Gates
     settled: bool
     """True if the figures do not change by the passing of time alone."""
-    sketch: Callable[[], Sketch]
+    sketch: Callable[[], Sketch] = field(repr=False, compare=False)
     """Function that returns the window in bins, corrected for late labels; such sketches can be summed."""
-    what_if: Callable[[Sequence[float]], WhatIf | None] = lambda thresholds: None
+    what_if: Callable[[Sequence[float]], WhatIf | None] = field(
+        default=lambda thresholds: None, repr=False, compare=False
+    )
     """Function that returns figures at other thresholds; None without units."""
     judged: int = 0
     """Number of units that are old enough for their labels to have arrived, on which the figures are based."""
