@@ -44,7 +44,14 @@ def page() -> Iterator[Page]:
         yield tab
 
 
-@pytest.fixture(scope="module", params=FORMS)
+CHECKED = ("regression", "classification", "lesion", "motion")
+"""Forms whose pages are opened in CI; all are with ``-m slow``."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=[] if name in CHECKED else pytest.mark.slow) for name in FORMS],
+)
 def form(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of small files of each form."""
     folder = tmp_path_factory.mktemp(request.param)

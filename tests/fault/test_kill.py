@@ -19,7 +19,7 @@ def judged(url: str, home: Path, kills: int) -> None:
 
 
 def test_a_few_kills(ledger_url: str, tmp_path: Path) -> None:
-    judged(ledger_url, tmp_path / "home", 3)
+    judged(ledger_url, tmp_path / "home", 2)
 
 
 @pytest.mark.slow

@@ -124,6 +124,7 @@ def test_the_tuned_threshold_is_the_best_for_what_is_served(trained: Artefact, d
             assert np.mean([one.scores["ndsc"] for one in build.judged(data["dev_in"], served, moved)]) <= own + 1e-9
 
 
+@pytest.mark.slow
 def test_without_calibration_scans_training_scans_calibrate_crosswise(
     data: Data, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +209,7 @@ def test_frozen_masks_make_an_ensemble_of_one_network(data: Data, tmp_path: Path
     assert len(members.members(found)) == 5
 
 
+@pytest.mark.slow
 def test_a_cut_off_run_goes_on_with_its_finished_members(data: Data, tmp_path: Path) -> None:
     folder = tmp_path / "parts"
     first = train.train("unet", data, folder, members=1, seed=1, preset="tiny", jobs=1)

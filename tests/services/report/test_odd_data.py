@@ -89,13 +89,26 @@ EXTREMES: dict[str, Callable[[], UnitErrors]] = {
 }
 
 
+COMPARED = ("infinite errors of both signs", "the largest errors", "uncertainties without end", "a long name")
+"""Extremes that are also drawn beside a second file in CI; all are with ``-m slow``."""
+
+
 @pytest.mark.parametrize("case", EXTREMES)
 def test_extreme_data_are_drawn_without_a_warning(case: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with np.errstate(all="ignore"):
-        files = [evaluate(EXTREMES[case]()) for _ in range(2)]
-    copy = replace(files[1], judged=replace(files[1].judged, source="copy.csv"))
-    read(written(tmp_path / "one", files[0], human=0.9))
-    read(written(tmp_path / "two", files[0], copy, comparison=made_up(files[0], copy), human=0.0))
+        evaluation = evaluate(EXTREMES[case]())
+    read(written(tmp_path / "one", evaluation, human=0.9))
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("case", [pytest.param(x, marks=[] if x in COMPARED else pytest.mark.slow) for x in EXTREMES])
+def test_two_files_of_extreme_data_are_drawn_without_a_warning(
+    case: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with np.errstate(all="ignore"):
+        evaluation = evaluate(EXTREMES[case]())
+    copy = replace(evaluation, judged=replace(evaluation.judged, source="copy.csv"))
+    read(written(tmp_path / "two", evaluation, copy, comparison=made_up(evaluation, copy), human=0.0))
     assert caplog.records == []
 
 
