@@ -3,8 +3,6 @@
 ``python -m benchmarks [--quick] [--json PATH] [--only PART …]``
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

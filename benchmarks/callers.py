@@ -1,7 +1,5 @@
 """Cost of a request in the server's processor time: sixteen concurrent callers with one row each."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator

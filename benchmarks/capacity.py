@@ -8,8 +8,6 @@ core: if the service has that core, too, they share it, and the table notes it. 
 protocols in each; figures are medians ± half the range of the rounds.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

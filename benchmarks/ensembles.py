@@ -1,7 +1,5 @@
 """Cost of further members: one graph for all of them against one member's graph, in process."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from functools import partial

@@ -6,8 +6,6 @@ Each kind of request is sent to processes of its own, through the pipeline, as t
 Times are processor seconds of the whole process, which do not depend on other load of the machine.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import gc

@@ -1,7 +1,5 @@
 """Cost of the transport alone: a bare asyncio gRPC server that returns fixed bytes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

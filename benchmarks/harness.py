@@ -3,8 +3,6 @@
 Cases run in turn in one process, so that a busy machine burdens all of them alike.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

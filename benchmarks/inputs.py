@@ -1,7 +1,5 @@
 """Valid input rows of a task, and the artefact that answers them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

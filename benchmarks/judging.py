@@ -6,8 +6,6 @@ The benchmark writes Parquet and CSV files of simulated errors to a temporary fo
 process of its own, and prints a table. It takes a minute.
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

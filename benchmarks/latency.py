@@ -1,7 +1,5 @@
 """Latency of a single caller: the model called in process against gRPC and HTTP, turn by turn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 

@@ -3,8 +3,6 @@
 ``python -m benchmarks.ledger [--seconds S] [--only PART …]``; the command starts a PostgreSQL server of its own.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

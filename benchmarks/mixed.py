@@ -1,7 +1,5 @@
 """Single interactive rows while a bulk stream runs, against the same rows on an idle service."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys

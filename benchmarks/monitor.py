@@ -3,8 +3,6 @@
 python -m benchmarks.monitor [--units 1000000] [--ledger URL]
 """
 
-from __future__ import annotations
-
 import tempfile
 import threading
 import time

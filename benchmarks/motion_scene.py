@@ -7,8 +7,6 @@
 the passes of the same maps through the same members on one core, without a service.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 import urllib.request

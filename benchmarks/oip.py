@@ -4,8 +4,6 @@ Own requests ask for the same outputs as own clients; requests of the protocol a
 default: the same figures, and ids as strings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 

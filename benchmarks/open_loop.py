@@ -9,8 +9,6 @@ core can answer.
 ``python -m benchmarks.open_loop`` reads a ``Plan`` as JSON on stdin and writes ``Ended`` to the file that it names.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -8,8 +8,6 @@ the flood: an open loop at ``--times`` the capacity over 64 connections, in a se
 calls follow, until five in a row take no longer than nominal. ``--soak`` runs 70 % for ten minutes and reports growth.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """Request to each task's service, as bytes that both protocols take."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Real service as a child process on chosen cores: start, CPU time, memory, stop."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

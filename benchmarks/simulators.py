@@ -6,8 +6,6 @@ Prints seconds of processor time, so that other processes of the machine matter 
 (OMP_NUM_THREADS=1). Takes two minutes.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

@@ -3,8 +3,6 @@
 ``python -m benchmarks.span_cost [--calls N]``; both export to nothing, so that no collector is part of the figures.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

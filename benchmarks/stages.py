@@ -1,7 +1,5 @@
 """Time of each stage of the real pipeline alone, in process, without sockets."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Throughput of a million rows through one gRPC stream against the model called in process, and memory."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 ``python -m benchmarks.tracing [--seconds S] [--before DIRECTORY]``; spans go to a collector that discards them.
 """
 
-from __future__ import annotations
-
 import http.client
 import os
 import subprocess

@@ -6,8 +6,6 @@ One intra-op thread, medians of interleaved rounds, untrained weights (time does
 is ten runs of one member's graph; "naive" is a member's graph with the operator Softplus.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from pathlib import Path

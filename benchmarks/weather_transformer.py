@@ -8,8 +8,6 @@ faster of ONNX Runtime and torch at 1024 x 1024 x 1024, measured turn by turn wi
 processor time. Weights are untrained (time does not depend on them).
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

@@ -7,8 +7,6 @@ copy with a weight of its own: times do not depend on the leaves' values. One th
 process. "ten predicts" is the method of the released code; "one Pool" makes the library's input once.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import resource

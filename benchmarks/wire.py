@@ -1,7 +1,5 @@
 """Requests as bytes, and minimal clients of the protocols, so that figures measure the service."""
 
-from __future__ import annotations
-
 import importlib
 import socket
 from collections.abc import Callable, Mapping

@@ -6,8 +6,6 @@ demur data weather simulate --scale 0.001 --out data/weather python examples/for
 [--target host:port] [--rows 8]
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

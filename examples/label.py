@@ -6,8 +6,6 @@ One client sends rows. A second client labels the deferred ones, as a substitute
 torque meter. The first client waits for the resolved answer.
 """
 
-from __future__ import annotations
-
 import argparse
 import threading
 

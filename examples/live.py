@@ -7,8 +7,6 @@ those of all labels, which only this example has.
     python examples/live.py --in data/vessel/eval_in.csv
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

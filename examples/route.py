@@ -10,8 +10,6 @@ are then evaluated hour by hour, and drawn if matplotlib is installed. Weather a
 `routing/fields.py`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -5,8 +5,6 @@ Uncertain words are underlined; deferred sentences are grey, with the reason.
     python examples/underline.py letter.txt letter.html [--target 127.0.0.1:4002] [--above 1.5]
 """
 
-from __future__ import annotations
-
 import argparse
 import html
 import sys

@@ -4,8 +4,6 @@ The version of an artefact is the hash of its content, so loading it twice gives
 unpickled, and a file that the manifest does not list with its sha256 is never opened.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import os

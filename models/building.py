@@ -1,7 +1,5 @@
 """Parts that artefacts are built from: training range, golden rows, calibration, sources."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 from collections.abc import Iterable, Mapping, Sequence

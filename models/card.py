@@ -1,7 +1,5 @@
 """Model card of an artefact, written from its manifest and texts of its task."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

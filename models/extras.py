@@ -1,7 +1,5 @@
 """Optional libraries, imported on demand."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

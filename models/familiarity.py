@@ -6,8 +6,6 @@ with one more term for the residual. A score is the negative log-density of the 
 to a constant: larger is less familiar.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass

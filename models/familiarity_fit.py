@@ -1,7 +1,5 @@
 """Fit of the joint density of training inputs (``models.familiarity``) with scikit-learn."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

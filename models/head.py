@@ -1,7 +1,5 @@
 """Head: one output of a task, with everything that serving needs to know about it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Warnings about inputs that lie outside the range for which a model was made."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html (versions 1 to 3).
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Compressed array files whose bytes depend only on the arrays (numpy's own contain the time of writing)."""
 
-from __future__ import annotations
-
 import io
 import math
 import struct

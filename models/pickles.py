@@ -6,8 +6,6 @@ dictionaries, strings and numbers of its own; a ``Builder`` defines the meaning 
 becomes an ``Inert``.
 """
 
-from __future__ import annotations
-
 import pickletools
 from argparse import Namespace
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ A model can extrapolate to values that its target never takes, such as negative 
 prediction is deferred for any score (``services.policy.decision``).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Protocol
 

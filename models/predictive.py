@@ -4,8 +4,6 @@ Units lie along axis 0. Services hold statistics in float32; evaluation computes
 units do not tie. Statistics that do not exist (the knowledge of a single model) are ``None``, never zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """Origin and licence of data, and the file that states them in a data folder."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """File ``recipe.json`` of an artefact: the task's settings for its use, hashed with it."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 import msgspec

@@ -8,8 +8,6 @@ A task provides the module ``models.tasks.TASK.artefact.replay_set`` with ``repl
 other registration is needed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Parts of an artefact of rows that follow from its labelled tables: training range and density, replay set."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 

@@ -6,8 +6,6 @@ and later (zip, not compressed), and the sequence of pickles before. Objects of 
 ``pickles.Inert``, so that a checkpoint with meters and options can be read, and a malicious one has no effect.
 """
 
-from __future__ import annotations
-
 import io
 import struct
 import zipfile

@@ -3,8 +3,6 @@
 It never unpacks more bytes than requested: a few kB can unpack to many GB.
 """
 
-from __future__ import annotations
-
 import zlib
 from typing import Literal
 

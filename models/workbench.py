@@ -1,7 +1,5 @@
 """Actions on data files that a task offers on the command line, with their options."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points

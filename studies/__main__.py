@@ -1,7 +1,5 @@
 """List of all studies, with the files they write, their inputs and their duration: ``python -m studies``."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@
 Weights, thresholds and all other files stay as they are; the artefact's version changes with its card.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from pathlib import Path

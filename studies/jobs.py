@@ -1,7 +1,5 @@
 """Runner of parallel jobs, each in a process of one thread, with progress lines and a log file each."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

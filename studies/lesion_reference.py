@@ -9,8 +9,6 @@ scans of the other splits in the work folder, which are those of docs/quality/le
 graphs, recipe, golden window and calibration stay as they are.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

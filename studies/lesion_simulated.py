@@ -7,8 +7,6 @@
 ``FLAIR.nii.gz`` and ``lesion_mask.nii.gz`` of 1 mm, and ``lesion_masks_mni/``; only sums of them are shown.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Figures of a live monitor beside the same figures computed from the labels of all units."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

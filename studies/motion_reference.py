@@ -6,8 +6,6 @@ The artefacts are calibrated on in-domain development scenes that chose no weigh
 the model card.
 """
 
-from __future__ import annotations
-
 from models import provenance
 from models.executors.device import Device
 from models.tasks.motion.data import gathering

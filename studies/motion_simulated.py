@@ -6,8 +6,6 @@
 ``--real`` is a folder of recordings in the official layout (``demur data motion convert``); only sums are shown.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections import Counter, defaultdict

@@ -6,8 +6,6 @@ Reads artefacts/vessel/dnn-10, simulates the canonical evaluation data again and
 docs/quality/regression-metrics.md and its figure. Takes a minute.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

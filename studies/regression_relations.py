@@ -1,7 +1,5 @@
 """Statements of the note on regression metrics about its Tables 1 to 4 and its figures, checked on results."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

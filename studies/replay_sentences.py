@@ -4,8 +4,6 @@ The composed sentences were written for this repository (CC0-1.0). The novels ar
 Austen, Lewis Carroll, Charles Dickens, Arthur Conan Doyle, Herman Melville, Mary Shelley, Mark Twain, H. G. Wells.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 SOURCE = (

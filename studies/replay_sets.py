@@ -7,8 +7,6 @@ code. Existing sets are replaced; graphs, calibration, golden rows and figures s
 time of a set at each batch size.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Reference artefacts: the policy of a service with default settings, and progress and report of building them."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Statements of a paper about its tables, each checked on other numbers."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

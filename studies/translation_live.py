@@ -10,8 +10,6 @@ holds all requests to the model. The folder is one of ``demur data translation s
 pairs take turns. Each sentence is also sent over HTTP, as a replay, and must get the same answer.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import Counter

@@ -6,8 +6,6 @@ Translates the sentences of an artefact's replay set one by one, and again in pa
 graphs and with float32 graphs of the same weights, whose activations are not rounded to levels. Takes some minutes.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Sequence

@@ -7,8 +7,6 @@
 The command is for members that were trained piece by piece: ``demur train`` does the same at its end.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from models.executors.device import Device

@@ -6,8 +6,6 @@ The folders hold the output of `demur data vessel simulate` and `demur data weat
 false-alarm rates; shifted data, and in-domain data with a column in another unit, the detection rates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

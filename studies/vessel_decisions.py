@@ -5,8 +5,6 @@
 Uses the served path: the artefact's own graph, calibration and policy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

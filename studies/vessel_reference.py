@@ -5,8 +5,6 @@
 Four families of ten members are trained; the four smaller artefacts hold member 0 of each.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Statements of Shifts 2.0 (section 4, appendix D.4) about Tables 3, 19 and 20 on synthetic data, checked on ours."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 

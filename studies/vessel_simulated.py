@@ -6,8 +6,6 @@ Prints marginals, the noise of labels and features, the errors of boosted trees,
 some minutes and about 2 GB of memory.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version

@@ -6,8 +6,6 @@ Reads artefacts/vessel, simulates the canonical data again and writes docs/quali
 docs/quality/vessel-retention.png. Takes some minutes and about 2 GB of memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ Takes an hour on two cores, most of it for networks; finished members stay in th
 `studies.weather_tables` evaluates the same artefacts: it makes their page and, with ``--cards``, their cards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial

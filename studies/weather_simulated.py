@@ -5,8 +5,6 @@
 ``--judge`` trains ten small CatBoost models for each head (minutes on one core) and prints errors and areas.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

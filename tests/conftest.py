@@ -1,7 +1,5 @@
 """What several kinds of tests use: real inputs, a database server, and bounded memory of their process."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

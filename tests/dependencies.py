@@ -3,8 +3,6 @@
 python -m tests.dependencies [--advisories PIP_AUDIT]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -5,8 +5,6 @@ exception: a PostgreSQL server that crashes can forget flushes of the last momen
 (durability ``process``); a reader that saw some finds its cursor ahead of the writer and has to begin anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

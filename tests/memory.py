@@ -5,8 +5,6 @@ has not come to, the arena that ONNX Runtime's sessions of large graphs share, a
 many threads and return little by themselves. Processes of pytest-xdist send their figures to the one that reports.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import os

@@ -1,7 +1,5 @@
 """Ports of this machine that nobody listens on, so that runs side by side keep out of each other's way."""
 
-from __future__ import annotations
-
 import random
 import socket
 from contextlib import ExitStack, suppress

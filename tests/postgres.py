@@ -1,7 +1,5 @@
 """A PostgreSQL server of the tests' own: private directory, socket and port; stopped and started as a test likes."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

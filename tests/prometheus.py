@@ -1,7 +1,5 @@
 """Runs Prometheus' own programs; a test is skipped where one of them is not installed."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from typing import Any

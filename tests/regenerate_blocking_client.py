@@ -4,8 +4,6 @@
 of the blocking client, and with the primitives of ``demur/_threads.py`` in place of those of ``demur/_event_loop.py``.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

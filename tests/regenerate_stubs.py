@@ -1,7 +1,5 @@
 """Generates the Python stubs from the .proto files; with ``--check`` only says whether they are up to date."""
 
-from __future__ import annotations
-
 import argparse
 import filecmp
 import shutil

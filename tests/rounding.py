@@ -1,7 +1,5 @@
 """Tolerances of comparisons, counted in roundings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which tests run in one process of pytest-xdist."""
 
-from __future__ import annotations
-
 from xdist.scheduler import LoadScopeScheduling
 
 TOGETHER = ("tests/e2e/",)

@@ -1,7 +1,5 @@
 """Write docs/settings.md from ``services/runtime/settings.py``; with ``--check`` only compare."""
 
-from __future__ import annotations
-
 import argparse
 import ast
 import inspect

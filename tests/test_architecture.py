@@ -1,7 +1,5 @@
 """The laws of the layout: rooms and their order, one-way imports, no torch in serving, tasks in their own files."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

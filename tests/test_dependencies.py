@@ -1,7 +1,5 @@
 """What the check of dependencies finds, and that it does not take silence for health."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.dependencies import CONSTRAINTS, pinned, unlicensed, unpinned, vulnerable

@@ -1,7 +1,5 @@
 """The plugin that gives memory of tests back."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from types import ModuleType

@@ -1,7 +1,5 @@
 """The vessel service in a thread of this process: its pipeline, its reference model, its gRPC server."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator

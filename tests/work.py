@@ -1,7 +1,5 @@
 """Amount of work of a block, counted rather than timed, so that it is the same on every machine."""
 
-from __future__ import annotations
-
 import sys
 import zlib
 from collections.abc import Callable, Iterator

@@ -9,8 +9,6 @@ parts run again. ``--provider cpu`` runs the same parts on a CPU, ``--quick`` in
 part on the page has failed: an error, a test, a refused device, or numbers that differ by more than rounding explains.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

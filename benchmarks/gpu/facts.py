@@ -1,7 +1,5 @@
 """Device, driver and libraries of the machine, and missing packages."""
 
-from __future__ import annotations
-
 import importlib.util
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any

@@ -5,8 +5,6 @@ bytes that have to be read or written at least once. A floor is the longer of bo
 there are also floors from published rates.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Times of the models on the device, as served, over the least time that the device could need."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """Record of a run as a page for readers, docs/gpu/README.md."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Parts of a run: short enough to repeat, each in a process of its own."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Qualification of a task's default artefact by replay on the device."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from typing import Any

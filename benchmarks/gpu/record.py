@@ -1,7 +1,5 @@
 """Record of a run: outcomes by part, with the versions of the libraries."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

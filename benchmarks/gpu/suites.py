@@ -5,8 +5,6 @@ Services started by tests take the provider from the environment, and so do the 
 on every machine: they test the protocols on this machine, not the device.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

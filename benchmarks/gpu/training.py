@@ -3,8 +3,6 @@
 Results may differ by rounding, which ``tolerance`` bounds; a part whose networks differ by more has failed.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Folder of kept outcomes, so that finished parts do not run again."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -10,8 +10,6 @@ them.
 ``--full``: also the released layout (channels 32 to 512) with random weights, five members; needs torch.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Iterator

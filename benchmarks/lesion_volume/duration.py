@@ -4,8 +4,6 @@ A bare run is a run of a session with ONNX Runtime's default settings. The serve
 faster; the scan is also measured against their runs.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Measured ensembles: an artefact's, or the released layout with random weights."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

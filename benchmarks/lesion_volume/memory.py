@@ -1,7 +1,5 @@
 """Peak resident memory of a scan over that of one bare window, each in a process of its own."""
 
-from __future__ import annotations
-
 import math
 import resource
 import subprocess

@@ -1,7 +1,5 @@
 """Two scans on the lanes of one schedule, and rows of a small model beside them."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterator

@@ -14,8 +14,6 @@ Times are the thread's processor time, medians of interleaved rounds; the result
 agree.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Members as separate graphs, as torch's exporter writes them: one session samples, the other scores."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ways from first states to plans and scores in one graph, relative to the exported way."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Measured ensembles, and the comparison of their results."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

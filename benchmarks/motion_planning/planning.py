@@ -1,7 +1,5 @@
 """Request from its feature map to plans and scores: the fused graph over the loop, and the time of parts of both."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from functools import partial

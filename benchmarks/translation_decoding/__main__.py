@@ -20,8 +20,6 @@ Times are processor time of the thread, in ``search`` of the process, since CTra
 GPU wall-clock time.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """Measured ensembles as decoders: random weights, or trained members."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

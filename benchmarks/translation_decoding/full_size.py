@@ -4,8 +4,6 @@ python -m benchmarks.translation_decoding.full_size write int8 FOLDER
 python -m benchmarks.translation_decoding.full_size run int8 FOLDER cpu
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

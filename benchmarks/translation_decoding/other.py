@@ -4,8 +4,6 @@ CTranslate2 has no ensembles, marks or uncertainties: an ensemble takes one run 
 (``pip install ctranslate2``).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Decoding step of all members with all of its outputs, against bare decoders run one after the other."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Whole searches: an ensemble against one CTranslate2 run per member with the same weights and beam."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence

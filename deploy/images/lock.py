@@ -5,8 +5,6 @@
 It needs Python 3.11 on Linux x86-64, which is what images run: other processors have other wheels and other hashes.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 import subprocess

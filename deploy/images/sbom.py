@@ -6,8 +6,6 @@ SOURCE_DATE_EPOCH and the serial number is made of the content.
     python3 sbom.py --site-packages DIR --dpkg-status FILE --lock FILE --name demur --version 1.0 --output sbom.cdx.json
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -3,8 +3,6 @@
 python -m digits.train FOLDER
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Main engine: fuel and CO₂ from shaft power, its limits, and its barred powers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Great-circle geometry on a sphere. Angles in degrees, distances in nautical miles, arrays broadcast."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

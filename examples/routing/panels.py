@@ -1,7 +1,5 @@
 """Panels beside and below the map: the table of totals, the fuel, and the conditions along the routes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ its duration is the choice of its speed, and no time is rounded. The graph is ac
 the exact optimum for every objective at once, from the same responses of the service.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass

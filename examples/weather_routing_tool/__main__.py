@@ -7,8 +7,6 @@ standard deviations, and it avoids points that the service defers. Both evaluate
 Dijkstra's algorithm finds the cheapest route of each.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from dataclasses import dataclass

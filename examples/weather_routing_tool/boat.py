@@ -3,8 +3,6 @@
 Quantities are passed to the client unchanged: it converts m/s to knots and durations to minutes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Small weather field for the example: one storm on the way, as a dataset in the tool's names and units."""
 
-from __future__ import annotations
-
 import numpy as np
 import xarray
 

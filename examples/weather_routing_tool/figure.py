@@ -1,7 +1,5 @@
 """Picture of the example: waves, deferred points, and the two routes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

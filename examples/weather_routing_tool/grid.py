@@ -1,7 +1,5 @@
 """Cheapest route over a grid of latitudes and longitudes, for any boat with the tool's interface."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

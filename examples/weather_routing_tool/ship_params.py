@@ -1,7 +1,5 @@
 """Ship parameters: the fields of the tool's class of this name, for environments without the tool."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

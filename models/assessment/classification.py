@@ -14,8 +14,6 @@ cannot decide that. The printed macro-F1 of the majority class (17.2 % at 37.9 %
 classes j either: it would be 55.0 % / j.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

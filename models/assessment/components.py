@@ -4,8 +4,6 @@ Voxels that share a face belong together, as in the released code. Arrays may ha
 have few voxels, so components are kept as lists of voxels unless a volume is needed.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

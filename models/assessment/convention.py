@@ -5,8 +5,6 @@ Every function of this package that depends on such a choice takes ``convention`
 regression metrics (section 2), and the released code of each.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

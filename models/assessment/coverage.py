@@ -1,7 +1,5 @@
 """Coverage of prediction intervals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ absolute error. It is proper: on average no distribution scores better than the 
 float64; a variance of zero is a certain prediction.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

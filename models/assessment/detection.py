@@ -4,8 +4,6 @@ The positive class is "shifted", the score is the uncertainty. Ties count one ha
 uncertain.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Errors of predicted means (Shifts 2.0, section 4), in float64 for inputs of any precision."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

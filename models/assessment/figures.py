@@ -1,7 +1,5 @@
 """All retention figures of one error under one uncertainty, for tables and monitors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

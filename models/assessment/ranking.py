@@ -1,7 +1,5 @@
 """Units in the order of their uncertainty: sorted once, used by every curve."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ Errors are squared, in the target's unit squared like variances. Rows rank by va
 the input order. If a root mean variance is zero, RMSE / RMV is 1 if the errors are zero as well, else infinite.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

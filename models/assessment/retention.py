@@ -8,8 +8,6 @@ Defined for all inputs with n >= 1: ties by ``Convention``, n = 1, constant erro
 acceptable unit (F is NaN), NaN uncertainty (ranks last). A NaN error raises a ValueError.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 Arrays are binary, of any number of dimensions; lesions are groups of voxels that share faces.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -5,8 +5,6 @@ Three areas must not be confused: ``voxel_r_aac`` and ``lppv_aac`` lie above the
 curve.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

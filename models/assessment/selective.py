@@ -5,8 +5,6 @@ and divided by all n, which is the error-retention curve. Units of equal uncerta
 threshold can separate them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from models.assessment.ranking import Floats, Ranking

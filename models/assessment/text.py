@@ -3,8 +3,6 @@
 Texts must be Moses-tokenised; they are split at whitespace. All scores are in percent.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain

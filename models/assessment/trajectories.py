@@ -5,8 +5,6 @@ positions are all NaN and whose weight is zero; they are ignored. A mode of weig
 the others, as in the released code: it counts for the least and the average error.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any, Literal

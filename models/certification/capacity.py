@@ -1,7 +1,5 @@
 """Thresholds for a team of reviewers with a given capacity, and their waiting time."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

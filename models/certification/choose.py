@@ -1,7 +1,5 @@
 """Choice of a threshold and its certificate for a goal: the entry point for commands and services."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Chow's rule: answer if the expected cost of an error is at most that of a review."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

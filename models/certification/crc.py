@@ -4,8 +4,6 @@ The joint risk counts a deferred unit as no loss; unlike the selective risk it o
 pass over the data is enough (Angelopoulos et al. 2022, "Conformal risk control").
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from models.certification.certificate import Finding, nothing

@@ -5,8 +5,6 @@ and labels, so folds are random for any order of the rows; it never changes, so 
 and rows with the same id stay together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b

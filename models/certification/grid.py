@@ -6,8 +6,6 @@ its limit once. Hence the thresholds are the scores of a few units, the *rulers*
 rulers they are interpolated, so a few dozen are enough. The largest score is a ruler too: nothing above it is answered.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

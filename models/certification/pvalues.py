@@ -4,8 +4,6 @@ The tests are exact for losses 0 and 1, Hoeffding-Bentkus and betting for losses
 super-uniform: P(p <= t) <= t for every t if H0 holds, at every sample size.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

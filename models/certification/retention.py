@@ -1,7 +1,5 @@
 """Threshold for a target retention: an order statistic of scores, and the law of the realised retention."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

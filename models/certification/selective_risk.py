@@ -5,8 +5,6 @@ the data, if future units come from the same law. With a loss of 1 for an unacce
 P(unacceptable | answered).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -8,8 +8,6 @@ most delta, for any dependence between the tests: while no true one is rejected,
 the sum of the shares since the previous true one, and these sums are disjoint.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Evaluation of a threshold: realised retention and risks on units that were not used to choose it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Fixed bins of an uncertainty score in which streams are counted, so that counts of replicas can be summed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

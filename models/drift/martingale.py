@@ -21,8 +21,6 @@ Limits:
   unit of each request, and give daily cycles a state for each part of the day, or expect alarms that are true.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import msgspec

@@ -9,8 +9,6 @@ times see ``martingale`` and ``risk``. Unlike these it detects traffic that diff
 unit on.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

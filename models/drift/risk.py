@@ -23,8 +23,6 @@ strata of uncertainty, or the labels of mature units in the order of units. A ch
 strata, and requires a new start.
 """
 
-from __future__ import annotations
-
 import math
 
 import msgspec

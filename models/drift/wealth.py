@@ -13,8 +13,6 @@ Streams of several replicas or strata: see ``average``, ``product`` and ``either
 must not be combined, since the average of two peaks is not the value of a wealth process.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Figures, what-ifs and validity gates of a window, shared by the live monitor and ``demur monitor replay``."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ variance measures how well the drawn labels represent the others; the population
 the same stream (influence functions; van der Vaart 1998, chapter 20).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

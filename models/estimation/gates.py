@@ -4,8 +4,6 @@ Estimates from few, heavily weighted or wrongly weighted labels cannot be distin
 value. The reasons have stable words that alerts can name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

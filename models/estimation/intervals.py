@@ -7,8 +7,6 @@ so their intervals are computed for the logarithm. Shares have Wald's intervals 
 with few.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

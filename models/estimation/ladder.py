@@ -8,8 +8,6 @@ With c units in the cells before, n in the cell and N in all, the error-retentio
 ``(N + 1/2 - c - n / 2) / (N (N + 1))`` as the mean of its N + 1 points and ``(N - c - n / 2) / N²`` as a trapezoid.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

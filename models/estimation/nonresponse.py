@@ -5,8 +5,6 @@ missing ones (below 98 % of the requests, a label is not certain), and to draw a
 labelled and represent the others (Hansen & Hurwitz 1946).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

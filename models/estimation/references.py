@@ -1,7 +1,5 @@
 """Retention curves of a random and of the optimal ranking of a window, from weighted labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Window of a logged stream at a time, with counts of late, repeated, corrected and orphan labels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

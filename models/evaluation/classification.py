@@ -1,7 +1,5 @@
 """Reader of files of class probabilities: NPZ with ``members`` [M, N, C] and ``target`` [N] (classes 0 to C - 1)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

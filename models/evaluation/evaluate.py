@@ -1,7 +1,5 @@
 """Evaluation of labelled predictions: the figures of a report by measure, domain and group."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Readers of arrays from files, with errors that name file, field and position."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

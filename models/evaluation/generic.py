@@ -1,7 +1,5 @@
 """Reader of files of errors and uncertainties from other sources: CSV or Parquet, one row per unit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

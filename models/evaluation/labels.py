@@ -1,7 +1,5 @@
 """Reader of labels from a separate file, CSV or Parquet, for submissions, which have no labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

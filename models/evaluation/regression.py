@@ -1,7 +1,5 @@
 """Reader of files of normal distributions: NPZ with ``members`` [M, N, 2] (mean, variance) and ``target`` [N]."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

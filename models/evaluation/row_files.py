@@ -1,7 +1,5 @@
 """Properties of the files of a task with rows: columns of labels, and the benchmark's submission."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass

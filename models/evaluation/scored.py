@@ -1,7 +1,5 @@
 """Reader of tables from ``demur score``, CSV or Parquet: answers of a head, with the labels of the input."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reader of logged streams: decided units and their labels, CSV or Parquet, joined by id."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reader of columns of CSV and Parquet files, in pieces so that memory stays near that of the kept columns."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Shared libraries of ONNX Runtime's CUDA provider, loaded from NVIDIA's wheels or the system."""
 
-from __future__ import annotations
-
 import ctypes
 import io
 import site

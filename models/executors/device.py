@@ -1,7 +1,5 @@
 """Device that runs graphs: provider, threads and arithmetic, and what is recorded of the machine."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Failures of a device, as distinct from failures of an input."""
 
-from __future__ import annotations
-
 OUT_OF_MEMORY = ("out of memory", "failed to allocate", "cudaerrormemoryallocation")
 """Parts of messages of ONNX Runtime and CUDA about exhausted memory, in lower case."""
 OUT_OF_MEMORY_KIND = "OutOfMemory"

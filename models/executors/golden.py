@@ -1,7 +1,5 @@
 """Golden inputs: recorded outputs that are compared again at startup, so that a wrong runtime never serves."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """Members from graphs with one output per head, named after the head."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

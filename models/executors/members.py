@@ -1,7 +1,5 @@
 """Contract of executors of ensemble members of any kind: rows in, members out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol

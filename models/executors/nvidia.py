@@ -1,7 +1,5 @@
 """Properties of NVIDIA devices from the management library (NVML); without a driver there are none."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

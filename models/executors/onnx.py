@@ -4,8 +4,6 @@ A row graph has one input ``rows`` float32 [N, F] and float32 [N] outputs ``mean
 ``varm``; ``member_mean`` and ``member_var`` [M, N] are computed by the same graph and fetched only on request.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from threading import Lock

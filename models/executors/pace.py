@@ -1,7 +1,5 @@
 """Model of the duration of a pass over rows: a fixed part and a part per row, fitted to measurements."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

@@ -5,8 +5,6 @@ and join passes. Values beyond half of float32's largest number are clipped to t
 comparable, and the sum of two of them is finite in float32, and so in JSON.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

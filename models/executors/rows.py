@@ -1,7 +1,5 @@
 """Row executors on row graphs: rows [n, F] in, a tuple of arrays over the rows out."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Sessions of ONNX Runtime that compute on one provider only."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Passes whose inputs and outputs go through page-locked host memory, which CUDA copies without staging."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 from collections import defaultdict

@@ -4,8 +4,6 @@ NIfTI-1 and -2, single files (``.nii``, ``.nii.gz``), either byte order. Header 
 person, are never kept. nibabel reads and writes headers; voxels are views of the bytes.
 """
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Reordering of voxels: axes are swapped or reversed, and positions in the world stay the same."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

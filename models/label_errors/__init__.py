@@ -4,8 +4,6 @@ The errors are those of ``demur evaluate``. Evidence and labels are bytes, so th
 nothing is pickled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 

@@ -1,7 +1,5 @@
 """Error for values that are not labels of a head."""
 
-from __future__ import annotations
-
 
 class BadLabel(ValueError):
     """The value is not a label of this head; the message states the expected form and unit."""

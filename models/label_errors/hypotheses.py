@@ -1,7 +1,5 @@
 """Label rule for texts: the expected GLEU of an n-best list against a reference."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Label rule for sets of trajectories: the corrected likelihood of the true one (Shifts 1.0, equation 15)."""
 
-from __future__ import annotations
-
 import struct
 from collections import defaultdict
 from collections.abc import Sequence

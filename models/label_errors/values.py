@@ -1,7 +1,5 @@
 """Label rules for heads with one value per unit: the squared error of a number, and the error rate of a class."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 

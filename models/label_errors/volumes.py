@@ -1,7 +1,5 @@
 """Label rule for masks: one minus the normalised Dice (Shifts 2.0, C.2.1)."""
 
-from __future__ import annotations
-
 import io
 import math
 import re

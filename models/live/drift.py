@@ -4,8 +4,6 @@ Units are taken in the order of time, and labels in the order of their receipt, 
 same results. One unit of each portion is taken: rows of one request are not exchangeable.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Reasons other than its own labels why a window is invalid: lost units, silent processes and ledgers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

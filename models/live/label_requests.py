@@ -1,7 +1,5 @@
 """Units with a label request, the states of their requests, and the errors by their labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum

@@ -1,7 +1,5 @@
 """Window of many units, summed from time buckets: corrected for late labels, with the gates of exact windows."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

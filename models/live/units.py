@@ -1,7 +1,5 @@
 """Columns of decided units and of their labels, and the newest units of a stream."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self

@@ -4,8 +4,6 @@ Exact evaluation takes time in proportion to the units. A stream's windows get a
 ones are evaluated every few seconds. Each result has the time to which it applies.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Mapping

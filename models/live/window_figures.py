@@ -1,7 +1,5 @@
 """Figures of one window, from all its units or from its buckets, as ``demur monitor replay`` prints them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Windows of a stream: their names and starts, and their units with labels in the form of the estimators."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Carry the calibration of one head to another numeric profile."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -18,8 +18,6 @@ deviations of the prediction, quantile 0.999 of |Δm| / s0:
 - above that, the predictions are different ones, and everything is deferred.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

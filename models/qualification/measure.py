@@ -1,7 +1,5 @@
 """Carry the tables of one measure: retention, in-domain quantiles, expected error."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -17,8 +17,6 @@ It is 1 for every increasing map, does not depend on the scale of either score, 
 if there are many units and swaps are wider than their spacing (within 1e-5 at n = 4000 around 0.9999, under test).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

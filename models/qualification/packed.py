@@ -1,7 +1,5 @@
 """Replayed scores as text, without loss: small if both profiles agree."""
 
-from __future__ import annotations
-
 import base64
 import zlib
 from typing import Any

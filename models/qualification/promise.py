@@ -16,8 +16,6 @@ The in-domain units of the replay must come from the distribution of the certifi
 replay that data (``--data``).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

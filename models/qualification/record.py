@@ -8,8 +8,6 @@ at = carried_threshold(document, "power", "tvar", 3e6)      # CarriedThreshold
 promise = certificate(document, "power", "tvar", 3e6, json.loads(policy.certificate))
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal

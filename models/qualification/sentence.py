@@ -1,7 +1,5 @@
 """Verdict on a head as a sentence."""
 
-from __future__ import annotations
-
 from models.qualification.head import HeadVerdict
 from models.qualification.intervals import MEANS_CARRIED
 from models.qualification.threshold import LEAST_CORRELATION, MOST_FLIPS

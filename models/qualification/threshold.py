@@ -26,8 +26,6 @@ guards away, τ lies in a gap, and every value in the gap gives the same decisio
 above the units below.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

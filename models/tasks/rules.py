@@ -1,7 +1,5 @@
 """Assessment rules of a task: areas and ties as in its released code."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 

@@ -8,8 +8,6 @@ Weights depend on seed, data and settings only. A training that reseeds each ste
 it had never been interrupted.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """Members trained in parallel, each in its own process with one thread."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import queue

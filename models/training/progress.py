@@ -1,7 +1,5 @@
 """Progress of work with several parts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from models.workbench import Progress

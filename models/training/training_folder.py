@@ -1,7 +1,5 @@
 """Folder that holds the members of one training, so that an interrupted training can resume."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@ Probabilities of M members, N units and C classes are [M, N, C]; results are flo
 adds 1e-10 inside logarithms and nowhere else (Shifts 1.0, section 3 and C.5); its Rényi entropies add nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

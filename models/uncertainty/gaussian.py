@@ -5,8 +5,6 @@ computed in float64. Over the whole range of float32 (variances 1e-38 to 1e38, z
 beyond float64 is infinite, and results of members that are not finite may be NaN.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

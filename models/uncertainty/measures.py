@@ -4,8 +4,6 @@ Formulas follow Malinin et al., "Shifts" (NeurIPS 2021 datasets track), section 
 variances (regression) and entropies in nats (classification).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

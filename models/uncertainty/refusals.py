@@ -1,7 +1,5 @@
 """Errors of measures: unknown, not available from this model, or not available before the label."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 Statistic = TypeVar("Statistic")

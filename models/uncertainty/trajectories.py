@@ -5,8 +5,6 @@ model average (MA), and the "lower" and "upper quartile" (LQ, UQ), which are the
 deviation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args

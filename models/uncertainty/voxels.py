@@ -5,8 +5,6 @@ enough, for any d. The released code adds 1e-10 inside logarithms. This term is 
 ``epkl`` and ``rmi``, which it bounds at 23 nats. Elsewhere it would change less than 1e-9.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Authentication of calls: the token of a call, its scopes, its term and its rate."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Protocol
 

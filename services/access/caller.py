@@ -1,7 +1,5 @@
 """Caller of the current call, in a context variable, and the limits of its token."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Both protocols use the current ones for each new connection. A session from befo
 would not verify whether its authority is still trusted.
 """
 
-from __future__ import annotations
-
 import os
 import ssl
 import tempfile

@@ -1,7 +1,5 @@
 """Build the authenticator and TLS contexts from settings."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Prometheus metrics of access control; all labels are bounded."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

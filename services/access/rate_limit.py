@@ -1,7 +1,5 @@
 """Rate limits of tokens: a token bucket that may be overdrawn once, since the size of a call is not known before."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Protocol

@@ -4,8 +4,6 @@ The review queue is blind: reviewers must not learn the unit of a request. So th
 and erasure, which name units, are not in the scope ``review``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Token file: watched by services, changed by ``demur tokens``."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterable

@@ -6,8 +6,6 @@ which can be guessed; random secrets of 256 bits cannot, however fast the hash, 
 the service's time by sending nonsense.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

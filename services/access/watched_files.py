@@ -4,8 +4,6 @@ A mounted secret is swapped by a link, a renewal writes two files one after the 
 time. The files are small, so their content is compared, not their times.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path

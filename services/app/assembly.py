@@ -1,7 +1,5 @@
 """Assembly of a process: artefact, policies, scheduler, ledger and served model, without protocols or BentoML."""
 
-from __future__ import annotations
-
 import math
 import secrets
 import time

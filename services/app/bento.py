@@ -4,8 +4,6 @@ BentoML owns the process and its HTTP socket; the gRPC server starts in the same
 by DEMUR_TASK, so one image serves all five.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import os

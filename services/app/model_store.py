@@ -1,7 +1,5 @@
 """Artefacts in BentoML's model store, under the project's own data directory."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Policies of a process at its start: measures, audit strata, and policies of other numeric profiles."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Choice of the artefact that a process serves: the configured one, else the task's reference artefact."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

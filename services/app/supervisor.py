@@ -1,7 +1,5 @@
 """Supervisor of the server process, controlled through Unix sockets instead of BentoML's TCP ports."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from typing import Any

@@ -1,7 +1,5 @@
 """Warm-up by requests: a task's examples pass through pipeline, lanes and encoder before the process is ready."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable
 from typing import Any

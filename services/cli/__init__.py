@@ -1,7 +1,5 @@
 """Command line of Demur. Exit codes: 0 done, 1 failed, 2 wrong usage."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

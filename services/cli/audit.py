@@ -1,7 +1,5 @@
 """``demur audit TASK``: who changed policies, labelled, worked on requests and erased, as the ledger has it."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """``demur calibrate``: a threshold for a goal, with a certificate of what it guarantees."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Iterator, Mapping

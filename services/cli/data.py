@@ -1,7 +1,5 @@
 """``demur data TASK ACTION``: data of a task in the official format, from its simulator or from files."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``demur down``: stops what ``demur up`` started, after it drained."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """``demur evaluate``: errors of predictions, quality of their uncertainty, and a report."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """HTTP client of commands, for services that may need a certificate and a token."""
 
-from __future__ import annotations
-
 import os
 import ssl
 import urllib.error

@@ -1,7 +1,5 @@
 """``demur ledger restore`` and ``demur ledger settle``: ledgers after a loss, with its gaps recorded."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

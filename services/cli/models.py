@@ -1,7 +1,5 @@
 """``demur models``: what the model store holds, and fetching artefacts for it."""
 
-from __future__ import annotations
-
 import importlib
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``demur models fetch``: one artefact from an address into a folder that services read, such as a pod's volume."""
 
-from __future__ import annotations
-
 import math
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """``demur models qualify``: replay an artefact's stored inputs on a device and check its thresholds there."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Callable

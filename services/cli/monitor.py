@@ -1,7 +1,5 @@
 """``demur monitor``: live retention, from the ledgers or from a logged stream."""
 
-from __future__ import annotations
-
 import importlib
 
 import click

@@ -1,7 +1,5 @@
 """``demur monitor export``: decided units and labels of the ledgers as files that ``demur monitor replay`` reads."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from pathlib import Path

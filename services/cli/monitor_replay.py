@@ -1,7 +1,5 @@
 """``demur monitor replay``: the figures of a logged stream, with what the labels that came can say of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import asdict

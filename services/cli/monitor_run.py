@@ -1,7 +1,5 @@
 """``demur monitor run``: the live monitor in the foreground, over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import threading

@@ -1,7 +1,5 @@
 """``demur policy show|set|history|what-if``: who is answered by a running service."""
 
-from __future__ import annotations
-
 import getpass
 import json
 import time

@@ -1,7 +1,5 @@
 """Files of predictions that commands read: general forms, the tasks' own formats, and columns for calibration."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Processes of an installation: run files, the lock of `demur up`, and holders of ports."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import socket

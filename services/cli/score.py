@@ -1,7 +1,5 @@
 """``demur score TASK IN OUT``: score files through the running service; tasks declare their files and options."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """``demur serve TASK``: HTTP and gRPC service of a task, in the foreground, under BentoML."""
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import replace

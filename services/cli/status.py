@@ -1,7 +1,5 @@
 """``demur status``: where the services are, and whether they are ready."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

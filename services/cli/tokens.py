@@ -1,7 +1,5 @@
 """``demur tokens``: access tokens, which docs/security.md describes."""
 
-from __future__ import annotations
-
 import fcntl
 import sys
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """``demur train TASK``: an ensemble from official files or from the simulator to a calibrated artefact."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from typing import Any

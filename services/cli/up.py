@@ -1,7 +1,5 @@
 """``demur up``: starts every service, waits until they are ready, and says where everything is."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import signal

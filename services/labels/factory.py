@@ -1,7 +1,5 @@
 """Build the label service and its periodic jobs from settings and the ledger's writer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Intake of labels: each batch is written by a few statements, whatever its size, exactly once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Precedence of the labels of one unit: the same one counts, in whatever order they arrive."""
 
-from __future__ import annotations
-
 Rank = tuple[int, float, float, str]
 
 

@@ -1,7 +1,5 @@
 """Types of the label service: its options, its answers, JSON forms of labels and inputs, and ranges of arguments."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import math

@@ -1,7 +1,5 @@
 """Validation of submitted labels, one by one: an invalid label does not affect the others of its batch."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Compatibility of labels with predictions: a mask of other voxels is rejected on intake."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Outbox of webhook deliveries: rows that are written with their cause and sent afterwards, with retries."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

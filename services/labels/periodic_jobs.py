@@ -1,7 +1,5 @@
 """Periodic jobs: end leases, expire requests, draw second-phase audits, add deliveries."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any

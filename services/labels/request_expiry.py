@@ -3,8 +3,6 @@
 Each function changes at most a piece of the requests, so that other changes of the ledger get their turn.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, func, literal, literal_column, select, update

@@ -1,7 +1,5 @@
 """Ids of label requests that reveal nothing of their unit, and other keyed hashes of units."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

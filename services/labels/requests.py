@@ -3,8 +3,6 @@
 Every deferred and every audited unit has one request. Nothing here knows which of the two it is.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

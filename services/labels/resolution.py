@@ -1,7 +1,5 @@
 """Resolutions of units: the label that resolves a unit, or the state of its request. Fetched, awaited or watched."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import aclosing, suppress

@@ -1,7 +1,5 @@
 """Resolutions as callers see them: canonical labels decoded to values."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

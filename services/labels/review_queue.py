@@ -4,8 +4,6 @@ The queue is blind. A claim hands out the input and the meaning of its label; th
 depends on the decision, the score, the prediction, or on whether a unit was deferred or audited.
 """
 
-from __future__ import annotations
-
 import secrets
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Label service: everything that callers do with labels, requests and resolutions; transports are thin over it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing

@@ -1,7 +1,5 @@
 """Statements for many units at once: conditions, bulk inserts, and events of requests."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

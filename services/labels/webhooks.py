@@ -3,8 +3,6 @@
 A delivery's id is its idempotency key: after a restart, or a lost acknowledgement, it is sent again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac

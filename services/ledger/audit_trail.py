@@ -4,8 +4,6 @@ Entries reveal neither inputs nor labels. Equal rows of one flush and one actor,
 are one entry.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args

@@ -4,8 +4,6 @@
 next flush of the writer; ``Watermark`` knows which decisions are on their way.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -1,7 +1,5 @@
 """Types shared by the ledger and the rooms above it: decided portions, the ledger's interface, and its writer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar

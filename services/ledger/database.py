@@ -3,8 +3,6 @@
 SQLite runs in WAL mode, so that readers of any process never wait for the writer, nor it for them.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Decided units on their way into the ledger, and their encoding as frames of the journal."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

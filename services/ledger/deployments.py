@@ -1,7 +1,5 @@
 """Deployments: a row for each head, model and numeric profile that was served, for readers of the ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any

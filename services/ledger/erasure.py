@@ -4,8 +4,6 @@ Errors of labels are computed before, since that is impossible afterwards. A uni
 item and labels as tombstones.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Buffer of explored units: counted for drift, and held in memory for a time, so that callers can commit some."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Gaps: units that could not be recorded, until a row tells every reader of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 

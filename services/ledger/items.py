@@ -3,8 +3,6 @@
 Items are kept of deferred and audited units, and of all units under a census.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache

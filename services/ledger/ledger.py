@@ -5,8 +5,6 @@ for the commit of their items. An answer that misses its deadline, or meets a le
 ``recorded = false``; its units become a gap that readers see.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

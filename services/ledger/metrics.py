@@ -1,7 +1,5 @@
 """Prometheus metrics of a ledger."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Numbered migrations of the schema, each applied once and whole, also by processes that start together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from sqlalchemy import Connection, Engine, func, insert, inspect, select, text

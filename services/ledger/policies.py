@@ -1,7 +1,5 @@
 """Log of policy changes; the latest one for an artefact and profile is in force."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 from sqlalchemy import Connection, func, insert, select

@@ -1,7 +1,5 @@
 """Promotion: explored units that their caller acts on become decided ones, durably, with draws of their own, once."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any

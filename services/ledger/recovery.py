@@ -1,7 +1,5 @@
 """Takeover of journals that killed processes left: their units go into segments, exactly once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

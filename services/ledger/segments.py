@@ -6,8 +6,6 @@ where there are such units, one bit each for deferred and for deferred by the ca
 where it is not one number.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass

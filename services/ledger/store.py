@@ -3,8 +3,6 @@
 A file is written before the row that references it. Files without a row are orphans of failed writes, and are swept.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 import time

@@ -7,8 +7,6 @@ There are no foreign keys: a writer's row is there before anything of its own, a
 the row. Times are seconds since 1970; epoch and sequence are the identity of a unit (see ``services.ledger.unit_ids``).
 """
 
-from __future__ import annotations
-
 from sqlalchemy import (
     BigInteger,
     Column,

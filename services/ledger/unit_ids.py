@@ -1,7 +1,5 @@
 """Identities of units: the epoch of the deciding process and a sequence number, and their text form."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

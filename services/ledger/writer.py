@@ -4,8 +4,6 @@ A flush is committed or not, and the number in the row of the writer tells which
 the commit was under way. So nothing is written twice, and nothing that was acknowledged is missing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import secrets

@@ -1,7 +1,5 @@
 """JSON documents of the monitor; missing values are null."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Decided units and labels of ledgers as columns, in the form that ``demur monitor replay`` reads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

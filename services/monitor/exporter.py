@@ -4,8 +4,6 @@ Metrics that do not depend on the time of the scrape are formatted once per cycl
 exported only while their window is valid; an invalid window exports its reasons, and no numbers.
 """
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate

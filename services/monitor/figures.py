@@ -1,7 +1,5 @@
 """Figures of a window: its retention curves, drawn like those of the report."""
 
-from __future__ import annotations
-
 import re
 
 from models.head import Head

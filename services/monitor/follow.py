@@ -4,8 +4,6 @@ A writer commits its flushes in order, so its last flush is a cursor without hol
 labels are orphans only if the ledger does not have their units.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence

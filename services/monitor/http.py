@@ -1,7 +1,5 @@
 """HTTP interface of the monitor: metrics, probes, the state as JSON, what-ifs, sketches, and the HTML page."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

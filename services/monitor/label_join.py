@@ -4,8 +4,6 @@ No label is kept in memory: those that counted before are read from the ledger a
 a correction removes an earlier error of any age, and a label that arrived before its unit is joined with it later.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

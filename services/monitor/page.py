@@ -1,7 +1,5 @@
 """HTML page of the monitor: curves of each head, figures with intervals, and reasons of invalid windows."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 One thread does all this. Snapshots are immutable, so that serving them needs no lock.
 """
 
-from __future__ import annotations
-
 import math
 import threading
 import time

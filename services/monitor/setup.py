@@ -1,7 +1,5 @@
 """Monitor and followed ledgers, built from settings."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Immutable state of the monitor after a cycle, from which all its outputs are made."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ A draw is a keyed hash of the identity of units, so that replicas need no coordi
 an auditor can repeat it: SHAKE-128 of the writer's secret, its epoch, the first sequence and the kind of draw.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Policy changes as pure functions, so that all replicas compute the same policy."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass, fields, replace

@@ -1,7 +1,5 @@
 """Decisions: a measure is compared with a versioned policy, bound to an artefact and its numeric profile."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace

@@ -1,7 +1,5 @@
 """Types for the log of policy changes: entries, and the ledger operations that synchronisation needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar

@@ -4,8 +4,6 @@ By default the settings and the artefact's calibration decide; a policy set by a
 artefact and numeric profile that it was set for.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Replay of an artefact's stored inputs under a numeric profile, in pieces, so that it can be limited and observed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Prometheus metrics of the verdict on the numeric profile of a process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from prometheus_client.core import GaugeMetricFamily, Metric

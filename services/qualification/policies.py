@@ -1,7 +1,5 @@
 """Policies that operators set under one numeric profile, carried over to another."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

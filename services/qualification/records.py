@@ -1,7 +1,5 @@
 """Store of qualification records, beside the artefacts of the model store."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Qualification of a process's numeric profile, as ``/v1/model``, ``demur status`` and the metrics show it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

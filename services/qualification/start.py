@@ -1,7 +1,5 @@
 """Qualification of a process's numeric profile at start."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal

@@ -1,7 +1,5 @@
 """Calibrations in force under a numeric profile, and their origin."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal

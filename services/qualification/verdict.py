@@ -1,7 +1,5 @@
 """Verdict on a numeric profile: compares a measurement with the artefact's calibration, and makes a record."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Data of the report: files with their curves, sections with figures and captions, and tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Section of calibration: predicted variances against squared errors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

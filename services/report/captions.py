@@ -1,7 +1,5 @@
 """Sentences of the report: the result, why a figure is missing, and the conventions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Sequence
 

@@ -1,7 +1,5 @@
 """Kinds of figures: curves, histograms, agreement and intervals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

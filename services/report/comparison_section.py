@@ -1,7 +1,5 @@
 """Section of the comparison: differences between files, with their intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from models.evaluation.compare import Comparison, Interval

@@ -1,7 +1,5 @@
 """Curves of a report, computed one at a time and thinned to a few hundred points to keep memory near one curve."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Figures drawn with matplotlib: once for the page (no legend, theme colours), once as files of their own."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Glossary of figures and errors: names in the literature, better directions, and meanings."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from models.assessment.convention import Convention

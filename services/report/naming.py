@@ -1,7 +1,5 @@
 """Names of files and columns for display: short, unique and free of control characters."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import PurePath

@@ -1,7 +1,5 @@
 """Formats of numbers: four significant digits, thin spaces between thousands, typographic minus signs."""
 
-from __future__ import annotations
-
 import math
 
 THIN = "\u202f"

@@ -1,7 +1,5 @@
 """Content of the page: the values for the template ``report.html``."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

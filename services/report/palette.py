@@ -5,8 +5,6 @@ purpose (a CSS variable) instead of the colour and follow the theme. Series colo
 darkened or lightened to at least 4.5 : 1 against the paper; dashes tell them apart without colour.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

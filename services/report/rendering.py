@@ -1,7 +1,5 @@
 """Jinja2 environment of the HTML pages, with the templates and names that the pages share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined

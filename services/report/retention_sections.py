@@ -1,7 +1,5 @@
 """Sections of error and F1 against retention, and of the error of the answers or of the whole system."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

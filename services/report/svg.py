@@ -1,7 +1,5 @@
 """Conversion of a drawn SVG to an element of the page: theme colours, the page's typeface, unique ids."""
 
-from __future__ import annotations
-
 import re
 from xml.etree import ElementTree as Tree
 

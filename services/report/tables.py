@@ -1,7 +1,5 @@
 """Tables of figures: each cell has a formatted number, and all its digits as its value."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Section of uncertainties: histograms of in-domain against shifted units, or of good against bad answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Output of the report of evaluations to a folder: one page, and its figures as files."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack

@@ -6,8 +6,6 @@ adds limits of declared device time, in seconds, and of memory, in bytes. Both a
 the error, cheaply, since an overloaded process spends most of its time on refusals.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from contextvars import ContextVar

@@ -6,8 +6,6 @@ anything heavier belongs in a quantum. A quantum that failed raises a ``DemurErr
 generator that catches it and yields ``ItemFailed`` goes on; otherwise the request fails as a whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum

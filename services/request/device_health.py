@@ -1,7 +1,5 @@
 """Health of the device: bad from the first failed pass until a probe of golden inputs passes."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable

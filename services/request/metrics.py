@@ -3,8 +3,6 @@
 Counting is on the path of every request, so it is plain arithmetic; the exposition format is made at scrape.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

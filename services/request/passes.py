@@ -1,7 +1,5 @@
 """Passes over the device: quanta run alone or joined with those of other requests, with failures kept apart."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any

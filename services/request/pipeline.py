@@ -4,8 +4,6 @@ decode (transport) → expand and validate → schedule quanta → predictive �
 → collapse to the task's answer → encode (transport)
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace

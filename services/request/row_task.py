@@ -1,7 +1,5 @@
 """Common part of tasks whose items are rows of a declared schema: expand and run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial, reduce

@@ -7,8 +7,6 @@ failure affects its own request only. Requests of a class take turns quantum by 
 that could run side by side.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections import deque

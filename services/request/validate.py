@@ -3,8 +3,6 @@
 Every error names field, value, unit, allowed range and remedy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Allow-list for callback addresses: deliveries go only below prefixes that the operator configured."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from urllib.parse import SplitResult, urlsplit
 

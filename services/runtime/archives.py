@@ -4,8 +4,6 @@ Anything else in a tar file - links, devices, absolute names, ``..``, several fo
 gigabytes - is refused by name before any of it is written.
 """
 
-from __future__ import annotations
-
 import gzip
 import tarfile
 from collections.abc import Iterator

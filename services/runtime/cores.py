@@ -4,8 +4,6 @@ A container's CPU limit is a quota of its control group, which leaves every core
 quota would be throttled in turn.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterator

@@ -21,8 +21,6 @@ DemurError
 └── ExecutionFailed       the model failed on this input; other items are unaffected
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """Download of a file with limits of size and time, and a check of its SHA-256."""
 
-from __future__ import annotations
-
 import hashlib
 import posixpath
 import time

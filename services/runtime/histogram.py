@@ -1,7 +1,5 @@
 """Histogram of a Prometheus metric: cheap to observe, formatted only at scrape."""
 
-from __future__ import annotations
-
 import time
 from bisect import bisect_left
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """Life cycle of the process: readiness, calls in flight, and drain."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager

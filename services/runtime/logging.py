@@ -4,8 +4,6 @@ Texts of exceptions may contain caller data. Only kind, code and place of an exc
 known to be from this program. Log lines of libraries are JSON, too.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 import threading

@@ -4,8 +4,6 @@ Small work runs inline, since a thread hop costs more than it saves. Each proces
 process is assembled and passed in.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

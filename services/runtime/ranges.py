@@ -1,7 +1,5 @@
 """Closed ranges of the numbers that settings may have."""
 
-from __future__ import annotations
-
 RANGES = (
     ("monitor_port", 0, 65535),
     ("monitor_last_units", 100, 10**7),

@@ -3,8 +3,6 @@
 Packages that are installed beside add theirs through the entry point group ``demur.tasks``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 

@@ -1,7 +1,5 @@
 """Output files that are written under a temporary name, and renamed when complete or after an error."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence

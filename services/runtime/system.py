@@ -1,7 +1,5 @@
 """Operating-system calls: end with the parent process, and lower the priority of threads."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

@@ -1,7 +1,5 @@
 """Entry of a task in the registry: where its code is, and how it is served by default."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

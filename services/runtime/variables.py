@@ -1,7 +1,5 @@
 """Parsing of environment variables into values of settings."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from fnmatch import fnmatch

@@ -1,7 +1,5 @@
 """Version labels of ``demur_build_info``: few, and constant for the life of a process."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version

@@ -1,7 +1,5 @@
 """Served tasks: columns of the entries in ``services.runtime.registry``."""
 
-from __future__ import annotations
-
 from services.runtime.registry import TASKS
 
 TENANTS = {name: task.served_model for name, task in TASKS.items()}

@@ -1,7 +1,5 @@
 """Served models whose items are rows: the common part of tabular tasks, from executors to protocols."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Interface between ``demur score`` and the scorers of tasks: paths of input and output, and an outcome."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

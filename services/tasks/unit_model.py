@@ -1,7 +1,5 @@
 """Served models whose answer is a table with a record for each unit: from executor to protocols."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

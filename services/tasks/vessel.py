@@ -1,7 +1,5 @@
 """Vessel power as a served model: shaft power in kW from ten features, one head, rows as items."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

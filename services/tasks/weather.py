@@ -1,7 +1,5 @@
 """Weather as a served model: air temperature (°C) and precipitation class from forecasts, two heads, rows as items."""
 
-from __future__ import annotations
-
 from demur.v1 import weather_pb2
 from models.artefact import Artefact
 from models.executors.reduced import Reduced

@@ -3,8 +3,6 @@
 https://www.w3.org/TR/trace-context/. Malformed headers are ignored: a call is never refused for its trace.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Build the tracer of a service from settings and the variables of OpenTelemetry."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The standard variables of OpenTelemetry configure it. No other module imports Op
 only where tracing is on.
 """
 
-from __future__ import annotations
-
 import logging
 import uuid
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Recorded traces: a call notes moments and numbers; spans are made of them in another thread."""
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

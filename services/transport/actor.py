@@ -1,7 +1,5 @@
 """Identity of the caller in ledger events: from the token, or without tokens as stated by the caller."""
 
-from __future__ import annotations
-
 import re
 
 from services.access import caller

@@ -1,7 +1,5 @@
 """Contract between tasks and transports: functions that turn messages into requests, and answers into messages."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Fields of answers about rows: the outputs of each kind of head, and the inputs that are unlike the training data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from models.head import Head

@@ -1,7 +1,5 @@
 """Served model: a task with its pipeline and its bindings to protocols."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Context of both protocols: the served model and the services of its process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

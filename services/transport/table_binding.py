@@ -3,8 +3,6 @@
 A task gives the table of one unit's answer, a function that fills it, and readers of its requests; the rest follows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any

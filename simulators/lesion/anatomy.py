@@ -1,7 +1,5 @@
 """Brain of one patient: the deformed template with widened ventricles and furrows and sharpened tissue borders."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

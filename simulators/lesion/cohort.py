@@ -1,7 +1,5 @@
 """List of scans to simulate: the canonical splits of Table 1 of Shifts 2.0 over the simulated sites."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

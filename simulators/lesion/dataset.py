@@ -1,7 +1,5 @@
 """Writer of simulated scans in the official layout, lightly gzipped, with a provenance note."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Smooth random fields, blurs and resampling on a voxel grid, each as one small matrix per axis."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

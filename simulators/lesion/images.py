@@ -1,7 +1,5 @@
 """FLAIR and T1 signal of tissue before a scanner blurs it, with structures that resemble lesions but are not."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

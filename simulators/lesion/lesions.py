@@ -1,7 +1,5 @@
 """Multiple sclerosis lesions of a patient: number, sizes, places, shapes and contrast."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Ground truth of a scan: consensus of a site's raters on the lesions that they see."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage

@@ -1,7 +1,5 @@
 """Simulated scan: a patient of a site, imaged and annotated at that site."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

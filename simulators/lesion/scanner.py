@@ -1,7 +1,5 @@
 """Scanner from signal to published image: thick voxels, ringing, noise, bias, skull stripping, 1 mm voxels."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Parameters of the six simulated sites: scanner, contrasts, patients and raters."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

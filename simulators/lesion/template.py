@@ -5,8 +5,6 @@ Neurological Institute, McGill University. Permission to use, copy, modify, and 
 without fee is granted, provided that this notice appears in all copies.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Motion of cars: a kinematic bicycle that steers towards a point ahead on its route (pure pursuit)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Season, time of day and weather of a scene, as its tags."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from models.tasks.motion.protocol import motion_pb2

@@ -3,8 +3,6 @@
 They carry the names of the places in the official tags, so that the canonical filters work, but do not model them.
 """
 
-from __future__ import annotations
-
 from simulators.motion.city import City, Class, Habits, Layout
 
 CITIES = {

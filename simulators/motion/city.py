@@ -1,7 +1,5 @@
 """Parameters of a city: geometry of its streets, density of its traffic and habits of its road users."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 Span = tuple[float, float]

@@ -4,8 +4,6 @@ A car that may enter has a claim on its way. The car with the later claim waits 
 until the other car has left it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

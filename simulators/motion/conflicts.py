@@ -1,7 +1,5 @@
 """Conflicts of ways across a junction: pairs that part, cross or join."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 

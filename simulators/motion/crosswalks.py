@@ -1,7 +1,5 @@
 """Rules of waiting between cars and pedestrians at crossings."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Curves in the plane as chains of points, m: parallel curves, turns between two directions, points along a curve."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

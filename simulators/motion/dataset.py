@@ -1,7 +1,5 @@
 """Writer of simulated scenes in the official layout, with tags and rendered maps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Drivers and their cars: wanted speed, car following (intelligent driver model, Treiber and others 2000), weather."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

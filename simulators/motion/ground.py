@@ -1,7 +1,5 @@
 """Road network as arrays, for computations over all cars at once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

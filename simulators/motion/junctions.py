@@ -1,7 +1,5 @@
 """Junctions: ways across from every lane, priorities, lights, crosswalks and area."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

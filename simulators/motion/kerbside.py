@@ -1,7 +1,5 @@
 """Manoeuvres of cars that leave a place at the kerb or stop at one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lane changes: gap check on the other lane and a smooth line to it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Parts of a road network: lanes, crossings and the draft that collects them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Road network of a quarter: streets with lanes, junctions, lights, crossings and pavements."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Parked cars along kerbs and on parking lots."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

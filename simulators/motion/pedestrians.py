@@ -1,7 +1,5 @@
 """Pedestrians on pavements and crossings; they wait for lights and cars before they cross."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Positions of cars on routes and lanes, and the car ahead of each."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

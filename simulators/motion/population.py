@@ -1,7 +1,5 @@
 """Initial traffic: cars on lanes and at kerbs, with drivers, routes and spontaneous actions."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Recording of ten seconds of a quarter: all vehicles, people and lights in steps of 0.2 s."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Right of way at junctions: lights, stop signs, priority, gaps in the traffic, room behind the junction."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lanes, kerbs and pavements of the roads between junctions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

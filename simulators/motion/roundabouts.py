@@ -3,8 +3,6 @@
 Each arm's piece of the ring is a small junction of its own, at which cars on the ring go first.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

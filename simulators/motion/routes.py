@@ -1,7 +1,5 @@
 """Routes of cars through a network: chains of lanes, the line to drive, its speed profile, and overlaps with others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Simulated scene as the official message: ten seconds of a quarter as measured by one of its cars."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

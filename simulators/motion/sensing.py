@@ -1,7 +1,5 @@
 """Measurement of traffic by a car: range, occlusion, lost steps, noise, ambiguous yaw."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Plans of junctions: with lights, without, or as a roundabout, and the size of their mouths."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Traffic of a quarter over some seconds: one loop over time, arrays over cars."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Spontaneous actions of drivers: stops on the road, hard braking, lane changes, leaving the kerb."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Command-line actions of the vessel simulator."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ for K_Q at Rn = 2e6 (Tables 5) and the Reynolds corrections (Table 6). Each term
 (A_E/A_0)^u Z^v.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from simulators.vessel.units import Floats

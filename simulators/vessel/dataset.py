@@ -5,8 +5,6 @@ Shifts 2.0, Appendix D.1: noise on labels and features (Table 15), partition by 
 that the paper leaves open.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

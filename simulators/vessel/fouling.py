@@ -8,8 +8,6 @@ use for fouled propellers, and the direction of the change of wake, thrust deduc
 the interaction changes, in the order of magnitude of these papers.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

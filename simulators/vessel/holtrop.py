@@ -11,8 +11,6 @@ the 1984 re-analysis, which has no singularity at C_P = 0.95, and holds the wave
 such ships (C_P at most 0.85, Fn at most 0.22 in the interference term).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ public summary of the measured ship. No lines plan exists; the hydrostatic table
 forms that agree with each other (the waterplane is the derivative of the volume).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

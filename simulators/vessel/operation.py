@@ -5,8 +5,6 @@ heavy weather, and laden voyages differ in speed from light ones. A model that l
 mistake habits for physics, as the generalisation set shows.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ Open-water curves come from `bseries`; the cavitation criteria are Keller's mini
 limit for merchant ships (J. Carlton, "Marine Propellers and Propulsion", sections on cavitation criteria).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Physical constants and unit factors of the simulator, in SI units unless the name says otherwise."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

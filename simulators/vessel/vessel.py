@@ -1,7 +1,5 @@
 """Complete ship: ten features in, shaft power out. This file contains the physics from top to bottom."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal

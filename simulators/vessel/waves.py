@@ -4,8 +4,6 @@ Both describe long-crested waves within 45 degrees off the bow. The only wave fe
 two parts are own assumptions: the period law `peak_period`, and `heading_weight` for other directions.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 

@@ -5,8 +5,6 @@ speed is close to Rayleigh (Weibull shape 2), with a slow change of region and s
 to the wind plus swell, so that rough seas and strong wind coincide. Current has heavier tails than a Gaussian.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ The coefficient C_AA is positive for a force against the ship's motion. It is th
 drag (C_LF), a lift and induced drag (C_XLI) and an additional force (C_ALF).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

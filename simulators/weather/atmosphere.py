@@ -4,8 +4,6 @@ The same function makes the true weather and that of weather models: a model has
 (its relief) and other physics.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

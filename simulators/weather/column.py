@@ -1,7 +1,5 @@
 """Column of air above a place: temperatures and heights at pressure levels, from the ground to 50 hPa."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

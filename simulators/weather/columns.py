@@ -1,7 +1,5 @@
 """Forecasts of three weather models and climate normals for N rows, as the 123 columns of official files."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Rows of the simulated world: any station at any time, and the canonical partition of a year of reports."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

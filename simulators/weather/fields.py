@@ -4,8 +4,6 @@ Each field is Gaussian with unit variance, up to the finite number of its waves,
 are its scales.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reports of stations: temperature, with effects that no model resolves, and the class of clouds and precipitation."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Constants and moist-air relations of the simulator: temperatures in °C and pressures in Pa unless named otherwise."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

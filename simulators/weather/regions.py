@@ -1,7 +1,5 @@
 """Rough regions of land over which stations are scattered, in round numbers from any atlas."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

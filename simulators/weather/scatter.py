@@ -1,7 +1,5 @@
 """First places of a random order, drawn without making the whole order."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Position of the sun."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

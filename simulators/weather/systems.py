@@ -5,8 +5,6 @@ all three models, which use the same observations. Each model has its own relief
 consistent with each other.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

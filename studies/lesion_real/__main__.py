@@ -6,8 +6,6 @@ Reads ../shared/data/lesion (or DEMUR_TEST_DATA/lesion) and writes docs/quality/
 they are drawn only on request, and are not part of the page.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Page of real scans in Markdown, with a table for each artefact, and pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

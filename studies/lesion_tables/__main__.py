@@ -7,8 +7,6 @@ folder and are not computed again; a killed training continues from its last sav
 ``studies.lesion_tables.printed`` checks the paper's statements on the page's own tables.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

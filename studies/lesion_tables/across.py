@@ -1,7 +1,5 @@
 """Training on one site (Table 4) and on all sites but one (Table 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

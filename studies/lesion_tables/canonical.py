@@ -1,7 +1,5 @@
 """Models on the canonical partition, and their figures (Tables 2, 8, 9, 10 and 11)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Members, their models, and the scans for tuning and evaluation; results are files by scan."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import time

@@ -1,7 +1,5 @@
 """Page of tables in Markdown, laid out as in the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

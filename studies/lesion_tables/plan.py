@@ -1,7 +1,5 @@
 """Plan of the runs: sizes, simulated scans, and rows and columns of the tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol

@@ -5,8 +5,6 @@
 Rewrites the page's list of relations. Statements about Figure 9, which is in no table, are kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@
 Reads ../shared/data/motion (or DEMUR_TEST_DATA/motion) and writes docs/quality/motion-real.md.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

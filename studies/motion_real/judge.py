@@ -1,7 +1,5 @@
 """Real requests, and an artefact's errors and decisions on them, offline."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -9,8 +9,6 @@ compares the monitor's figures with the same figures of all labels. The ledger s
 ``last`` holds all requests to the model. Each scene is also sent over HTTP, as a replay, and must get the same answer.
 """
 
-from __future__ import annotations
-
 import base64
 import sys
 import time

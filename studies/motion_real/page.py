@@ -1,7 +1,5 @@
 """Page of real traffic."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

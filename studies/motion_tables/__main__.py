@@ -11,8 +11,6 @@ about an hour on two cores without it. Finished results stay in the work folder 
 training continues from its last saved state.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

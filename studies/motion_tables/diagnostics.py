@@ -1,7 +1,5 @@
 """Figures that explain the tables: distances between plans, best of all plans, and detection of shifted requests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """Figures of each row in each split: errors of Table 20, retention and detection of Table 21, by the released code."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 

@@ -1,7 +1,5 @@
 """Members of the tables: trainings, ensembles of kept members, and their plans and scores on a split."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

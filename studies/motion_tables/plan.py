@@ -1,7 +1,5 @@
 """Plan of the tables: their rows, and the sizes of all simulations, trainings and evaluations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal

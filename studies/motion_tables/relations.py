@@ -1,7 +1,5 @@
 """Statements of Shifts 1.0 on its Tables 6, 7, 20 and 21, from its text and tables, checked on other numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 

@@ -7,8 +7,6 @@ data) and real pairs, and writes docs/quality/translation.md with its pictures a
 Takes half an hour on two free cores; translated sets stay in the folder of parts and are not translated again.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

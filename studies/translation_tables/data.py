@@ -4,8 +4,6 @@ They lie in ``translation`` of DEMUR_TEST_DATA (default: ../shared/data beside t
 the repository; each set states what may be quoted.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Example sentences for readers: the most and the least uncertain of the quotable sets, doubtful words in bold."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

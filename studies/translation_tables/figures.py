@@ -1,7 +1,5 @@
 """Pictures of the page: retention curves as in Figure 2 of Shifts 1.0, and deferred sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

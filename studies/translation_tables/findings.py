@@ -1,7 +1,5 @@
 """Figures of all rows and models, computed from kept parts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path

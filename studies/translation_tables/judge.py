@@ -1,7 +1,5 @@
 """Figures of each row for each model: those of Tables 4 and 5 of Shifts 1.0, by the released code's conventions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property

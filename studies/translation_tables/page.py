@@ -1,7 +1,5 @@
 """Page of tables in Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

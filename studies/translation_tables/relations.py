@@ -1,7 +1,5 @@
 """Statements of Shifts 1.0 (section 4) about its Tables 4 and 5, and on deferral, checked on other numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from scipy.stats import spearmanr

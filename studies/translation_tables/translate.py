@@ -1,7 +1,5 @@
 """Translation of the lines of a set by one model, with sentences joined and graphs chosen as in the service."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ Reads ../shared/data/weather (or DEMUR_TEST_DATA/weather) and writes docs/qualit
 Takes a minute and a half on one core.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ The trained members are kept beside OUT. The artefact is for this page only: the
 models.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ They lie in ``weather`` of DEMUR_TEST_DATA (default: ../shared/data beside the r
 the repository.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 from collections.abc import Callable, Iterable

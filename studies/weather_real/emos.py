@@ -4,8 +4,6 @@ mean = a + b (ensemble mean) + d' covariates, variance = c² + e² (ensemble var
 keep the variance positive, as in the paper.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Pictures of the page: retention curves, calibration, classes, and half a year of forecasts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

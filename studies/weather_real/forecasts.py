@@ -4,8 +4,6 @@ Ten CatBoost models differ only in their seed, as in Shifts 1.0. All models are 
 early on the stopping rows by RMSE (error rate: by their loss), as released.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Squared error in °C², acceptable up to 1 °C² (inclusive); areas are means of
 weather. Thresholds and intervals come from the calibration rows, which are in-domain.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

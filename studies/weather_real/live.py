@@ -11,8 +11,6 @@ set: ``build(members_by_head, schema, data)`` of the weather task, with ``data.s
 monitor's window ``last`` holds all requests to the model.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -1,7 +1,5 @@
 """Log-linear (multinomial logistic) regression of classes on a few inputs, the simple baseline for class heads."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

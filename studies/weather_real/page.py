@@ -1,7 +1,5 @@
 """Page of real weather above the discussion, which is written by hand and kept."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -9,8 +9,6 @@ ones. Takes half an hour on one core. Finished results stay in the work folder a
 folder per machine.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Page of tables in Markdown, from the output of `models.tasks.weather.tables`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ statement records whether the paper's own printed numbers confirm it; virtual en
 are in a separate list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Committed artefacts that the tables evaluate, opened as in serving."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Mapping

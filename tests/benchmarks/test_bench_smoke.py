@@ -1,7 +1,5 @@
 """The in-process part of the benchmarks runs and reports; how fast is not judged here."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Checks and benchmarks for a machine with a GPU, run on this CPU in small sizes."""
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess

@@ -1,7 +1,5 @@
 """Record and page of a run on a GPU: what is committed, what is kept from run to run, and what the page makes of it."""
 
-from __future__ import annotations
-
 import json
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The load generator against servers that are known, and a flood against the real service; speed is not judged here."""
 
-from __future__ import annotations
-
 import os
 
 import msgspec

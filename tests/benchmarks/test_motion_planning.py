@@ -1,7 +1,5 @@
 """All cases of the planning benchmark say the same, and are reported; how fast is not judged here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

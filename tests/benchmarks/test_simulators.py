@@ -1,7 +1,5 @@
 """Speed of the simulators, measured on few rows."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 

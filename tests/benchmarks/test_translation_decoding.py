@@ -1,7 +1,5 @@
 """The benchmark of decoding compares what it says it does, and reports it; how fast is not judged here."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

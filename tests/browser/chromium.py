@@ -1,7 +1,5 @@
 """Headless Chromium, driven by its DevTools protocol over a pipe."""
 
-from __future__ import annotations
-
 import base64
 import fcntl
 import json

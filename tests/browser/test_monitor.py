@@ -1,7 +1,5 @@
 """The monitor's page as a browser shows it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

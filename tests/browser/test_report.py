@@ -1,7 +1,5 @@
 """The report as a browser shows it: light and dark, on a phone, without network."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

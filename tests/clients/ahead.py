@@ -1,7 +1,5 @@
 """How stand-ins take a stream: chunks are read as they come, whether or not those before are answered."""
 
-from __future__ import annotations
-
 import queue
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A small vessel service that keeps the contract, on a real socket, with a model whose answers are known."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

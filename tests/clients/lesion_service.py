@@ -1,7 +1,5 @@
 """A small lesion service that keeps the contract, on a real socket, with answers that are known."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import queue

@@ -1,7 +1,5 @@
 """What the stand-ins of services share: a socket to listen on, and labels that are taken."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Addresses at which something else answers than what was called."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor

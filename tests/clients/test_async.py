@@ -1,7 +1,5 @@
 """The asynchronous client: the same answers, errors and bounds."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import aclosing
 

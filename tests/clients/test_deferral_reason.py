@@ -1,7 +1,5 @@
 """Why units were deferred: one function for rows and for single units."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What a client takes from the environment, and what goes before it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Rows from data frames, and answers back into them; the package itself imports no frame library."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

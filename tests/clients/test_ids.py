@@ -1,7 +1,5 @@
 """Ids are a sequence of text that is never written out."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Brain scans over a real socket: files in pieces, answers in order, failures that stay with their scan."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import gzip

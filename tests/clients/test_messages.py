@@ -1,7 +1,5 @@
 """Decoding of messages: arrays by dtype and shape, plain fields by name."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

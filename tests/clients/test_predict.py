@@ -1,7 +1,5 @@
 """Unary questions over a real socket."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from statistics import NormalDist

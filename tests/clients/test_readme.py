@@ -1,7 +1,5 @@
 """The code of the client's README runs, and is sound to a strict type checker."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import subprocess

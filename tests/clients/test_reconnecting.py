@@ -1,7 +1,5 @@
 """Clients that are copied and pickled, and what of them does not travel."""
 
-from __future__ import annotations
-
 import copy
 import multiprocessing
 import pickle

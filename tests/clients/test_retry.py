@@ -1,7 +1,5 @@
 """When a failed call is made again, without a network."""
 
-from __future__ import annotations
-
 import pytest
 
 import demur

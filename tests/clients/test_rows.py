@@ -1,7 +1,5 @@
 """From columns or arrays to packed rows; what is refused before sending."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The client against the vessel service itself: its pipeline, its model, its gRPC server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Streams over a real socket: order, bounds, failures, cancellation."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import grpc

@@ -1,7 +1,5 @@
 """The public surface, and that the package stands alone."""
 
-from __future__ import annotations
-
 import ast
 import pickle
 import re

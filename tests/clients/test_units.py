@@ -1,7 +1,5 @@
 """Units of columns: those that quantities of other libraries carry, and those that callers declare."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta

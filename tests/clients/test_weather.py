@@ -1,7 +1,5 @@
 """Weather over a real socket: two heads a row, each with its own uncertainty and decisions."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Iterator

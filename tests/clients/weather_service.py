@@ -1,7 +1,5 @@
 """A small weather service that keeps the contract, on a real socket, with a model whose answers are known."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Every test that takes ``toy`` runs on all toys, every one that takes ``protocol`` on both protocols."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.contract.serving import PROTOCOLS, Protocol

@@ -1,7 +1,5 @@
 """A toy behind real servers: grpc.aio on a loopback port, and HTTP in the process or on a socket."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

@@ -1,7 +1,5 @@
 """What a caller is told: values, decisions per unit and head, identities, refusals; alike on both protocols."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -3,8 +3,6 @@
 With ``DEMUR_PROVIDER=cuda`` they compute on a GPU, but for tasks whose ``DEMUR_<TASK>_PROVIDER`` is ``cpu``.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager

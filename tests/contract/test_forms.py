@@ -1,7 +1,5 @@
 """Forms with files in, files out: the same answers as other bodies, typed refusals, bounded size."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

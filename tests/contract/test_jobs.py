@@ -1,7 +1,5 @@
 """Long work over HTTP: accepted, watched, fetched, forgotten; on a real socket where events stream."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

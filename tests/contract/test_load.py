@@ -1,7 +1,5 @@
 """Deadlines, cancellation, failures, full queues, fairness and drains: what happens when not all is well."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 

@@ -1,7 +1,5 @@
 """The Open Inference Protocol on every toy, and what both of its forms have to say alike."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """More calls than can be answered: who is told so, by whom, and what goes on meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

@@ -1,7 +1,5 @@
 """gRPC streams: order, item errors, items and progress as they come, a bounded window, clean ends, bounded memory."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import tracemalloc

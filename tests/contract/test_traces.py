@@ -1,7 +1,5 @@
 """What traces tell of calls: alike for all toys and on both protocols."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

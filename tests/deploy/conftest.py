@@ -1,7 +1,5 @@
 """What tests of rules, runbooks and dashboards share."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.deploy.exported import exported

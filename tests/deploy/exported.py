@@ -1,7 +1,5 @@
 """What the real exporters export: the collectors of service, ledger and monitor, each given something of everything."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path

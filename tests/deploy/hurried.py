@@ -4,8 +4,6 @@ Ranges, offsets and ``for`` are divided by ``FACTOR``, but never below what two 
 monitor's windows become its shortest one. Limits, counts and the form of every expression stay as they are.
 """
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """Where the files under test are, and what they hold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

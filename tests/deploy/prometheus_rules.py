@@ -3,8 +3,6 @@
 python -m tests.deploy.prometheus_rules [--check]
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

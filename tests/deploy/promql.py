@@ -1,7 +1,5 @@
 """Which metrics and labels an expression of Prometheus asks for; enough of the language for our own expressions."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The manifests as kustomize renders them: overlays, and combinations of components over the base."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Strict schemas of what manifests hold: Kubernetes' own kinds, and the custom ones in crds/."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from importlib import resources

@@ -1,7 +1,5 @@
 """Ships that ask a running service what power they need, and people who measure it when they are asked."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Rules and configurations are the shipped ones, hurried by ``tests.deploy.hurried``.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Dashboards are whole, do not overlap, and ask for nothing that is not exported."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The substitution that end-to-end tests make in rules and configurations."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The image as a careful cluster runs it: read-only, without capabilities, bounded; stopped, killed, started again."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

@@ -1,7 +1,5 @@
 """Images without building one: lists of packages, Containerfiles, the Bento and the script say the same."""
 
-from __future__ import annotations
-
 import fnmatch
 import importlib.util
 import json

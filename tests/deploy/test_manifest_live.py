@@ -1,7 +1,5 @@
 """What manifests ask of a process, asked of a real one that was started with the rendered variables and arguments."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

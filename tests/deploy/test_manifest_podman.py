@@ -3,8 +3,6 @@
 Needs podman and the image that the overlay names (`make image`; deploy/images/README.md), and takes a minute.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

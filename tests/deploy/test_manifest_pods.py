@@ -1,7 +1,5 @@
 """Pods run as they should: settings that are read, time to end, memory for what may queue, no rights beyond that."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 

@@ -1,7 +1,5 @@
 """Manifests against the rules of checkov, by `make policy`; what matters most stands in test_manifest_pods, too."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What names something names something that is there: labels, ports, objects, keys, metrics, hosts."""
 
-from __future__ import annotations
-
 import json
 from fnmatch import fnmatch
 from typing import Any

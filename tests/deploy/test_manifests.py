@@ -1,7 +1,5 @@
 """Manifests render, are what their schemas say to the last key, and say everything once."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Rules, alerts, their cases and their runbooks hang together, and ask for nothing that is not exported."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from dataclasses import fields

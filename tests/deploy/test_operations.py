@@ -1,7 +1,5 @@
 """The guide for operators names what exists: commands, options, settings, alerts, metrics, files."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tests' own reading of expressions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Real Prometheus and Alertmanager on loopback, and somebody who is paged."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import threading

@@ -1,7 +1,5 @@
 """A whole service as users start it: `demur up` in a directory and on ports of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Bad input over both protocols: each gets a typed answer, and a neighbour in flight is unharmed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

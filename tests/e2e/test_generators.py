@@ -5,8 +5,6 @@ makes, and `make test` does. openapi-generator, which needs Java, and openapi-ty
 see tests/generators/README.md.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -3,8 +3,6 @@
 `make .buf/ready` installs it with npm, and `make test` does.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

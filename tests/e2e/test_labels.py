@@ -1,7 +1,5 @@
 """The page about labels and its example, run as they stand against a running service."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

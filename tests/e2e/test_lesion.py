@@ -1,7 +1,5 @@
 """The lesion service as `demur up` starts it: simulated scans in, maps, tables and figures out, and their figures."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

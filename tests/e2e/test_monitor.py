@@ -1,7 +1,5 @@
 """The monitor that `demur up` starts: what was asked of a service, and what labels say of it."""
 
-from __future__ import annotations
-
 import json
 import time
 import urllib.request

@@ -1,7 +1,5 @@
 """The motion service as `demur up` starts it: simulated traffic in, an official submission out, and its figures."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

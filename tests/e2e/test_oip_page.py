@@ -1,7 +1,5 @@
 """The page about the Open Inference Protocol: its examples run as they stand, its tables are what services tell."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

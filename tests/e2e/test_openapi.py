@@ -4,8 +4,6 @@ Statuses, content types, headers and bodies of all answers are those that the do
 only the typed ones may come (ledger away or absent, time over). More: ``pytest -m slow tests/e2e/test_openapi.py``.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import subprocess

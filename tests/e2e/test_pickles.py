@@ -1,7 +1,5 @@
 """Nothing is unpickled: the content types of BentoML are refused on every route of every service and of the monitor."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Policies of a running service: shown, changed by command line, HTTP and client, and followed by the next answer."""
 
-from __future__ import annotations
-
 import json
 import urllib.error
 import urllib.request

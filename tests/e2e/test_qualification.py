@@ -1,7 +1,5 @@
 """A service under a numeric profile that its artefact was not calibrated for, as users meet it."""
 
-from __future__ import annotations
-
 import json
 import time
 import urllib.request

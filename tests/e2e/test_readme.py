@@ -1,7 +1,5 @@
 """The examples of README and docs/tour.md, run as they stand against a running service; the printed output is true."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Fifteen measured rows of the Shifts ship through the running service, over both protocols."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """From a file to figures with plain commands, for every task on real data: `demur score`, then `demur evaluate`."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

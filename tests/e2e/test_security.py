@@ -1,7 +1,5 @@
 """A service and the monitor as processes, with certificates on both sides and tokens: commands, examples, renewal."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

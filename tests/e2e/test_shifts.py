@@ -1,7 +1,5 @@
 """What makes a row unlike training, and predictions that cannot be, over every protocol of the running service."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

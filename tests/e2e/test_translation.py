@@ -1,7 +1,5 @@
 """The translation service as `demur up` starts it: the page's code and commands, a file of lines, and its figures."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """`demur up` and its relatives, as a person meets them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The weather service beside the vessel's, as `demur up` starts both: files in, forecasts with two decisions out."""
 
-from __future__ import annotations
-
 import csv
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A client at the address of another service, of HTTP, and in another process, with services as users start them."""
 
-from __future__ import annotations
-
 import multiprocessing
 import pickle
 from concurrent.futures import ProcessPoolExecutor

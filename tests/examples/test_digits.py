@@ -1,7 +1,5 @@
 """The example of a task of one's own: trained, served on all protocols, labelled, seen by the monitor, documented."""
 
-from __future__ import annotations
-
 import base64
 import os
 import re

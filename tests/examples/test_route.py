@@ -1,7 +1,5 @@
 """The route optimisation example: geometry, weather, engine, search against brute force, totals, picture."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, product

@@ -1,7 +1,5 @@
 """The example boat for WeatherRoutingTool, against the vessel service itself, and the router that shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path

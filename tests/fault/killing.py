@@ -4,8 +4,6 @@
 ``Caller``: it asks until the service dies, and later judges what the ledger holds.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

@@ -1,7 +1,5 @@
 """Labels, claims and skips as load for ``tests.fault.killing``, and what has to be true after all kills."""
 
-from __future__ import annotations
-
 import random
 import struct
 import uuid

@@ -1,7 +1,5 @@
 """SIGTERM under load: what was sent is answered, what comes later is refused at once, nothing is left behind."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import os

@@ -1,7 +1,5 @@
 """A killed service loses nothing that it acknowledged, and doubles nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A killed service loses no label and no change of a request that it acknowledged, and doubles none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 """Disks that are full, files that are locked or read-only, failures at every call: answers go on, and nothing that was
 acknowledged is missing or doubled."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import resource

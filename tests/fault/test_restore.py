@@ -1,7 +1,5 @@
 """A service is lost with its disk. Elsewhere, its backup shows the same figures as before, and invalid ones since."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

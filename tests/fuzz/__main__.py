@@ -1,7 +1,5 @@
 """Long runs by hand: ``python -m tests.fuzz --target json-vessel --cases 1000000 --seed 7``; without a target, all."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -3,8 +3,6 @@
 A case is made of the target's name, the seed and its number alone, so that any of them can be run again by itself.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import resource

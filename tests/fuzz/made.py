@@ -1,7 +1,5 @@
 """Valid inputs to begin with, small and made up: scenes, maps, scans, texts."""
 
-from __future__ import annotations
-
 import base64
 import struct
 from functools import cache

@@ -1,7 +1,5 @@
 """Bytes made from bytes: flipped, cut, repeated, spliced, with numbers at the edges of their ranges in them."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Callable, Sequence

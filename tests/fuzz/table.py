@@ -1,7 +1,5 @@
 """The table of all decoders that are fuzzed, with the cases of each in CI; a decoder is an entry more."""
 
-from __future__ import annotations
-
 from tests.fuzz.target import Target
 from tests.fuzz.targets import artefacts, files, labels, ledgers, oip, predictions, requests, served, tokens
 

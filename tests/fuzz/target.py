@@ -1,7 +1,5 @@
 """What is fuzzed: a decoder, cases made for it, and what of its behaviour counts as right."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

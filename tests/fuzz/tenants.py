@@ -1,7 +1,5 @@
 """The tenants that services run, of the reference artefacts that load quickest; made once, none is warmed up."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

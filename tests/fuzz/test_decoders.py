@@ -3,8 +3,6 @@
 Longer runs by hand: ``python -m tests.fuzz --times 100 --seed 1``.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

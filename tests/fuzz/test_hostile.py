@@ -1,7 +1,5 @@
 """The worst that fits into one body: each decoder takes a time in proportion to it, whatever it is made of."""
 
-from __future__ import annotations
-
 import gzip
 import time
 import zlib

@@ -4,8 +4,6 @@ Numbers beyond every type, half surrogates, names that are there twice and depth
 ``json.dumps``: values are written here, and those that no Python value stands for as the text that they are.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import random

@@ -3,8 +3,6 @@
 Fields are told apart by the wire format alone, so that numbers and types may stop fitting the schema, too.
 """
 
-from __future__ import annotations
-
 import random
 import struct
 from typing import Any

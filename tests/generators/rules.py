@@ -1,7 +1,5 @@
 """What generators of clients need of an OpenAPI document, besides that it is one; each rule names who needs it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Record the golden bodies anew: ``python -m tests.golden``; a change of them is a change of the wire."""
 
-from __future__ import annotations
-
 from tests.golden.recorded import recorded
 from tests.golden.test_golden import write
 

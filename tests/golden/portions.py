@@ -1,7 +1,5 @@
 """Decided portions with fixed numbers, so that their answers are the same on every machine."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

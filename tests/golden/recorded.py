@@ -1,7 +1,5 @@
 """What the service says in each protocol, by name: descriptions of bodies, answers, and how requests are read."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """The wire stays as recorded, but for descriptions: OpenAPI, JSON, protobuf bytes, tensors and their metadata."""
 
-from __future__ import annotations
-
 import json
 import lzma
 from pathlib import Path

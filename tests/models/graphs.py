@@ -1,7 +1,5 @@
 """Looking into ONNX graphs."""
 
-from __future__ import annotations
-
 import onnx
 
 from tests.conftest import PROJECT

@@ -1,7 +1,5 @@
 """Artefacts: written, read and verified; everything foreign or altered is refused with its reason."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

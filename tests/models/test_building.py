@@ -1,7 +1,5 @@
 """What every artefact of rows is made with: ranges without missing values, golden rows, fingerprints."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Thresholds and intervals keep their promises on data they have not seen: checked by simulation with fixed seeds."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

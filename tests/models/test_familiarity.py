@@ -1,7 +1,5 @@
 """Density of training inputs: its limits hold, conditionals are those of the normal distribution, files are checked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

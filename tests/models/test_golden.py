@@ -1,7 +1,5 @@
 """ONNX graphs and their golden inputs: a wrong runtime, weights elsewhere or a broken file never serve."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Images from bytes: what is read is what other libraries read, and what cannot be is refused early and in words."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Array files: bytes that depend on the arrays alone, and decoding that refuses what is not one."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zipfile

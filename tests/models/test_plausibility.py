@@ -1,7 +1,5 @@
 """Which predictions are impossible, against the normal distribution itself."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Sufficient statistics: one length a predictive, and knowledge that is absent, never zero."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from models.predictive import Categorical, Gaussian, Sequences, Trajectories, Volumes

@@ -1,7 +1,5 @@
 """Volumes in another order of axes are the same volumes; those of other voxels are not."""
 
-from __future__ import annotations
-
 import itertools
 
 import nibabel

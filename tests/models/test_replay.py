@@ -1,7 +1,5 @@
 """Replay sets: written beside an artefact, shared by a task, read back, and refused where they are damaged."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

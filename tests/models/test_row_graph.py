@@ -1,7 +1,5 @@
 """Row graphs as executors: passes are an inner matter, the rows come back in their order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The contract of tabular inputs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

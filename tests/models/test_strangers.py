@@ -1,7 +1,5 @@
 """Checkpoints of strangers: what torch saved comes back, and what a file claims or names does nothing."""
 
-from __future__ import annotations
-
 import argparse
 import collections
 import io

@@ -1,7 +1,5 @@
 """The rules of tasks, by their names."""
 
-from __future__ import annotations
-
 import pytest
 
 from models.assessment.convention import OFFICIAL, PAPER

@@ -7,8 +7,6 @@ nothing of this project; ``test_kserve.py`` starts it. Of the package only the m
 package itself needs all that a server of KServe needs.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys

@@ -1,7 +1,5 @@
 """Bodies over HTTP: JSON with the contents of tensors behind it, and requests that are none."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Contents of tensors in their three forms: what comes back, and what is refused before anything is allocated."""
 
-from __future__ import annotations
-
 import json
 import struct
 from math import prod

@@ -3,8 +3,6 @@
 The client has an environment of its own, which `make .venv-oip/ready` makes, and `make test` does.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """The messages of answers have the fields that the tasks' tables declare, and no others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

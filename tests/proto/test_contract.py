@@ -1,7 +1,5 @@
 """What the .proto files say in words is what the code does."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Services on an event loop of their own, so that blocking clients can be in the test's thread."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the tests of the schedule share: a clock, an executor that remembers, and small pieces of work."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -1,7 +1,5 @@
 """An artefact behind both protocols, as a process serves it but for the sockets of HTTP."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

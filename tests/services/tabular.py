@@ -1,7 +1,5 @@
 """A tabular tenant with the frame's own encoders: one Gaussian head, two features, the vessel messages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Answers written from a table of fields: values that do not exist, records, columns, and tensors of unequal sizes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

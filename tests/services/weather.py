@@ -1,7 +1,5 @@
 """A weather artefact behind both protocols, as a process serves it but for the sockets of HTTP."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

@@ -3,8 +3,6 @@
 ``python -m tests.statistical.profiles [PROFILES] [SEED]`` prints the table of docs/qualification.md.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Streams whose truth is known: heavy-tailed errors, a hidden part that the uncertainty does not see."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 

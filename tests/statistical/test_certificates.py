@@ -3,8 +3,6 @@
 Each property runs 150 times with CI and 1000 times with ``-m statistical``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

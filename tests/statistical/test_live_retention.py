@@ -3,8 +3,6 @@
 Full size under the marker ``statistical``; a short run of the same is in CI.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, replace
 

@@ -3,8 +3,6 @@
 Each property runs on 72 profiles with CI and on 252 with ``-m statistical``; the laws are in ``profiles``.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cards are brought up to date without a change of anything that serves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from models import artefact as artefacts

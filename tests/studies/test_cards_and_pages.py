@@ -1,7 +1,5 @@
 """Figures of model cards are those of the quality pages, where both judge the same data."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The note's statements on regression metrics, checked on its own numbers and on numbers where they do not hold."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How far scores depend on neighbours: the line that is printed, and graphs without levels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The numbers of the vessel simulator's data sheet, on few rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Addresses of services, and errors for addresses at which something else answers."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from urllib.parse import urlsplit

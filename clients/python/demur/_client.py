@@ -1,7 +1,5 @@
 """Clients of Demur services, and the functions that open them."""
 
-from __future__ import annotations
-
 from demur._async.calls import AsyncCalls
 from demur._async.tasks import AsyncTasks
 from demur._connection import Connection

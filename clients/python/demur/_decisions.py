@@ -1,7 +1,5 @@
 """Decisions about units: their names, the reasons of deferrals, and their decoding from messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Description of a service: its columns, heads and policies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Primitives of the asynchronous client; ``demur._threads`` has the same names for the blocking one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import aclosing

@@ -4,8 +4,6 @@ The blocking and the asynchronous client move frames; which frames may be sent, 
 and when a batch is complete is decided here.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

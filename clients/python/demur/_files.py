@@ -1,7 +1,5 @@
 """Content of files that callers pass as a path, as bytes, or as an object that can serialise itself."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Decoding of protobuf messages: packed arrays by dtype and shape, plain fields by name."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, MutableSequence
 from dataclasses import dataclass, fields, is_dataclass

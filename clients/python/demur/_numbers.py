@@ -1,7 +1,5 @@
 """Conversion of scalars, lists, arrays and series to arrays of real numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Retries of failed calls: only while the service is unavailable, and never past the deadline."""
 
-from __future__ import annotations
-
 import random
 import time
 from dataclasses import dataclass

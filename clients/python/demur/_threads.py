@@ -1,7 +1,5 @@
 """Primitives of the blocking client; ``demur._event_loop`` has the same names for the asynchronous one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterable
 from queue import SimpleQueue
 from typing import Any, TypeAlias, TypeVar

@@ -1,7 +1,5 @@
 """Agreement of compact tables with the library, checked on probe rows."""
 
-from __future__ import annotations
-
 import ctypes
 
 import numpy as np

@@ -5,8 +5,6 @@
 ``pip install`` does the same through the project's list of extension modules.
 """
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Members of CatBoost models for serving: compact tables if they are quicker, else the native evaluator."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

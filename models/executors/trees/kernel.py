@@ -1,7 +1,5 @@
 """Loader and caller of the compiled kernel. It is optional; without it, native CatBoost computes everything."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Inverse links: raw sums of trees to outputs of members."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """CatBoost model that is checked against a head and a schema when it is opened."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Executor of members with CatBoost's own evaluator: for any model, and quick for many rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ tree's largest leaf at most, 250 times less than with float32. Borders of all me
 binarised once; members whose merged borders would exceed 255 per feature begin a new group.
 """
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 from collections.abc import Sequence

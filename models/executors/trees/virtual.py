@@ -1,7 +1,5 @@
 """Virtual ensembles: one boosted model cut into members that share their first trees (Malinin et al. 2021)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

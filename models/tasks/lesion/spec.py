@@ -1,7 +1,5 @@
 """Head and official conventions of the lesion task (Shifts 2.0, section 3 and appendix C)."""
 
-from __future__ import annotations
-
 from models.card import Words
 from models.head import Head
 

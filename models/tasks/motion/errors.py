@@ -1,7 +1,5 @@
 """Nine errors of a request, with the limits of the papers and the released code."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Head and official conventions of the motion task (Shifts 1.0, section 5 and appendix E)."""
 
-from __future__ import annotations
-
 from models.card import Words
 from models.head import Head
 from models.tasks.motion.errors import ACCEPTABLE, UNITS

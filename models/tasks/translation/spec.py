@@ -1,7 +1,5 @@
 """Head and official conventions of the translation task (Shifts 1.0, section 4 and appendix D)."""
 
-from __future__ import annotations
-
 from models.card import Words
 from models.head import Head
 

@@ -1,7 +1,5 @@
 """Head and official conventions of the vessel task (Shifts 2.0, section 4)."""
 
-from __future__ import annotations
-
 from models.assessment.convention import OFFICIAL, Convention
 from models.assessment.figures import Rules
 from models.card import Words

@@ -1,7 +1,5 @@
 """Two heads and official conventions of the weather task (Shifts 1.0, section 3 and appendix C)."""
 
-from __future__ import annotations
-
 from models.card import Words
 from models.head import Head
 

@@ -4,8 +4,6 @@ A row of the paper is an ensemble, or its single members ("mean is quoted for th
 have a standard deviation (ddof 0).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

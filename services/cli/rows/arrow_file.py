@@ -1,7 +1,5 @@
 """Reader of Parquet, Feather and Arrow files as chunks of numbers, in bounded memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 

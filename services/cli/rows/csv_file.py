@@ -1,7 +1,5 @@
 """Reader of CSV files as chunks of numbers, in bounded memory."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator, Sequence

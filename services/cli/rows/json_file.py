@@ -1,7 +1,5 @@
 """Reader of JSON rows (a list of objects, or an object a line) as chunks of numbers, in bounded memory."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import math

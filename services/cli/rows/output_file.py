@@ -1,7 +1,5 @@
 """Output file that replaces an earlier one when it is complete, or after an error."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Reader of files of rows for ``demur score``: CSV, JSON, JSON lines, each also gzipped; Parquet, Feather, Arrow."""
 
-from __future__ import annotations
-
 import gzip
 import io
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """``demur score`` for tasks of rows: a file of any length through the running service, in bounded memory."""
 
-from __future__ import annotations
-
 import csv
 import importlib
 from collections import deque

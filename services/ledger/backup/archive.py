@@ -5,8 +5,6 @@
 written last: without one the backup is incomplete.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Back up a ledger while its services run: journals, one state of the database, referenced contents, manifest."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Callable

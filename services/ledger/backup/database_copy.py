@@ -1,7 +1,5 @@
 """Copies of a whole ledger: one state of it as a SQLite file, and such a file as a ledger again."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Integrity check of a ledger: units occur once, rows lie within their writers' flushes, contents exist."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

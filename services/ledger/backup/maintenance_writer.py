@@ -5,8 +5,6 @@ later decisions are not, and their number is unknown: they become a gap from the
 it are invalid, never wrong. The gap is a row of a new writer, so that every reader sees it.
 """
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Callable

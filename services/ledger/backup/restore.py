@@ -1,7 +1,5 @@
 """Restore a ledger from its backup: prepare it beside its final place, record gaps, then move it there."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import os

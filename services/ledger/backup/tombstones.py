@@ -1,7 +1,5 @@
 """Lists of erased units, to be kept beside backups: a restore brings back what was erased after the backup."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

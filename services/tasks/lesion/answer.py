@@ -1,7 +1,5 @@
 """Fields of an answer about a scan: its figures and lesions, and its volumes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Scans over HTTP: forms with files, or JSON with base64; answers as JSON and NIfTI files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 

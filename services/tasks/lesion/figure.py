@@ -1,7 +1,5 @@
 """Figure of a predicted scan, from the input images and the volumes of the answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The released container writes its maps without directions and with the axes in r
 the image.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scans as protobuf messages: single calls, and streams with files in pieces."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args
 

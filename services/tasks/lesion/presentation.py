@@ -1,7 +1,5 @@
 """Decided scans as records of ``services.tasks.lesion.answer``, for all protocols."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Implementation of ``demur score lesion``: sends scans to the service; writes official files, tables and figures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """White-matter lesions as a served model: a brain scan in, mask, maps and lesions out, one unit a scan."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Lesion task for the pipeline: scans are read and checked, segmented in windows, and their maps written as files."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace

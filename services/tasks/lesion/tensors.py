@@ -1,7 +1,5 @@
 """Scans over the Open Inference Protocol: NIfTI files in; mask, maps and figures out, as arrays."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from models.tasks.lesion.artefact.recipe import Recipe

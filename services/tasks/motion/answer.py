@@ -1,7 +1,5 @@
 """Fields of an answer about motion, with units and frames."""
 
-from __future__ import annotations
-
 from models.tasks.motion.spec import TRAJECTORIES
 from services.transport.answer import DEFERRAL, ORIGIN, RECORDED, AnswerField, index, input_warnings, records, text
 

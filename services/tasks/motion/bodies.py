@@ -1,7 +1,5 @@
 """Motion over HTTP: JSON, or forms with files; answers as JSON, and the official submission as a file."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Figure of a predicted request, from the answer and the scene or map of the request."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

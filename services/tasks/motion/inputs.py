@@ -1,7 +1,5 @@
 """Checked motion requests: the vehicle of each item, and the source of its feature map."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Motion as protobuf messages: single calls, and streams of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

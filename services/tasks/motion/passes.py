@@ -1,7 +1,5 @@
 """Planning of a chunk's rows in passes that run side by side, with isolation of failed rows."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 

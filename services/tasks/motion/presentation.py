@@ -1,7 +1,5 @@
 """Conversion of decided prediction requests to records of ``services.tasks.motion.answer``, for all protocols."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Motion requests: a scene, or feature maps as numbers or as files, with the vehicle of each."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

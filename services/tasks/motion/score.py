@@ -1,7 +1,5 @@
 """Implementation of ``demur score motion``: sends scenes or maps to the service; writes a submission."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Motion as a served model: a scene or feature maps in, five weighted trajectories per prediction request out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

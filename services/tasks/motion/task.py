@@ -1,7 +1,5 @@
 """Motion task for the pipeline: maps are drawn side by side and planned in shared passes, chunk by chunk."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable

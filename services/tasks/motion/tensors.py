@@ -1,7 +1,5 @@
 """Motion over the Open Inference Protocol: a scene or feature maps in, tensors with a row per request out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Fields of an answer about texts: translations, their sentences with hypotheses and tokens, and failures."""
 
-from __future__ import annotations
-
 from models.tasks.translation.spec import HYPOTHESES
 from models.uncertainty.sequences import SCORES
 from services.transport.answer import (

@@ -1,7 +1,5 @@
 """Translation over HTTP: JSON in, JSON out."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, get_args
 
 import msgspec

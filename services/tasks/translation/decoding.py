@@ -1,7 +1,5 @@
 """Decoding as work of the scheduler: a step of many sentences is a quantum, which requests share."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Translation as protobuf messages: single calls, and streams that send sentences as they finish."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Conversion of decided sentences to records of ``services.tasks.translation.answer``, for all protocols."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

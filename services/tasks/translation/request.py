@@ -1,7 +1,5 @@
 """Translation requests, and the detail of tokens in their answers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

@@ -1,7 +1,5 @@
 """Implementation of ``demur score translation``: sends lines of text to the running service; writes a submission."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Translation as a served model: English texts in, Russian hypotheses, uncertainties and decisions out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from models.artefact import Artefact

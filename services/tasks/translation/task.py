@@ -1,7 +1,5 @@
 """Translation task: texts are split into sentences, which are decoded side by side in continuous batches."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass

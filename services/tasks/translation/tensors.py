@@ -1,7 +1,5 @@
 """Translation over the Open Inference Protocol: texts in; translations and tensors of their sentences out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

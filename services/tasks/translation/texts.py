@@ -1,7 +1,5 @@
 """Checked and split texts: the sentences that are units, with remarks on unusual ones."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Conversion of answers to protobuf messages, from the table of fields and the message's descriptor."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

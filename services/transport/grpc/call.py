@@ -5,8 +5,6 @@ decompression, handler, errors, metrics. A handler is a coroutine of ``(request,
 with ``context.write``. A handler raises errors; the layer turns them into a status with a typed detail.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,7 +1,5 @@
 """Streams in which each chunk is one message and ends with one result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Protobuf messages common to the services of all tasks: decisions, descriptions, policies, rows, options."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Handlers of ``grpc.health.v1.Health`` over the library's servicer, which accept compressed requests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import grpc

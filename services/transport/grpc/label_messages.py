@@ -1,7 +1,5 @@
 """Conversion between messages of ``LabelService`` and the types of ``services.labels``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``LabelService``: labels, requests, resolutions and commits over gRPC; thin over ``services.labels.service``."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any

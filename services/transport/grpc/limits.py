@@ -4,8 +4,6 @@ The library bounds metadata only once its peer has acknowledged the settings of 
 a call for as long as the connection lasts, and knows nothing of the limit that a client has for answers.
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ The values packed in a field ``x`` go to its twin ``plain_x``, whose type says h
 follows this rule needs no code here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any

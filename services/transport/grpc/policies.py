@@ -1,7 +1,5 @@
 """``demur.v1.PolicyService``: shows and changes the policies in force."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from demur.v1 import policy_pb2

@@ -4,8 +4,6 @@ The library has v1alpha only. Both versions have the same messages but for the n
 answers for both; the descriptor of v1 is that of v1alpha under the new name, in a pool of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The gRPC binding of tabular tasks: their messages share field names, only types and heads differ."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

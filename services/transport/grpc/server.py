@@ -1,7 +1,5 @@
 """gRPC server of a served model: prediction, streams, labels, policies, health and reflection."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """gRPC errors: the status code, a message for people, and a typed detail in the trailing metadata."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Credentials of the gRPC server that follow the certificate in force."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import grpc

@@ -1,7 +1,5 @@
 """Conversion of answers to JSON, and their schemas, from the table of their fields."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any

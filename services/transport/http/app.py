@@ -1,7 +1,5 @@
 """Routes of a service over HTTP, except /livez and /readyz, which BentoML serves from ``Demur``."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable
 from functools import partial

@@ -1,7 +1,5 @@
 """Bodies of requests and errors: accepted types, limits, and the form of error responses."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import suppress

@@ -4,8 +4,6 @@
 endpoints of a service.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -3,8 +3,6 @@
 A subschema with a ``title`` becomes a component of that name; see ``hoisting``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, get_args
 

@@ -4,8 +4,6 @@ uvicorn limits neither the size of headers (its parser accepts any number) nor t
 plain text, before there is a request, are answered in JSON like all others.
 """
 
-from __future__ import annotations
-
 import asyncio
 
 from uvicorn.config import Config

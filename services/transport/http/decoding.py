@@ -1,7 +1,5 @@
 """Decoding of JSON bodies and of the texts of forms, with errors that explain what to send."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import ClassVar, TypeVar
 

@@ -1,7 +1,5 @@
 """Cancellation of a running call whose caller has disconnected."""
 
-from __future__ import annotations
-
 import asyncio
 from types import TracebackType
 

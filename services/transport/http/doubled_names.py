@@ -1,7 +1,5 @@
 """Refusal of duplicate names in JSON objects, of which parsers silently keep the last."""
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 from typing import Any

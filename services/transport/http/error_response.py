@@ -1,7 +1,5 @@
 """Error responses in the format of the protocol that a path belongs to."""
 
-from __future__ import annotations
-
 from starlette.responses import Response
 
 from services.runtime.errors import DemurError

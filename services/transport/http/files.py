@@ -1,7 +1,5 @@
 """Answers with files: in JSON, in an archive, or behind a job."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping

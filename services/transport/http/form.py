@@ -1,7 +1,5 @@
 """Forms with files: parsed while they arrive, in bounded memory; unknown and duplicate fields are refused."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from starlette.datastructures import UploadFile

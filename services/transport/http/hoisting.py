@@ -5,8 +5,6 @@ those that collide; some do not follow references below a component. So schemas 
 ``title`` if they need a name, and become components here.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 Json = dict[str, Any]

@@ -1,7 +1,5 @@
 """Integers of JSON bodies and queries, which JSON does not distinguish from other numbers: 49.0 is the integer 49."""
 
-from __future__ import annotations
-
 from services.runtime.errors import InvalidInput
 
 Integer = int | float

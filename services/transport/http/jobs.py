@@ -1,7 +1,5 @@
 """Jobs over HTTP: accepted with 202, they report progress, can be cancelled, and keep their result for a while."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import time

@@ -1,7 +1,5 @@
 """Errors for JSON bodies that could not be decoded: the cause, and what to send instead."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import islice

@@ -1,7 +1,5 @@
 """JSON bodies of requests and answers for labels, label requests and resolutions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 

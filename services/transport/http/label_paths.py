@@ -1,7 +1,5 @@
 """Part of the OpenAPI document for labels, label requests and resolutions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from models.head import Head

@@ -1,7 +1,5 @@
 """Labels, requests, resolutions and commits over HTTP; thin over ``services.labels.service``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from starlette.requests import Request

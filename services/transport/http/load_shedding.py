@@ -7,8 +7,6 @@ with precomputed bytes. Everything else passes: probes, metrics, labels, jobs, a
 slowly and are bounded by the limits of the schedule.
 """
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

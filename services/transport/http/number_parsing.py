@@ -1,7 +1,5 @@
 """Parsing of the numbers of a JSON body, with errors that quote the value."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from typing import Any

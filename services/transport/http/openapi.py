@@ -4,8 +4,6 @@ Operations have one type of answer, and bodies no plain text or bytes beside JSO
 union of all types of a body, in which protobuf would be a text. Descriptions list the other accepted types.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from services.ledger.audit_trail import KINDS

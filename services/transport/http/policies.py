@@ -1,7 +1,5 @@
 """Routes of policies: show, change (compare and set), history."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import fields

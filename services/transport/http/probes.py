@@ -1,7 +1,5 @@
 """Port for probes: only /livez and /readyz in plain HTTP, for callers without a client certificate."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress

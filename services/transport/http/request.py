@@ -1,7 +1,5 @@
 """Parsing of an HTTP request: the task's request, options, answer format and deadline."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator

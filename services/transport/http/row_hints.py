@@ -1,7 +1,5 @@
 """Errors for JSON bodies of rows, which name the form, column and row at fault."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

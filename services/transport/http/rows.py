@@ -1,7 +1,5 @@
 """JSON bodies of tabular tasks."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, get_args
 

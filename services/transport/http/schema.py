@@ -1,7 +1,5 @@
 """JSON Schemas of the bodies of tabular tasks, with units and ranges from the declared schema."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

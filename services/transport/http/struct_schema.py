@@ -1,7 +1,5 @@
 """JSON Schemas of bodies from the structs that decode them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

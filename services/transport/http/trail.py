@@ -1,7 +1,5 @@
 """Route of the audit trail: actions with their actors and times."""
 
-from __future__ import annotations
-
 from starlette.requests import Request
 from starlette.responses import Response
 

@@ -1,7 +1,5 @@
 """Decisions on units in JSON, and their schemas."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

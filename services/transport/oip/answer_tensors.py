@@ -1,7 +1,5 @@
 """Conversion of answers to tensors of the Open Inference Protocol, and their metadata, from the table of fields."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Datatypes of the protocol, and the layout of BYTES in raw contents: each element after its length in four bytes."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass

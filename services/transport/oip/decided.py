@@ -1,7 +1,5 @@
 """Decisions on units as tensors and parameters, common to all tasks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

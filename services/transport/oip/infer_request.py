@@ -1,7 +1,5 @@
 """Inference requests of either transport, checked before their elements are decoded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches

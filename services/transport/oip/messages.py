@@ -1,7 +1,5 @@
 """Conversion between messages of the protocol's gRPC service and the types of this package."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

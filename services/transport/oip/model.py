@@ -1,7 +1,5 @@
 """The model of a service in terms of the Open Inference Protocol: metadata, readiness and inference."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

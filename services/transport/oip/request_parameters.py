@@ -1,7 +1,5 @@
 """Parameters of inference requests: those that every task accepts, and their parsers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

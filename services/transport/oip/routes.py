@@ -1,7 +1,5 @@
 """HTTP routes of the protocol."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any

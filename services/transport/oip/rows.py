@@ -1,7 +1,5 @@
 """Rows over the protocol: inputs as one packed matrix or a tensor per column; outputs as tensors per head."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any

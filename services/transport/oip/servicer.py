@@ -1,7 +1,5 @@
 """``inference.GRPCInferenceService``: handlers for the process's gRPC server."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Request statistics of the protocol, combined with the process's own measurements of its device."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

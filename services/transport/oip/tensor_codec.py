@@ -1,7 +1,5 @@
 """Contents of a tensor in the three forms of the protocol, each decoded to an array of its datatype."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

@@ -1,7 +1,5 @@
 """A small motion service that keeps the contract, on a real socket: five plans of constant velocity, so known."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

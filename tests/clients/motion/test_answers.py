@@ -1,7 +1,5 @@
 """Motion over a real socket: scenes and maps in any form, answers in both frames, failures that stay with theirs."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

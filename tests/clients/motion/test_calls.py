@@ -1,7 +1,5 @@
 """Calls of any size over a real socket: many messages, streams, wishes, and what fails in them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

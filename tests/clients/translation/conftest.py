@@ -1,7 +1,5 @@
 """A stand-in of the translation service, which ``client`` asks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

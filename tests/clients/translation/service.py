@@ -1,7 +1,5 @@
 """A small translation service that keeps the contract, on a real socket: it writes English in Cyrillic, so known."""
 
-from __future__ import annotations
-
 import re
 import threading
 import time

@@ -1,7 +1,5 @@
 """Translation over a real socket: texts in, sentences with hypotheses, tokens and decisions out."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Calls over a real socket: wishes, streams with sentences before their results, refusals, broken promises."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

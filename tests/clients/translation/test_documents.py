@@ -1,7 +1,5 @@
 """Documents over a real socket: cut without loss, told sentence by sentence, whole at the end."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time

@@ -1,7 +1,5 @@
 """Rows with two heads: a level in metres (Gaussian) and a kind of three classes (categorical), by one row executor."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

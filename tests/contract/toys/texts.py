@@ -1,7 +1,5 @@
 """One text to n sentences that finish at different times; each word of each sentence is a quantum of its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a test has to know of a toy: how it is assembled, and requests with known outcomes."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """A slow volume: one quantum a slice, progress between them, one answer with a mask as payload; a single model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -8,8 +8,6 @@ TypeScript declarations and OpenAPI classes tell names, types, enumerations and 
 are not in them. Parts that are Kubernetes' own are references to its definitions.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re

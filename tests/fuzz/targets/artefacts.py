@@ -1,7 +1,5 @@
 """Artefacts: manifests, the files that they name, and what is made of them when a process starts."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Files that callers send: images, masks, maps and scenes, their headers changed field by field."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import random

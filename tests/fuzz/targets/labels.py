@@ -1,7 +1,5 @@
 """Labels, units, policies and wishes as both transports read them; a bad label never harms its neighbours."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What lies in ledgers and beside them: journals that were torn or garbled, packed segments, policies, sketches."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The Open Inference Protocol: bodies with and without binary contents, and messages, up to the units."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Callable

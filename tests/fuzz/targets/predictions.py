@@ -1,7 +1,5 @@
 """Files that ``demur evaluate`` and ``demur monitor replay`` read, and texts that corpora come in."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

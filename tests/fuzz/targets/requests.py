@@ -1,7 +1,5 @@
 """Requests of all tasks, as both transports read them, up to the units that would be worked off."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import struct

@@ -3,8 +3,6 @@
 Right is an answer with a documented status; what breaks the service for later callers is wrong as well.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

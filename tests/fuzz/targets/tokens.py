@@ -1,7 +1,5 @@
 """Files of tokens, which `demur tokens` writes and people edit, and what callers show for one."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Inputs of all tasks, and what a generated client's answer is compared with: the JSON of a plain call."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys

@@ -1,7 +1,5 @@
 """Calls services with models of datamodel-code-generator: ``python datamodel_codegen.py FOLDER URLS``."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

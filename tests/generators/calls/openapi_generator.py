@@ -1,7 +1,5 @@
 """Calls services by clients of openapi-generator (python): ``python openapi_generator.py FOLDER URLS``."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

@@ -1,7 +1,5 @@
 """Calls services by clients of openapi-python-client: ``python openapi_python_client.py FOLDER URLS``."""
 
-from __future__ import annotations
-
 import base64
 import importlib
 import io

@@ -1,7 +1,5 @@
 """Classification figures against scikit-learn, both readings of macro-F1, and what is refused."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Components share faces; overlaps are those of every pair."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import ndimage

@@ -1,7 +1,5 @@
 """CRPS against numerical integrals of its definition, and what holds of any proper score."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Telling shifted units: numbers of the released code and of scikit-learn."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

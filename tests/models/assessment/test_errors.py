@@ -1,7 +1,5 @@
 """Errors of means: kinds, precision, and what is refused."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """All retention figures at once: equal to those taken one by one, in bounded memory."""
 
-from __future__ import annotations
-
 import math
 import tracemalloc
 from dataclasses import asdict, replace

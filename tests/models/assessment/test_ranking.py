@@ -1,7 +1,5 @@
 """Ranks: ties found, NaN last, groups shared and reversed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Calibration of variances against numbers of the released formulas, and at the edges."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

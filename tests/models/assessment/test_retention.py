@@ -1,7 +1,5 @@
 """Retention figures against numbers of the released code, and their properties."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Segmentation figures against numbers of the released code, scikit-learn and scipy, in both readings."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

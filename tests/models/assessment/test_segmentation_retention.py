@@ -1,7 +1,5 @@
 """Retention of voxels, patients and lesions against numbers of the released code and one pass a point."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

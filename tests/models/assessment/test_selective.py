@@ -1,7 +1,5 @@
 """Risk-coverage areas: the closed form for 0/1 errors, and an independent library."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """Text figures against numbers of the released code, nltk and sacrebleu."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

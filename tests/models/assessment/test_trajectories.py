@@ -1,7 +1,5 @@
 """Errors of sets of trajectories: the released numbers, padding, and the example that motivates the likelihood."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

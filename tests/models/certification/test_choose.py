@@ -1,7 +1,5 @@
 """The one entry: folds, certificates, groups and judgement hang together."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from datetime import date

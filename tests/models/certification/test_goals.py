@@ -1,7 +1,5 @@
 """Retention, capacity, joint risk, cost: what each promises, and what it refuses."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """p-values are exact where they say so, super-uniform everywhere, and equal to independent implementations."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Certified selective risk: sizes at which anything can be said, ties, orders of rows, refusals in words."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

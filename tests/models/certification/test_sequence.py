@@ -1,7 +1,5 @@
 """Fixed sequences: what is rejected, that one start is that of MAPIE, and that the level is never overspent."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

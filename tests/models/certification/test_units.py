@@ -1,7 +1,5 @@
 """Units and candidate thresholds: comparisons in float32 and in doubles agree, rulers are not tested."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Bins count every unit once, as decisions compare it, and follow the quantiles that artefacts carry."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """p-values are exact whatever the ties, wealth does not depend on how the stream is cut, and changes are found."""
 
-from __future__ import annotations
-
 import math
 
 import msgspec

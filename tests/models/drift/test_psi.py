@@ -1,7 +1,5 @@
 """The index, its distance and its p-value: closed forms, an oracle, and what they are by chance alone."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

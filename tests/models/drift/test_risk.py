@@ -1,7 +1,5 @@
 """The test of the risk: honest about its baseline and about sampling, indifferent to how labels are cut, powerful."""
 
-from __future__ import annotations
-
 import math
 
 import msgspec

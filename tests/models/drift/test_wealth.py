@@ -1,7 +1,5 @@
 """Wealth is a mixture of restarts with a fixed sum, whatever the cut, and combines as is proven."""
 
-from __future__ import annotations
-
 import math
 
 import msgspec

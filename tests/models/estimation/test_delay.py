@@ -1,7 +1,5 @@
 """Delay laws: what has arrived by when, told from what will never come, and left alone where nothing is late."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Judging a window: no input crashes it, and the document always is JSON."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Exact mode: with all labels it is the evaluation, and its variances are those of repeated draws."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Gates: each thing that makes figures wrong has its word, and nothing else does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

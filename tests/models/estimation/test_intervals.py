@@ -1,7 +1,5 @@
 """Intervals: bent where Wald's would be wrong, wider where a few labels carry the variance."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

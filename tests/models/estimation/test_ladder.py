@@ -1,7 +1,5 @@
 """Coefficients of areas, and derivatives of the F1 area, against curves and differences."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

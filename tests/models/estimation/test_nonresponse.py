@@ -1,7 +1,5 @@
 """Requests without a label: counted where they are, and stood for by a second draw."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

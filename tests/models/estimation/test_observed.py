@@ -1,7 +1,5 @@
 """Sketches while labels are on their way."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Predictions for AIPW: monotone, of enough labels, tuned so that they do no harm."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

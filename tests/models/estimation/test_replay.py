@@ -1,7 +1,5 @@
 """Labels put to their events: the same state whatever the order, however often they were sent."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The paired sketch: as exact mode to 0.01 %, and the same whatever the order that things came in."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Sums by the three estimators: weights that add up, variances of steps as of coefficients written out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

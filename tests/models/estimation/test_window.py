@@ -1,7 +1,5 @@
 """What a window takes, and what it makes of bad propensities."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

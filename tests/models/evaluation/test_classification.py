@@ -1,7 +1,5 @@
 """Files of class probabilities: figures against scikit-learn, measures of ensembles and singles, refusals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Differences between files: equal to those of the figures, with intervals that hold what they say."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables of errors and uncertainties: what is read, and what is refused by file and column."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

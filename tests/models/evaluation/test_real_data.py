@@ -1,7 +1,5 @@
 """Real forecasts and translations, judged as by other means."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

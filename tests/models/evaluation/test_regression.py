@@ -1,7 +1,5 @@
 """Files of normal distributions: figures against formulas, singles, conventions, refusals."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -4,8 +4,6 @@ The double is the innermost object, which ONNX Runtime's Python class runs graph
 are the real ones. What runs on another provider than CUDA says numbers that cannot be mistaken.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """CUDA's libraries in wheels of several layouts, all of them fake folders."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import onnxruntime as ort

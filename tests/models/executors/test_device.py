@@ -1,7 +1,5 @@
 """A device's profile and records: names, versions, and what the management library tells of NVIDIA's."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Graphs with parts and loops: what they compute, and the same bytes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kinds of numbers in graphs, nodes of several outputs, outputs that are given away, ONNX Runtime's own operators."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Graphs of members as a member executor: passes bounded, rows in order, heads by name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

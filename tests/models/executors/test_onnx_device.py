@@ -1,7 +1,5 @@
 """Graphs on CUDA: what a session is asked for, what is refused, and that nothing is computed elsewhere."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How long rows take: a fixed part and a part a row, and the rows that fit into a time."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Members reduced to statistics: those of ``models.uncertainty``, whatever the passes, and finite at any variance."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

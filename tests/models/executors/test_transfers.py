@@ -3,8 +3,6 @@
 Sessions are the real ones of the CPU, whose bindings are the same; what locks memory is a double.
 """
 
-from __future__ import annotations
-
 import ctypes
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Live errors are those of ``demur evaluate`` on the same predictions and labels, for every head of every task."""
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import replace

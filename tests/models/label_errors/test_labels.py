@@ -1,7 +1,5 @@
 """What a label is: one canonical form, or a refusal that says what is needed; never an exception of a library."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

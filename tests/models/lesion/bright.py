@@ -1,7 +1,5 @@
 """An artefact whose members mark what is bright, the higher the member the pickier: known answers, without training."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

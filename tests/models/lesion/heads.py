@@ -1,7 +1,5 @@
 """Small heads: an ellipsoid of tissue with bright spots, and members whose lesions are its bright voxels."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Sequence
 from typing import Any

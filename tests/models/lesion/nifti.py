@@ -1,7 +1,5 @@
 """The files of a scan, written as they are published."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

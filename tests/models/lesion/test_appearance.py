@@ -1,7 +1,5 @@
 """Scans that look unlike the training's are told apart from those that do, with a word on what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """From labelled scans to an artefact that can be served, and what its recipe says of calibration scans."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Intervals of count and volume cover what they promise on scans like those of their calibration."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Graphs of members: what torch says, the same bytes, nothing of the machine; and their golden window."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A segmentation's files are read by evaluation and by other libraries, and say what the segmentation says."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The networks' grid: turning loses nothing, interpolation keeps places, and results come back where they belong."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which training scans calibrate, and that no scan is scored by members that have seen it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

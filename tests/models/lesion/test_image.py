@@ -1,7 +1,5 @@
 """The inputs of a scan fit together, or the one that does not is named."""
 
-from __future__ import annotations
-
 import gzip
 import tracemalloc
 from pathlib import Path

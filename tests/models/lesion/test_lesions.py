@@ -1,7 +1,5 @@
 """The table of lesions says where they are, how large, and how far the members agree."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

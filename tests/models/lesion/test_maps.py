@@ -1,7 +1,5 @@
 """The quick maps are those of the float64 definition, wherever logits lie."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

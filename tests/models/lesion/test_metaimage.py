@@ -1,7 +1,5 @@
 """MetaImage files against ITK: voxels, directions, and what is refused."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Networks: the released layout, folding, frozen masks, growth of position embeddings."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

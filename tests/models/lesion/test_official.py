@@ -1,7 +1,5 @@
 """Scans in the official layout are found by the names of their files, and refused where these do not fit."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

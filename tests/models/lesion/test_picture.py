@@ -1,7 +1,5 @@
 """The figure of a scan: patients are shown the right way round, in true proportion, through the lesion that matters."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from pathlib import Path

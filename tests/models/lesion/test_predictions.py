@@ -1,7 +1,5 @@
 """Folders of segmentations: released figures, scores by hand, and a real mask."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the networks take: normalised as MONAI does it, at 1 mm, in their orientation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Released checkpoints: read without running their code, and refused by name where they are something else."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Replay sets of lesions: crops are small scans, in whole intensities, that are segmented as scans are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Files found by name in any folder, what folders say, and refusals that name the file."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A scan's whole way: what is found does not depend on how it came, in which order it was done, or what was asked."""
 
-from __future__ import annotations
-
 import math
 import tracemalloc
 from typing import Any

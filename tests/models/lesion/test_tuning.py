@@ -1,7 +1,5 @@
 """The threshold: the best of all, judged by what is served."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

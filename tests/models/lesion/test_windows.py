@@ -1,7 +1,5 @@
 """Windows, weights and sums are those of the library with which the released results were made."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small lesions in smooth noise, and networks too small to be good."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Codes of decisions and request states are those of the services that write them."""
 
-from __future__ import annotations
-
 from models.live.label_requests import OPEN_STATES, RequestState
 from models.live.units import ANSWER
 from services.labels.requests import STATES

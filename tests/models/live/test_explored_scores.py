@@ -1,7 +1,5 @@
 """Units that were no real question are counted, and their scores compared with in-domain data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

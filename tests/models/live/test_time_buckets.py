@@ -1,7 +1,5 @@
 """TimeBuckets of time, and what adds up."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

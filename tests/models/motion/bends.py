@@ -1,7 +1,5 @@
 """Requests with maps that tell what is driven: the agent's velocity, and a lane ahead that bends left or right."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A data set in the official layout: a street, a few cars a scene, scenes of Moscow and of other cities."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Made-up scenes of vehicles that drive straight on, with a past and a future of 25 steps."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A plan is velocity times time, plus the member's bias, which grows with time and
 speed. A member's score of a plan is the likelihood of the noise that would make it, so that all is in closed form.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper

@@ -1,7 +1,5 @@
 """What a map looks like in numbers, and what is said of it."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """From an official folder to an artefact that can be served, and what it says of calibration requests."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

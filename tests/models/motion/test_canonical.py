@@ -1,7 +1,5 @@
 """The canonical partition as the released filters have it, and rules of one's own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Examples survive the disk, are found again by number, and are told apart by their content."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

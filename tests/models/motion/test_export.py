@@ -1,7 +1,5 @@
 """One graph of all members: what separate torch members say, in company and alone, and the same bytes."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The agent's frame, there and back."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From official folders to examples: which requests, with which maps, and when they are gathered again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

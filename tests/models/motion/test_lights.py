@@ -1,7 +1,5 @@
 """What every state of a light says of a lane."""
 
-from __future__ import annotations
-
 import pytest
 
 from models.tasks.motion.inference.lights import lane_availability

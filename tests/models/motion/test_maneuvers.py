@@ -1,7 +1,5 @@
 """Tags of maneuvers: what each rule sees, what must not matter, and the tags of the public scene."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Feature maps as files and as packed numbers: equal after the way there and back, and refused where they are wrong."""
 
-from __future__ import annotations
-
 import io
 import tracemalloc
 import zlib

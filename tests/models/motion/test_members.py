@@ -1,7 +1,5 @@
 """Members as they are served: repeatable, golden maps, and what does not fit is refused in words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The official folders, read and written: names, order, tags by line, parts, requests and what does not fit."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

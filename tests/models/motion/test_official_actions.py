@@ -1,7 +1,5 @@
 """What ``demur data motion`` does with official files, from its words on the command line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

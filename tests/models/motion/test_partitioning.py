@@ -1,7 +1,5 @@
 """A data set divided anew: the scenes of the rules, in the same layout, with rules that readers follow."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The figure of a request: left is left, ahead is up, in metres, whatever frame the scene has."""
 
-from __future__ import annotations
-
 import io
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Passes of many requests: what they say of each is what it would be told alone, to the last bit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Arrays of predicted trajectories: released numbers, errors and limits, and refusals by name."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

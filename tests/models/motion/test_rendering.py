@@ -1,7 +1,5 @@
 """Maps of a whole split: one for each request, alike however many draw, and no half files."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Replay sets of motion: maps as runs of equal cells, exact to the bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

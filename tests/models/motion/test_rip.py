@@ -1,7 +1,5 @@
 """From plans and scores to the statistics of requests; what an artefact says of its own use."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

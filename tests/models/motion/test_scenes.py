@@ -1,7 +1,5 @@
 """Scenes as they come: what is read of them, what is refused and how, and vehicles that are missing now."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Sizes that cannot be built say why."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The official submission: released numbers, its order and its domains, and refusals by scene and track."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Submissions that are written: read back exactly, joined, scored, and refused where they could not be scored."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tags of scenes as lines of the released file, and back."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

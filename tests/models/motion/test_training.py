@@ -1,7 +1,5 @@
 """Training a member: it learns, it repeats, it goes on after a kill, it refuses what cannot be."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice

@@ -1,7 +1,5 @@
 """Ground truth from scenes: frames checked by hand, requests that cannot be judged, and a real scene."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

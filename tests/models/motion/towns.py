@@ -1,7 +1,5 @@
 """Made-up scenes: streets, crosswalks, lights, vehicles and pedestrians around an agent, as messages."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

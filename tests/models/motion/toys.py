@@ -1,7 +1,5 @@
 """Networks with random weights that see something."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """The official files written byte by byte from their field numbers, without the classes under test."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Sequence
 

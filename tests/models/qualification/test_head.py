@@ -1,7 +1,5 @@
 """Whole calibrations: tables, quantiles, knots, intervals, and measures that are dropped."""
 
-from __future__ import annotations
-
 import math
 
 import msgspec

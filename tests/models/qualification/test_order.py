@@ -1,7 +1,5 @@
 """Rank correlation: near ties cost little, disorder costs all, many units agree with Spearman."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import spearmanr

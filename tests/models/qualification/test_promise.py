@@ -1,7 +1,5 @@
 """Certificates: what is added to a risk, and when they are void."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from datetime import date

@@ -1,7 +1,5 @@
 """Records: what is written comes back, carries any threshold later, and says the verdict in words."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """The rule at one threshold: known flips, guard bands, gaps, mapping, refusal, and what cannot be decided."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Profiles of this CPU that truly differ: the vessel ensemble with another layout, reduced weights, and damage."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.models.qualification.vessel_profiles import judged

@@ -3,8 +3,6 @@
 ``python -m tests.models.qualification.vessel_profiles`` prints the table of docs/qualification.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The training loop resumes from states of earlier versions, averages weights and runs stages one after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Members train in processes: all of them, a few at a time, and one that fails says why."""
 
-from __future__ import annotations
-
 import os
 import time
 from functools import partial

@@ -1,8 +1,6 @@
 """Files of a released folder made by the programs that make them: merges learnt by subword-nmt, dictionaries of what
 they cut, checkpoints as fairseq writes them."""
 
-from __future__ import annotations
-
 import io
 from argparse import Namespace
 from collections import Counter

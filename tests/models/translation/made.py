@@ -1,7 +1,5 @@
 """Made-up pairs of sentences, pieces learnt from them, and networks with random weights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path

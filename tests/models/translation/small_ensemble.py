@@ -1,7 +1,5 @@
 """A small ensemble that has learnt a made-up language of 20 words, and artefacts of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

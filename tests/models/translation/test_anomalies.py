@@ -1,7 +1,5 @@
 """Flags of anomalies: all forms of their file, groups of figures, and refusals."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The beam search against all sequences there are, and against a slow one written down after fairseq 0.7."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from dataclasses import replace

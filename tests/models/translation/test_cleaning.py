@@ -1,7 +1,5 @@
 """The rules by which the recipe keeps training pairs."""
 
-from __future__ import annotations
-
 import pytest
 
 from models.tasks.translation.data.cleaning import cleaned, fault, for_validation, likeness, short

@@ -1,7 +1,5 @@
 """Official files become the columns that training reads."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files of pairs: what is read, and refusals that name file and line."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

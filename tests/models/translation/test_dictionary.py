@@ -1,7 +1,5 @@
 """Dictionaries of fairseq and merges of subword-nmt: numbers, sizes, and refusals that name the line."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """Pairs as numbers: which are kept, that they come back, and how they meet in batches."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What fairseq prints, written and read: by hand as the fork prints it, there and back, and with something wrong."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

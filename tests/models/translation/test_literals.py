@@ -1,7 +1,5 @@
 """What is copied: it is found, marked, and comes back letter by letter, in time that grows with the text only."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

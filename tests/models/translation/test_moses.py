@@ -1,7 +1,5 @@
 """Moses' scripts: vectors that tokenizer.perl and normalize-punctuation.perl give, and the way back."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Official files of pairs: SGML, columns and parallel text, as they are and with something wrong."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from pathlib import Path

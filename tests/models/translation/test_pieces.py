@@ -1,7 +1,5 @@
 """Plain text, and pieces that say again what they were made of."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

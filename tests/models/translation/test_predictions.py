@@ -1,7 +1,5 @@
 """The official n-best file: released figures, nltk's and sacrebleu's numbers, and refusals that name the line."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

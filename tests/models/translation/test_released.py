@@ -1,7 +1,5 @@
 """Checkpoints of fairseq: weights under old and new names, and refusals that name the weight."""
 
-from __future__ import annotations
-
 import argparse
 import collections
 from collections.abc import Callable

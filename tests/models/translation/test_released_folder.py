@@ -1,7 +1,5 @@
 """A folder of released checkpoints: read whole, or refused in words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The released tokenisation on real sentences: news, their Russian references, and merges learnt on both."""
 
-from __future__ import annotations
-
 import io
 from collections import Counter
 from pathlib import Path

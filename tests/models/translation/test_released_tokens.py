@@ -1,7 +1,5 @@
 """The released tokenisation: text to numbers, numbers to the official text and to readable parts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Replay sets of translation: sentences in UTF-8, shuffled from a fixed seed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

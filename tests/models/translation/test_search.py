@@ -1,7 +1,5 @@
 """The search: company changes nothing, marks come once, hypotheses end where they must."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

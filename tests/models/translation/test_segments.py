@@ -1,7 +1,5 @@
 """Texts in sentences: nothing is lost, nothing is cut that should not be, and work grows with the length alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 

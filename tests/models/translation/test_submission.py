@@ -1,7 +1,5 @@
 """The submission that is written: read again by the reader of submissions, and judged alike whatever its form."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sides of the vocabulary: what a graph is fed is inside its tables, and what it says is whole."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

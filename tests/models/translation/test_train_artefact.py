@@ -1,7 +1,5 @@
 """From files of pairs to a served artefact, over the command line; a training that was cut off goes on."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Training a member: it learns, goes on after a kill, and refuses what cannot be."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whole sentences in torch against the search over graphs: the same logarithms, uncertainties and scores."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Members over classes: numbers of the released code, identities, and likelihoods of labels."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Normal members: numbers of the released code, exactness at extreme variances, likelihoods far out."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The table of measures: what it refuses and why, dtypes, and one orientation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Tokens and hypotheses: numbers of the released code, running sums against batches, what is refused."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Robust imitative planning: numbers of both released paths, ties, single members."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import get_args

@@ -1,7 +1,5 @@
 """Voxels against the categorical formulas, in float32 at any logit; structures against masks by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

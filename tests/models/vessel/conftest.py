@@ -1,7 +1,5 @@
 """A small simulated data set and quickly trained ensembles for the vessel tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 

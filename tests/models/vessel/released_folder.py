@@ -1,7 +1,5 @@
 """A folder in the form of the released vessel baseline: two members, the second with another last bias."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A built artefact is complete, repeatable, and calibrated by what it serves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

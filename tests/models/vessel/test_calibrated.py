@@ -1,7 +1,5 @@
 """What the default artefact promises in-domain it keeps there, and a shift is noticed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

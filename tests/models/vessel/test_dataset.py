@@ -1,7 +1,5 @@
 """The canonical partition, the generalisation set and their files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

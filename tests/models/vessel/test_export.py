@@ -1,7 +1,5 @@
 """One graph for all members says what the members say one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

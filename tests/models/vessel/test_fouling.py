@@ -1,7 +1,5 @@
 """Fouling."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Calm-water resistance against the worked example of the paper and against towing-tank facts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

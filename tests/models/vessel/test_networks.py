@@ -1,7 +1,5 @@
 """The stacked networks are what M separate networks of the paper would be."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

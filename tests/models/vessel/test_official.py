@@ -1,7 +1,5 @@
 """The released baseline's files become an artefact that says what the released code says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The B-series and the operating point."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The tables judge what the artefact says, ensemble and members alike."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Training learns, is repeatable, keeps members apart and stops them one by one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

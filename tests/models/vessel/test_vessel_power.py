@@ -1,7 +1,5 @@
 """The ship as a whole: properties that physics demands of shaft power."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Added resistance in waves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

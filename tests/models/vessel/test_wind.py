@@ -1,7 +1,5 @@
 """Wind resistance."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

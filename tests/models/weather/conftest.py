@@ -1,7 +1,5 @@
 """A small simulated partition and a large piece of one split, made once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Rows of the official 123 columns, drawn from their ranges."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from models.building import Labelled

@@ -1,7 +1,5 @@
 """Training of trees: progress, going on where it was, and what is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A built weather artefact: what it holds, what it was calibrated by, and what is refused when it is opened."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

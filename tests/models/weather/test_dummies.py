@@ -1,7 +1,5 @@
 """The two average rows of training files."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

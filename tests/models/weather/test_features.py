@@ -1,7 +1,5 @@
 """The 123 columns: their order, their units, and what their ranges refuse."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

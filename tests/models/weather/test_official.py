@@ -1,7 +1,5 @@
 """Official files: what is written is read again, by name, and what is wrong is refused in words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Splits by time and climate: the numbers of the paper, what a split may hold, and that none is used twice."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Released CatBoost baselines: what a file predicts is read off the file, members are in the order of their numbers."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Replay sets of weather: rows of float32, missing values among them, column by column."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

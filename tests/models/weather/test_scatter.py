@@ -1,7 +1,5 @@
 """Places drawn without making the whole order."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Simulated rows hang together: what physics and the meaning of the columns promise, of every row."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

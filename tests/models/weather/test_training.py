@@ -1,7 +1,5 @@
 """``demur train weather``: every family ends in a calibrated artefact of the official features, or goes on later."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

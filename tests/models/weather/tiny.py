@@ -1,7 +1,5 @@
 """Tiny weather artefacts of every family, trained in a second on rows of a made-up atmosphere."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -5,8 +5,6 @@ JSON: name to traceback, empty where it passed. It is run in an environment that
 of this project; ``tests/e2e/test_oip.py`` starts it.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import sys

@@ -1,7 +1,5 @@
 """What services say of themselves, and what they count."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

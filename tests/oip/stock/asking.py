@@ -1,7 +1,5 @@
 """What all cases ask with: clients of Triton for both protocols, and inputs of arrays."""
 
-from __future__ import annotations
-
 import json
 import sys
 import urllib.request

@@ -1,7 +1,5 @@
 """Ways to call beside one after the other: callbacks, asyncio, streams."""
 
-from __future__ import annotations
-
 import asyncio
 import queue
 from typing import Any

@@ -1,7 +1,5 @@
 """What is wrong is refused, in words and with the right status."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

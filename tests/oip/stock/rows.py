@@ -1,7 +1,5 @@
 """Rows: packed and by column, one head and two, over bytes and over JSON."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

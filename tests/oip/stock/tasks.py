@@ -1,7 +1,5 @@
 """Tasks that are not rows: texts, scenes and scans."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

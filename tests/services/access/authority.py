@@ -1,7 +1,5 @@
 """A certificate authority of a test; nothing of it outlives the test."""
 
-from __future__ import annotations
-
 import ipaddress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tokens of a test, and certificates that are made once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tokens of tests, and the file that a service reads them from."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

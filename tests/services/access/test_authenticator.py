@@ -1,7 +1,5 @@
 """Authentication over both protocols, on a running toy: admitted and refused calls, and their errors."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Terms of certificates, as another library reads them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

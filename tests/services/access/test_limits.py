@@ -1,7 +1,5 @@
 """Connections that ask too much or too slowly, on both protocols."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Token buckets under a clock that the test turns."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Each route and method has one rule, and each rule is of a route: what is forgotten is refused, and this fails."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

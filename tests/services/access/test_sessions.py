@@ -1,7 +1,5 @@
 """What lasts longer than a call: streams, jobs, rates, and whose name is in the ledger."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

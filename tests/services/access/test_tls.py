@@ -1,7 +1,5 @@
 """TLS of both protocols on loopback: who believes whom, and what changes without a restart."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """Tokens as text, as entries of a file, and what is refused of both."""
 
-from __future__ import annotations
-
 import stat
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The reference artefact, assembled as it is served: self-test, and policies of its own numeric profile."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A process that cannot serve what it was asked to stays alive, not ready, and says why."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """Which artefact is served: reference artefacts go into the store with what they share."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

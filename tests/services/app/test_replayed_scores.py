@@ -1,7 +1,5 @@
 """Replay sets are scored by what serves: a service that is asked the same inputs answers with the same scores."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The model store while several processes use it for the first time at once, as `demur up` makes them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

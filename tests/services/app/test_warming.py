@@ -1,7 +1,5 @@
 """Examples go through the real pipeline before ready, in each shape that serves, and leave no trace of decisions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``demur calibrate``: what it prints, that its threshold does what it says, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``demur data``: each task offers its own actions; files, provenance and refusals."""
 
-from __future__ import annotations
-
 import json
 from importlib.metadata import EntryPoints
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`demur down` signals the process that holds the lock, and nobody else."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

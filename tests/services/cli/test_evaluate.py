@@ -1,7 +1,5 @@
 """``demur evaluate``: what it prints, what it refuses, and that a refusal leaves nothing behind."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """``demur models fetch``: what comes is bounded, hashed, unpacked with suspicion, verified, and then has a name."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import shutil

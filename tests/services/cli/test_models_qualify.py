@@ -1,7 +1,5 @@
 """`demur models qualify --data`: labelled files of one's own in place of an artefact's replay set, for each task."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """``demur monitor replay``: from two files to figures, and what it says of files that are wrong."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

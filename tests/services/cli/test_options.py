@@ -1,7 +1,5 @@
 """Command lines as click reads them: lists of values, abbreviations, exclusive options, and help without imports."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Run files: who runs where, whatever was left behind."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`--provider` of commands that make artefacts: the device that computes what is calibrated."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

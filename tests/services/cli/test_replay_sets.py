@@ -1,7 +1,5 @@
 """`--no-replay-set`: an artefact that holds none of the data that it was calibrated with."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Files of rows in every form that is read, by name and by content; all others are refused in a line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """``demur score`` for tasks of several heads and missing values, against a service that keeps the contract."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """What ``demur score`` writes is what ``demur evaluate`` reads: the same figures as of the members themselves."""
 
-from __future__ import annotations
-
 import csv
 import json
 import tarfile

@@ -1,7 +1,5 @@
 """What `demur score` reads and writes, without a service: rows of CSV files, and output that is never half there."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -1,7 +1,5 @@
 """``demur score`` of rows that are refused: they lose nobody else, cost no more than others, and say why."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """``demur serve`` up to the moment at which it becomes BentoML's server."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``demur tokens``: what is printed, what is kept, and what services then take."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What commands say without a service: versions, help, refusals."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import socket

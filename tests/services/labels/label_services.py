@@ -1,7 +1,5 @@
 """Label service on a real ledger, with units in it as a service would have written them."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence

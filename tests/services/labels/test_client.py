@@ -1,7 +1,5 @@
 """The client's labels, requests, resolutions and commits against a real service with a real ledger, over gRPC."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator

@@ -1,7 +1,5 @@
 """Labels, requests, resolutions and commits over HTTP, on a real service with a real ledger."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """What is acknowledged is in the ledger once, whatever comes twice, late, out of order, wrong, or for nobody."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import itertools

@@ -1,7 +1,5 @@
 """Unit ids are read strictly; request ids are a keyed permutation of them that gives nothing away."""
 
-from __future__ import annotations
-
 import itertools
 from contextlib import suppress
 

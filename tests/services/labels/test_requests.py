@@ -1,7 +1,5 @@
 """The state machine of requests: exactly the drawn changes, by whom and with what they need."""
 
-from __future__ import annotations
-
 import itertools
 from contextlib import suppress
 

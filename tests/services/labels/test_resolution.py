@@ -1,7 +1,5 @@
 """What became of units: what callers are told, and when those who wait are."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

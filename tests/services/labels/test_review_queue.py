@@ -1,7 +1,5 @@
 """Review queue: no request is claimed twice or lost, and none reveals whether it is an audit."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import struct

@@ -1,7 +1,5 @@
 """Deliveries: to allowed addresses only, signed, until they are taken, through kills; one that comes twice says so."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

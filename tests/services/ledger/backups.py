@@ -1,7 +1,5 @@
 """Backups of a test's ledger, and the ledgers that are made of them."""
 
-from __future__ import annotations
-
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

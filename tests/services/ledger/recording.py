@@ -1,7 +1,5 @@
 """A ledger in use, with portions of toy heads, and its rows as they are read back."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Audit draws: at the rate that is logged, repeatable by who holds the secret, foreseeable by no other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

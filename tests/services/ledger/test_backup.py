@@ -1,7 +1,5 @@
 """A backup holds all that was acknowledged before it began; a restore says what it cannot know."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

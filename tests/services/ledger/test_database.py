@@ -1,7 +1,5 @@
 """Where a ledger may be, and what its connections may do."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

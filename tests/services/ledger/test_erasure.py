@@ -1,7 +1,5 @@
 """Forgetting: contents go from database and store, numbers stay, and errors are known before."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Following a ledger: every row once, in any pieces, while it is written; and never its secrets."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

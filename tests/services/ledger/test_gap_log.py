@@ -1,7 +1,5 @@
 """Losses stay known until a gap row tells of them, and are told once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The journal: whole frames or none, whatever happens to the disk, the process or the file."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

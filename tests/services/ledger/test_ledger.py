@@ -1,7 +1,5 @@
 """Recording: what is acknowledged is in segments once, with an item where it was deferred or drawn."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from dataclasses import replace

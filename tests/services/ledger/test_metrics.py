@@ -1,7 +1,5 @@
 """What a ledger exports is what became of its units, in a form that Prometheus' own checker accepts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, generate_latest

@@ -1,7 +1,5 @@
 """Migrations: once each, whole or not at all, by any number of processes at a time."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

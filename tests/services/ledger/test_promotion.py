@@ -1,7 +1,5 @@
 """ExplorationBuffer units: they leave no trace but counts, until their caller commits to them, which counts once."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

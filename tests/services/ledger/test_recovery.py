@@ -1,7 +1,5 @@
 """Taking over from a process that died: what it acknowledged is in segments, once, under its own epoch."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

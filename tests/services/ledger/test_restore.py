@@ -1,7 +1,5 @@
 """After a restore: what was erased stays erased, living processes go on, and other means of restoring are settled."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

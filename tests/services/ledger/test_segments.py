@@ -1,7 +1,5 @@
 """Bodies of segments: what goes in comes out, in few bytes, and what is none is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The store: contents by their hash, once each, and nothing that no row names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The writer: what is acknowledged is committed, neighbours of a failing change go on, a lost database comes back."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import time

@@ -1,7 +1,5 @@
 """A ledger of each kind, writers in it, and monitors over it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

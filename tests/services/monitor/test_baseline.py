@@ -1,7 +1,5 @@
 """What another window of the same stream may be off by is no alarm, however many labels there are."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Labels that nobody asked for: those of a declared population are judged by, others are only counted."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Labels that come late, or never: corrected or invalid, in both modes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

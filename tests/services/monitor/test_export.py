@@ -1,7 +1,5 @@
 """A ledger written to files, and replayed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

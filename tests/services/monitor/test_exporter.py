@@ -1,7 +1,5 @@
 """Metrics of the monitor, as Prometheus reads them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pytest

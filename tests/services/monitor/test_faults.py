@@ -1,7 +1,5 @@
 """What is missing, silent or unreadable makes windows invalid, and nothing else wrong."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

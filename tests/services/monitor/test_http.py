@@ -1,7 +1,5 @@
 """The monitor over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 
 import httpx

@@ -1,8 +1,6 @@
 """From a ledger to judged windows: the same numbers however the ledger was written and read, and no number where units
 are missing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

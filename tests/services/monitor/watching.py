@@ -1,7 +1,5 @@
 """A monitor over a test's ledger, at the test's own time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import pytest

@@ -1,7 +1,5 @@
 """The measure to defer by, chosen at start: its own thresholds, its own stream, and clear words where it cannot be."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

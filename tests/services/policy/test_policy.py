@@ -1,7 +1,5 @@
 """Decisions: float32, NaN, monotone in threshold and score, shifts, wishes; versions."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Changes of policies: one goal at a time, certificates bind, and what is written comes back bit for bit."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Policies in the ledger: compare and set, one history, and the same policy on every replica within two seconds."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Artefacts that compute under another numeric profile than they were calibrated under, and a process of one."""
 
-from __future__ import annotations
-
 import asyncio
 import warnings
 from collections.abc import AsyncIterator

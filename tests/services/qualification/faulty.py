@@ -1,7 +1,5 @@
 """Replayers that fail, or wait, when a test tells them to."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

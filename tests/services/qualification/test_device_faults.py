@@ -1,7 +1,5 @@
 """A device that fails while the replay set is measured: health, probes and another attempt, in service and command."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Policies of operators under another numeric profile: what is kept of thresholds, goals and certificates."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A long measurement before a service is ready: what it says meanwhile, to callers, `demur status` and `demur up`."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

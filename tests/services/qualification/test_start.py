@@ -1,7 +1,5 @@
 """What a process does about a numeric profile that its artefact was not calibrated under: other graphs on this CPU."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import weakref

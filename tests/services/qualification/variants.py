@@ -1,8 +1,6 @@
 """Vessel artefacts that compute on this CPU what another device might: calibrated under one numeric profile, run under
 another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

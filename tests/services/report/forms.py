@@ -1,7 +1,5 @@
 """Small files of every form that is judged, read as ``demur evaluate`` reads them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

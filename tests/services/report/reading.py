@@ -1,7 +1,5 @@
 """Writing a report and reading its page as a browser would."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 from pathlib import Path
 

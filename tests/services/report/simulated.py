@@ -1,7 +1,5 @@
 """UnitErrors files made up of a simulated regression ensemble and its members, in two domains."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What answers cost: of the model alone, or with a human beside it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sentences of the report and names of files."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Curves of the report: thin, with their ends, and the same as the figures in the tables."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ends of axes."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Names, directions and meanings of figures."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

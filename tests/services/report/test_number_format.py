@@ -1,7 +1,5 @@
 """Numbers as the report prints them."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Reports of data that leave little to draw."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

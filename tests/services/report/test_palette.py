@@ -1,7 +1,5 @@
 """Colours that can be read, and replaced without mistake."""
 
-from __future__ import annotations
-
 from services.report.palette import DASHES, INKS, SERIES, stroke
 
 

@@ -1,7 +1,5 @@
 """Where a report is written, and what stays when it cannot be."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The report as files: whole, escaped, the same for the same input, with the numbers of the evaluation."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

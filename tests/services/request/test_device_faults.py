@@ -4,8 +4,6 @@ The double is the innermost session of ``tests.models.executors.device_sessions`
 policy are real.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import Counter

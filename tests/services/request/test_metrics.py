@@ -1,7 +1,5 @@
 """/metrics in both formats, exemplars, and what build_info tells."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

@@ -1,7 +1,5 @@
 """The declared cost of rows, with and without what each member says."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from services.request.row_task import BYTES_PER_ROW_FACTOR, Packed, RowsRequest

@@ -1,7 +1,5 @@
 """Whose turn it is: shares, classes, lanes and the loop."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 

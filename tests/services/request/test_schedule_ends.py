@@ -1,7 +1,5 @@
 """How jobs end: cancelled, late, refused, drained; then random jobs against what always holds."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -1,7 +1,5 @@
 """Passes: rows of many requests joined, and failures that stay with their owner."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from typing import Any

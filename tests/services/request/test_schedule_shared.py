@@ -1,7 +1,5 @@
 """Quanta that share a pass whatever they hold: joined up to the executor's size, failures kept apart."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field

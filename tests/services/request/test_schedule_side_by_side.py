@@ -1,7 +1,5 @@
 """Quanta of one request that may run side by side: all lanes for one request, turns for several, clean failures."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable, Generator

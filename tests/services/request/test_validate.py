@@ -1,7 +1,5 @@
 """Rows from the wire: either physically possible and unchanged, or a refusal that names the first wrong cell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

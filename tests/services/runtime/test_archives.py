@@ -1,7 +1,5 @@
 """Archives that mean harm, or are merely broken, are refused in words, and write nothing outside the folder."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import tarfile

@@ -1,7 +1,5 @@
 """A container's CPU limit counts, in whole cores, however its control groups are mounted."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

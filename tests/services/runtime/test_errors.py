@@ -1,7 +1,5 @@
 """The tree of errors and its one table to transport codes."""
 
-from __future__ import annotations
-
 import grpc
 import pytest
 

@@ -1,7 +1,5 @@
 """Integers of JSON: a number without a fraction is one."""
 
-from __future__ import annotations
-
 import pytest
 
 from services.runtime.errors import InvalidInput

@@ -1,7 +1,5 @@
 """Ready, in flight, draining."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

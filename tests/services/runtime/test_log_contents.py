@@ -1,7 +1,5 @@
 """Whatever callers send to any task, and wherever it goes wrong: nothing of it is in the logs, nor in the traces."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Lines of logs: one JSON object each, with the names of the call, and no text that may hold what somebody sent."""
 
-from __future__ import annotations
-
 import json
 import logging
 import subprocess

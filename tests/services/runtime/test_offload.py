@@ -1,7 +1,5 @@
 """Large work leaves the event loop, small work stays."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

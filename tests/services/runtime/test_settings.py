@@ -1,7 +1,5 @@
 """Settings from the environment: types, ranges, and messages that name variable and value."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from pathlib import Path
 

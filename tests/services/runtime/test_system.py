@@ -1,7 +1,5 @@
 """Who ends with whom."""
 
-from __future__ import annotations
-
 import pytest
 
 from services.runtime import system

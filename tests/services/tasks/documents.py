@@ -1,7 +1,5 @@
 """The part of JSON Schema that the services' OpenAPI documents use: what of a value does not fit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 Json = dict[str, Any]

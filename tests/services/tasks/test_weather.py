@@ -1,7 +1,5 @@
 """The weather task over both protocols: equal numbers, members on request, wishes by head, and what is withheld."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Bad input of the weather task over both protocols: each gets an answer that says what to do, or is no bad input."""
 
-from __future__ import annotations
-
 import json
 import resource
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """From answers to live figures: a census and requests for both weather heads, and ``demur evaluate`` says the same."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The official 123 columns behind both protocols: refusals fit a header, whatever the width, and say what to do."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A collector of traces: a small HTTP server that decodes what OpenTelemetry's exporter sends to it."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

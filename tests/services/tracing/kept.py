@@ -1,7 +1,5 @@
 """Traces that are kept in memory, as the schedule, the pipeline and the transports made them."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from dataclasses import dataclass, field

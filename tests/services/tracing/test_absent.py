@@ -1,7 +1,5 @@
 """Without tracing nothing of OpenTelemetry is needed, and nothing of it is imported."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What callers say of their traces, and which traces are recorded."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

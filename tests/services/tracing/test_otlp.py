@@ -1,7 +1,5 @@
 """Traces end to end: a service under BentoML as users start it, and a real receiver of OTLP."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """The queue to the collector: nobody waits for it, what is lost is counted, the end comes in time."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Sequence

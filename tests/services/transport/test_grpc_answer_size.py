@@ -1,7 +1,5 @@
 """Answers that are larger than their caller says it takes are refused in words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import grpc

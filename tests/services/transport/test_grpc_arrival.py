@@ -1,7 +1,5 @@
 """Callers that speak HTTP/2 by hand: metadata without end, calls without message, connections without number."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Answers with numbers as repeated fields: the same numbers as the packed ones, for all tasks and on streams."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

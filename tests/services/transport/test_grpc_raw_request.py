@@ -1,7 +1,5 @@
 """Requests compressed with gzip: taken within the limit of a message, bounded in memory, refused in words otherwise."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import sys

@@ -1,7 +1,5 @@
 """Reflection, versions v1 and v1alpha: a client of each reads every schema from the server alone."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 

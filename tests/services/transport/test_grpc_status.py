@@ -1,7 +1,5 @@
 """Errors and rows over gRPC with the real messages: status, typed detail, bounded metadata, description, streams."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import grpc

@@ -1,7 +1,5 @@
 """Titled subschemas become components."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

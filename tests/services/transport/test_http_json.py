@@ -1,7 +1,5 @@
 """Refusals of JSON bodies: they name the place of a value, show a body that is taken, and stay short."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The door of HTTP on real sockets: what is refused, what passes, and that a connection goes on after either."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

@@ -1,7 +1,5 @@
 """The HTTP of tabular tasks: forms of JSON, refusals, content types, sizes; never a 500 whatever the body."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

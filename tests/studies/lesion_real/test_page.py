@@ -1,7 +1,5 @@
 """The page of real scans, on toy scans in the folders of the real ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small scans in the simulator's folders: a ball with brighter lesions, less bright where the site is shifted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

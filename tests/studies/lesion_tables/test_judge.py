@@ -1,7 +1,5 @@
 """What is judged of a scan: the released figures of the served mask, curves with their bounds, thresholds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

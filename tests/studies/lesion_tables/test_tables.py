@@ -1,7 +1,5 @@
 """The tables of the lesion task, end to end on toy scans."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

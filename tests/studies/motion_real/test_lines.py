@@ -1,7 +1,5 @@
 """Lines of the page of real traffic, on requests that are made up."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from types import SimpleNamespace

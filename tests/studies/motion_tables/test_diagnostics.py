@@ -1,7 +1,5 @@
 """Figures that explain the tables: plans at random, who moves, and the record that keeps them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path

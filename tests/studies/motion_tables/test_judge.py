@@ -1,7 +1,5 @@
 """Parts of an ensemble are ensembles; rows are means over them; figures by set."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The record of figures and runs, and the page that is written from it."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Artefacts that are judged in place of trained members are those of the plan."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

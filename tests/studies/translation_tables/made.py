@@ -1,7 +1,5 @@
 """A folder of made-up pairs laid out as the real one, members trained on it for seconds, and made-up translations."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

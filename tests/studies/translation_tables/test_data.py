@@ -1,7 +1,5 @@
 """Which lines are judged: held out, never trained on, tests whole, the canary not at all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Sentences to be read: what is chosen, which words are in bold, and nothing that Markdown takes for its own."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

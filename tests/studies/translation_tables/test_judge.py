@@ -1,7 +1,5 @@
 """Figures of rows, on made-up translations whose errors grow with their uncertainty."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The whole of it on made-up pairs and members of seconds: jobs, figures, pages, pictures; and what is kept is kept."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

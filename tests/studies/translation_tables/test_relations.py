@@ -1,7 +1,5 @@
 """The paper's statements, checked on the paper's own numbers and on numbers where they do not hold."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A made-up set with both heads, small enough to be fitted in a test."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from models.schema import Feature, Schema

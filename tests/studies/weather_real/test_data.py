@@ -1,7 +1,5 @@
 """The real sets: splits that leak nothing, units and ranges that hold. Skipped where the data are not there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

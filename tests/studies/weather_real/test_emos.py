@@ -1,7 +1,5 @@
 """EMOS finds the coefficients that data were made with, and what it finds is a minimum."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

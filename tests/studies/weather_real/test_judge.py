@@ -1,7 +1,5 @@
 """Figures are those of ``demur evaluate``; thresholds, intervals and the bootstrap do what they say."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

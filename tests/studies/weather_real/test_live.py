@@ -1,7 +1,5 @@
 """The live comparison against a service and a monitor that are made of arrays."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

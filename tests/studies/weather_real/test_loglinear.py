@@ -1,7 +1,5 @@
 """The log-linear baseline against scikit-learn's, and its handling of classes that never occur."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 

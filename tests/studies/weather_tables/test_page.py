@@ -1,7 +1,5 @@
 """The page of weather tables judges the committed artefacts, and their cards say the same."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Statements about the weather tables, checked on the paper's own numbers and on numbers where they do not hold."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

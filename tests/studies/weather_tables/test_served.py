@@ -1,7 +1,5 @@
 """Outputs of members are kept for the model files and the rows that they are of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Calls over one channel, with retries, a shared deadline and typed errors."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar

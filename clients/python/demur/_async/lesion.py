@@ -1,7 +1,5 @@
 """Client of the lesion service: multiple sclerosis lesions in brain scans."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
 from typing import TypeAlias

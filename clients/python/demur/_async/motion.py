@@ -1,7 +1,5 @@
 """Client of the motion service: positions of vehicles in the next seconds."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 

@@ -1,7 +1,5 @@
 """Client of ``PolicyService``: show policies and change them."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from demur._async.calls import AsyncCalls

@@ -1,7 +1,5 @@
 """Services whose inputs are rows: vessel and weather."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, Generic, Literal, overload

@@ -1,7 +1,5 @@
 """Operations that the services of all tasks share: describe, commit, and one stream of requests."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, TypeVar

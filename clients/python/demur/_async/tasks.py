@@ -1,7 +1,5 @@
 """The tasks and policies of a client, as its attributes."""
 
-from __future__ import annotations
-
 from types import TracebackType
 from typing import Self
 

@@ -1,7 +1,5 @@
 """Requests for labels: the client of ``LabelService`` for reviewers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

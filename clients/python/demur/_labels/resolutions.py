@@ -1,7 +1,5 @@
 """Resolutions of deferred units: fetched, awaited, streamed, or delivered by webhook."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import time

@@ -1,7 +1,5 @@
 """Values of labels (numbers, texts, positions, masks) and their messages."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -1,7 +1,5 @@
 """Answers about brain scans."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Requests about brain scans: files, frames of a stream, and the state of one stream."""
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator

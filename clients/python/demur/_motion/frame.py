@@ -1,7 +1,5 @@
 """Agents and the two frames in which positions are given: that of the agent and that of the scene."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Requests about the motion of vehicles: scenes and feature maps, and the messages that carry them."""
 
-from __future__ import annotations
-
 import operator
 import os
 import re

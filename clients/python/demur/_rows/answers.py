@@ -1,7 +1,5 @@
 """Answers about rows: Gaussian and categorical heads, and those of the vessel and weather tasks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ Values that carry a unit are recognised without importing the libraries that mak
 attributes ``units`` of xarray, pandas and h5py are parsed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The part that answers of all heads share: uncertainty, decisions and identities of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Messages and stream chunks of tasks whose inputs are rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Inputs that make rows shifted, with their training ranges."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain

@@ -4,8 +4,6 @@ Names are those of UDUNITS and the CF conventions (``m s-1``, ``degC``, ``kg m-2
 An ambiguous name, such as ``nm`` (nanometre or nautical mile), is unknown, and so refused.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

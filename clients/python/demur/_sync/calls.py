@@ -1,8 +1,6 @@
 # Generated from demur/_async/calls.py by tests/regenerate_blocking_client.py. Edit that file instead.
 """Calls over one channel, with retries, a shared deadline and typed errors."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar

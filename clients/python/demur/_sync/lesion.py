@@ -1,8 +1,6 @@
 # Generated from demur/_async/lesion.py by tests/regenerate_blocking_client.py. Edit that file instead.
 """Client of the lesion service: multiple sclerosis lesions in brain scans."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterable
 from typing import TypeAlias
 

@@ -1,8 +1,6 @@
 # Generated from demur/_async/motion.py by tests/regenerate_blocking_client.py. Edit that file instead.
 """Client of the motion service: positions of vehicles in the next seconds."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 
 from demur._exchange import ChunkError, Exchange

@@ -1,8 +1,6 @@
 # Generated from demur/_async/policies.py by tests/regenerate_blocking_client.py. Edit that file instead.
 """Client of ``PolicyService``: show policies and change them."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from demur._connection import Reconnecting

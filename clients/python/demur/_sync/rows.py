@@ -1,8 +1,6 @@
 # Generated from demur/_async/rows.py by tests/regenerate_blocking_client.py. Edit that file instead.
 """Services whose inputs are rows: vessel and weather."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from contextlib import closing
 from typing import Any, Generic, Literal, overload

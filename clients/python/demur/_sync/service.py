@@ -1,8 +1,6 @@
 # Generated from demur/_async/service.py by tests/regenerate_blocking_client.py. Edit that file instead.
 """Operations that the services of all tasks share: describe, commit, and one stream of requests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from contextlib import closing
 from typing import Any, TypeVar

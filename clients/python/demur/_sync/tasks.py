@@ -1,8 +1,6 @@
 # Generated from demur/_async/tasks.py by tests/regenerate_blocking_client.py. Edit that file instead.
 """The tasks and policies of a client, as its attributes."""
 
-from __future__ import annotations
-
 from types import TracebackType
 from typing import Self
 

@@ -1,7 +1,5 @@
 """Decoding of responses about texts; violations of the contract are a :class:`demur.ServiceFailure`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 from typing import TypeVar

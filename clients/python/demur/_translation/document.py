@@ -1,7 +1,5 @@
 """Documents of any length: cut into pieces, translated over one stream, joined again."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator

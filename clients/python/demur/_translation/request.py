@@ -1,7 +1,5 @@
 """Requests for translations: texts checked before they are sent, and the messages that carry them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """Translated sentences: hypotheses, tokens, doubtful words."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 Calibration uses the code that serves: the graphs in ONNX Runtime, through ``segment``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import tempfile

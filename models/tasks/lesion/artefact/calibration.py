@@ -3,8 +3,6 @@
 Each scan is segmented as in serving and compared with its lesions; only a few numbers and samples of it are kept.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A trained lesion ensemble before it becomes an artefact."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

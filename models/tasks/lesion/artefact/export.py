@@ -5,8 +5,6 @@ stored in half precision and cast when a session loads them: ``networks.folded``
 and ONNX Runtime compute the same.
 """
 
-from __future__ import annotations
-
 import io
 import logging
 import math

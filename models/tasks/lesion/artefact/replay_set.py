@@ -1,7 +1,5 @@
 """Replay sets of lesions: crops of scans, each segmented as a separate scan, window by window."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

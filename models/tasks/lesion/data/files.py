@@ -1,7 +1,5 @@
 """Segmentation files: gzipped NIfTI of single maps, or a folder of official names that evaluation reads."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator

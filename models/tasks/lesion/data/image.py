@@ -1,7 +1,5 @@
 """Scan of a request: its images on one grid, read and validated from the bytes of files."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Input files of segmentation: the images below a folder that have official names, or a single file of any name."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from dataclasses import dataclass

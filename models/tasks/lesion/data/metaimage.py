@@ -4,8 +4,6 @@ Coordinates are LPS: x grows to the patient's left, y to the back, z to the head
 change sign. A row of ``TransformMatrix`` is the direction in which the index of one axis grows.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import zlib

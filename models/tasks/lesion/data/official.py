@@ -1,7 +1,5 @@
 """Scans in the official layout, read by their file names: ``SITE/SPLIT/{flair,t1,gt,fg_mask}/ID_….nii.gz``."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import defaultdict

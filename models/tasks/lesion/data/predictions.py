@@ -1,7 +1,5 @@
 """Reader of predicted segmentations with voxel uncertainties for ``demur evaluate``; a unit is a scan."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Sequence

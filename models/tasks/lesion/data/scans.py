@@ -4,8 +4,6 @@ A scan's id is the part of its file names before the kind; digits in folder name
 the same id, as in two parts of a data set, a scan takes the files that share most of its leading folders.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import defaultdict

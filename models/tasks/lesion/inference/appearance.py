@@ -4,8 +4,6 @@ Denoising, skull stripping and bias correction are not done here; scans that see
 The numbers describe the FLAIR image on its own grid, in up to 32 of its planes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

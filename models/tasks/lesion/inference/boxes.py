@@ -1,7 +1,5 @@
 """Bounding boxes of masks: further work is limited to this small part of a volume."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -5,8 +5,6 @@ is the ensemble's; the variance is that of the members plus ``LEAST_SD`` squared
 agree.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Batches of calls that may run in parallel, driven by a scheduler or a thread pool."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

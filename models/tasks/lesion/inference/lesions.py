@@ -3,8 +3,6 @@
 All work is done inside the box that holds all marked voxels of any member, which is a small part of a head.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Members of a lesion ensemble, each with its own graph: a window in, logit differences out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Preparation of a scan for the networks: turned, resampled if needed, z-scored over voxels other than 0."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@
 no work between batches. Results do not depend on the order in which calls finish.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Generator, Sequence
 from dataclasses import dataclass

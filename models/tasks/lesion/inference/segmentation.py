@@ -1,7 +1,5 @@
 """Result of segmenting a scan: volumes on its own grid, lesions, and the statistics that decisions use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Positions, weights and padding are those of MONAI 1.6 (``sliding_window_inferenc
 released results were made. Each member is stitched separately, before any non-linear step.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import threading

@@ -6,8 +6,6 @@ masks, one set a sample: a mask of single voxels would leave the window's grid v
 share the mask.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Iterator, Mapping

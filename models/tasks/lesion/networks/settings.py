@@ -1,7 +1,5 @@
 """Sizes of the networks and training settings; nothing here needs torch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Picture of a scan as PNG: slices with outlines and uncertainty (Shifts 2.0, Figure 10)."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import dataclass
 from typing import Any

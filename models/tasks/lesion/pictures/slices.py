@@ -1,7 +1,5 @@
 """Slices of a volume in radiological view, for any orientation of its axes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Random training crops of scans in memory, augmented as released (Shifts 2.0, C). Needs monai."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Division of training scans for calibration: a share that no member trains on, or folds for cross-fitting."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Adam; the loss is 0.5 Dice + focal (gamma 2), as released; Dice is over a whole 
 without a lesion.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Training of a lesion ensemble from folders of scans, to an artefact."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Tuning of the least probability of a lesion voxel by the nDSC of development scans (Shifts 2.0, Table 4)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

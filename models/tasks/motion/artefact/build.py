@@ -3,8 +3,6 @@
 Calibration uses the code that serves: the graph in ONNX Runtime, with plans ranked by ``rip``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Calibration of a motion ensemble on labelled requests: the head's calibration, and figures of the model card."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any

@@ -3,8 +3,6 @@
 The file contains no details of the machine, because an artefact's version is the hash of its content. Needs torch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from models.executors.graph import Graph, Value

@@ -1,7 +1,5 @@
 """Encoders of all members in one ONNX graph; batch norms are folded into the convolutions before them. Needs torch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ sampling first and scoring with the operator GRU, and against weights of all mem
 ``benchmarks.motion_planning``. Needs torch.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Serving recipe of a motion artefact: ``recipe.json`` beside its graph, hashed with it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import msgspec

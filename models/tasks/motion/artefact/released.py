@@ -4,8 +4,6 @@ A file is a bare dictionary of weights. It is read without running code that it 
 the names of the weights, the sizes from their shapes.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Mapping

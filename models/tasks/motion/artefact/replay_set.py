@@ -1,7 +1,5 @@
 """Replay sets of motion: feature maps of requests, stored as runs of equal cells, planned as in serving."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Partition of scenes into in-domain and shifted by their tags: the canonical one, or custom rules."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@
 folders ``evaluation`` and ``evaluation_renders``.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

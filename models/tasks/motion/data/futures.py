@@ -1,7 +1,5 @@
 """True trajectories of a scene's requests in the frames of their agents, or the reason why there is none."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Conversion of an official folder to stored examples: valid requests of both parts, with maps as in serving."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ other, a stationary vehicle also moves uniformly (Table 18 counts more uniform m
 requests of the public test scene get the tags that they carry.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

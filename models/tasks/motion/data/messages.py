@@ -5,8 +5,6 @@ and the fields are parsed by the generated classes. This also distinguishes the 
 itself does not.
 """
 
-from __future__ import annotations
-
 import mmap
 from collections.abc import Iterator, Sequence
 from pathlib import Path

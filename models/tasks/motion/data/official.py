@@ -3,8 +3,6 @@
 Memory holds only one scene and the file names of one folder, whatever the size of the data set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Actions of ``demur data motion`` on files in the official layout, and conversion to it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

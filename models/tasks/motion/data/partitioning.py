@@ -1,7 +1,5 @@
 """Re-partitioning of a data set by tags: other in-domain and shifted places, in the same official layout."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

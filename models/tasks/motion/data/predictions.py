@@ -1,7 +1,5 @@
 """Reader of predicted trajectories for ``demur evaluate``: the official submission, or NPZ that contains the truth."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace

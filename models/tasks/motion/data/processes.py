@@ -1,7 +1,5 @@
 """Worker processes for scenes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Rendering of the feature maps of all requests of a split, stored as the released files are."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait

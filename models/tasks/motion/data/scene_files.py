@@ -3,8 +3,6 @@
 They are not listed at once, as the official data set has half a million of them.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ Requests come in the order of the ground truth, which is that of the released re
 the submission: so two submissions have the same units in the same order.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass

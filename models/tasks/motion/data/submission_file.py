@@ -3,8 +3,6 @@
 The concatenated bytes of two calls are one submission, so that a long file needs no more memory than one batch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

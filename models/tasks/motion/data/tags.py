@@ -4,8 +4,6 @@ In this library a value is the enumeration's name without its k, and an unset ta
 their k, and unknown tags have no key: protobuf omits an enumeration's zero.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

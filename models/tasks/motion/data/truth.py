@@ -1,7 +1,5 @@
 """Ground truth: future trajectories of the requested vehicles, from scenes or from a file of trajectories."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Writer of the official data set: scenes in folders of a thousand, their tags, their maps."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

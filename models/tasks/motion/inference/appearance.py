@@ -3,8 +3,6 @@
 All numbers come from the map, so that scenes, tensors and prerendered files are treated alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

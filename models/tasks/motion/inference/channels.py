@@ -1,7 +1,5 @@
 """Descriptions of the channels of a feature map, for callers who draw their own maps."""
 
-from __future__ import annotations
-
 from models.schema import Feature, Schema
 from models.tasks.motion.inference.grid import Grid
 from models.tasks.motion.inference.maps import MOST

@@ -1,7 +1,5 @@
 """Frame of an agent: origin at its present position, x forward along its heading, metres."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

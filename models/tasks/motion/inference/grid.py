@@ -1,7 +1,5 @@
 """Grid of feature maps: square, the agent in the middle, x forward."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 CHANNELS = 17

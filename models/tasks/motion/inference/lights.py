@@ -1,7 +1,5 @@
 """Availability of lanes and crosswalks by traffic lights, in the values of the released feature maps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from models.tasks.motion.protocol.motion_pb2 import Crosswalk, TrafficLightSection, TrafficLightSectionIds

@@ -3,8 +3,6 @@
 Files are decompressed only up to the size of the expected map, and nothing in them is evaluated or unpickled.
 """
 
-from __future__ import annotations
-
 import math
 import zlib
 from pathlib import Path

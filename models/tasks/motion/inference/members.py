@@ -1,7 +1,5 @@
 """Members of a motion ensemble as one graph: feature maps in, plans and their scores under every member out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol

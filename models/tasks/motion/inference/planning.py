@@ -1,7 +1,5 @@
 """Planning of requests: feature maps to statistics, in passes that a scheduler may join and split."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

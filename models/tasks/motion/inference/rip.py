@@ -1,7 +1,5 @@
 """Ranking of the members' plans into the result of each request (Shifts 1.0, E.4, steps 3 to 6)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

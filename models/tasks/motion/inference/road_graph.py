@@ -1,7 +1,5 @@
 """Map of a scene as arrays: lanes, crosswalks and road polygons, with their present availability by lights."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass

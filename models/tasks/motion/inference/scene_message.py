@@ -4,8 +4,6 @@ Sizes are checked before the message is built: empty messages of two bytes take 
 number takes a hundred times as long as reading its text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import msgspec

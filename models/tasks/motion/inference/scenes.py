@@ -6,8 +6,6 @@ affected. Vehicles and pedestrians without a request are left out if their numbe
 ``left_out``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

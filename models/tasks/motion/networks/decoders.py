@@ -6,8 +6,6 @@ no drift and h_t = GRU(y_{t-1}, h_{t-1}); small decoders start from the agent's 
 input, too: a recurrent state of 64 numbers cannot represent the difference of two positions to a centimetre.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Encoders: feature maps in the released layout to pooled features, and these to the decoder's initial state."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """Frozen dropout masks, so that equal requests have equal results. Needs no torch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

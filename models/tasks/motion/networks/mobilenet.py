@@ -1,7 +1,5 @@
 """MobileNetV2 (Sandler et al. 2018, table 2) for 17 channels, with the names of torchvision's state dictionary."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from models.tasks.motion.inference.grid import CHANNELS

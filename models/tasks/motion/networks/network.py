@@ -1,7 +1,5 @@
 """Member network: encoder and decoder, with the weight names of the released checkpoints."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

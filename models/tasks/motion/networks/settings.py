@@ -1,7 +1,5 @@
 """Sizes of the networks; nothing here needs torch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Ground of a picture: roads, lanes, crosswalks, vehicles and pedestrians, from a scene or from a feature map."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Picture of a prediction request as PNG, seen from above with the agent driving upwards."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import dataclass
 from typing import Any

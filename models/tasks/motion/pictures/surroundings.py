@@ -1,7 +1,5 @@
 """Surroundings of an agent for a picture: positions in its frame from a scene, or the cells of a feature map."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass

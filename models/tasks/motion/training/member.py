@@ -3,8 +3,6 @@
 The selected weights have the least negative log-likelihood (NLL) of development requests. Needs torch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Division of labelled requests: training, choice of weights, calibration and evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

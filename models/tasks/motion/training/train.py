@@ -1,7 +1,5 @@
 """Training of a motion ensemble from stored examples, to an artefact."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

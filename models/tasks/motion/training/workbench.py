@@ -1,7 +1,5 @@
 """Commands ``demur data motion`` and ``demur train motion``, with progress."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from models.tasks.motion.data import official_actions

@@ -4,8 +4,6 @@ Calibration uses the code that serves: the graphs in ONNX Runtime, in their prec
 accepted only if it ranks sentences as float32 does.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Calibration of an ensemble on pairs of sentences, its figures, and the check of lower precisions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

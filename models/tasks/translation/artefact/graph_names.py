@@ -1,7 +1,5 @@
 """Names of the two graphs of an ensemble and of their inputs and outputs, for all code that runs them."""
 
-from __future__ import annotations
-
 from models.tasks.translation.networks.settings import Sizes
 
 READING, STEPPING = "reading.onnx", "stepping.onnx"

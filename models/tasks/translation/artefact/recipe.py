@@ -1,7 +1,5 @@
 """Serving recipe of a translation artefact: ``recipe.json`` beside its graphs, hashed with it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import msgspec

@@ -3,8 +3,6 @@
 fairseq is not needed, and no code that a checkpoint names is run (``models.untrusted_checkpoints``).
 """
 
-from __future__ import annotations
-
 import re
 from argparse import Namespace
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Folder of the released baselines: checkpoints, two dictionaries, and the merges of their training."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

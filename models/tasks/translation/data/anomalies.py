@@ -5,8 +5,6 @@ not specify the file of flags. Supported are JSON lines, ``{"id": 0, "slang": 1,
 "flags": ["slang"]}``, and columns of 0 and 1, a line per sentence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@
 after it. The recipe's validation set is not shortened: its script overwrites the shortened files with whole ones.
 """
 
-from __future__ import annotations
-
 import hashlib
 import string
 from collections import Counter

@@ -4,8 +4,6 @@ A file of columns contains both languages; SGML and plain text come as two files
 streamed, as the training corpus has 62 million of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ score and text, ``P-id`` log-probabilities of its tokens, ``SU-id`` the 19 score
 natural logarithms divided by length, texts stay in Moses' tokens. Other lines are log messages.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

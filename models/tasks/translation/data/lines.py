@@ -1,7 +1,5 @@
 """Files of one record per line; errors name the line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

@@ -1,7 +1,5 @@
 """Lists of hypotheses from the official submission or from output of fairseq."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Official n-best file: JSON lines {id, uncertainty, hypos: [{text, confidence}]} (Shifts 1.0, section 4)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

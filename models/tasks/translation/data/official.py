@@ -4,8 +4,6 @@ Files may be gzipped (``.gz``), and are read a line at a time: the training corp
 empty sides (news commentary separates documents by them); they are left out here, while the recipe drops them later.
 """
 
-from __future__ import annotations
-
 import html
 import itertools
 import re

@@ -1,7 +1,5 @@
 """Folder of pairs for training: ``train.tsv.gz``, ``valid.tsv.gz`` and optionally ``shifted.tsv.gz``."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Sequence

@@ -1,7 +1,5 @@
 """Reader of translations with confidences for ``demur evaluate``: lists of hypotheses against references."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reference translations and domain labels by the id of a sentence."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path

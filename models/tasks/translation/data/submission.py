@@ -1,7 +1,5 @@
 """Writer of the benchmark's submission and references: JSON lines that ``nbest`` and ``references`` read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Appearance of a sentence in a few numbers, and remarks on sentences unlike those of training."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Loading of a translation artefact: graphs, tokeniser and rules as a ``Translator``, and its golden sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Nothing here waits or loops: serving drives the decoder step by step, evaluation uses ``search``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

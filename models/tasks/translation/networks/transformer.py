@@ -4,8 +4,6 @@ Names of weights are those of fairseq's checkpoints, so that released members lo
 decode step by step; here all target tokens are given (teacher forcing).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Texts of several sentences: split into sentences and other parts, and joined from translations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

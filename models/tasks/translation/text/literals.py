@@ -5,8 +5,6 @@ character of Unicode's private area, ``MARKS[0]`` for the first literal of a sen
 tokens, so that any literal survives translation unchanged.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Sequence

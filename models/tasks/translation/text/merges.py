@@ -1,7 +1,5 @@
 """Merges of subword-nmt (byte-pair encoding): the file ``code`` of the released recipe, and segmentation."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass

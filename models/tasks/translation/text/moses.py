@@ -6,8 +6,6 @@ scripts of the recipe, this module follows the scripts: letters of all scripts a
 sentence is a token, and unprintable characters become spaces.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

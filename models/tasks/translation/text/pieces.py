@@ -4,8 +4,6 @@ Text is normalised first (``plain``): NFKC, straight quotes, no control characte
 translation is known (``surface``), so that an uncertain token can be underlined.
 """
 
-from __future__ import annotations
-
 import io
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence

@@ -4,8 +4,6 @@ It has the interface of ``tokens.Tokens``. There are no literals: these models m
 and may fail to. ``official`` is the form that the benchmark evaluates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Split of texts into sentences and the parts between them; joined, they are exactly the text."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterator

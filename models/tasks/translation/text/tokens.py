@@ -4,8 +4,6 @@ Both languages share the vocabulary of pieces, but each is on one side only: emb
 needs are left out of a graph. Tokens below ``SPECIAL`` are the same on both sides.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,4 @@
 """Numbers of the tokens that all vocabularies share, as in fairseq."""
 
-from __future__ import annotations
-
 START, PAD, END, UNKNOWN = 0, 1, 2, 3
 """Special tokens. ``START`` is never generated; decoders begin with ``END``, as in the released models."""

@@ -4,8 +4,6 @@ The result is the running average of weights at the validation with the least ne
 development sentences. Needs torch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

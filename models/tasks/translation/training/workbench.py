@@ -1,7 +1,5 @@
 """Commands ``demur data translation`` and ``demur train translation``, with progress."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args

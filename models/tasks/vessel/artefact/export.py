@@ -9,8 +9,6 @@ masks are stored beside the weights and multiplied when a session loads (constan
 need the file size of ten and the first layer runs only ten times.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Replay sets of vessel power: rows in the schema's order and units, scored by the served graph."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@ The ranges are those of physics and of the sensor, far wider than any training r
 in m/h, a dry-dock time in seconds), not unusual voyages.
 """
 
-from __future__ import annotations
-
 from models.schema import Feature
 
 MINUTES_PER_YEAR = 525_600

@@ -1,7 +1,5 @@
 """Reader of prediction files of the vessel task: normal distributions, scored tables, and the submission."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from models.evaluation import labels, regression, scored

@@ -4,8 +4,6 @@ The released evaluation reads it as ``vessel-power-estimates.json``: a record fo
 (``merchant-vessel-features.json``), no value missing.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

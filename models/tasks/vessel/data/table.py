@@ -1,7 +1,5 @@
 """Table of one split of the vessel data, in memory and as the official CSV file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

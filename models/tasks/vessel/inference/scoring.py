@@ -1,7 +1,5 @@
 """Predictions of many rows by an exported vessel graph, and figures in the conventions of the vessel task."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

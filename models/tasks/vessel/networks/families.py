@@ -7,8 +7,6 @@ Architecture and scaling: Shifts 2.0, D.3 and the released vessel baseline: 10-5
 softplus + 1e-6, dropout 0.005 after both hidden layers.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import Any

@@ -4,8 +4,6 @@ A sample depends only on (sample seed, member's seed, sample number), so a membe
 keeps its samples.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from models.tasks.vessel.artefact.ensemble import Array, TrainedEnsemble, Weights

@@ -13,8 +13,6 @@ of its proprietary model. This formula is our own, from textbook forms with lear
 with v in 15 kn, drafts T in 10 m, wind in 20 kn and powers in MW. Nothing here calls the simulator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 

@@ -1,7 +1,5 @@
 """Commands ``demur data vessel`` and ``demur train vessel``, with progress."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from models import provenance

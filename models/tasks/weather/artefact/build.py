@@ -4,8 +4,6 @@ Calibration uses the code that serves, under its numeric profile. The schema is 
 features, or any other set of forecasts with units and ranges.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

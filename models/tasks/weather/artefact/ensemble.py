@@ -1,7 +1,5 @@
 """A trained weather ensemble before it becomes an artefact: files and executors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

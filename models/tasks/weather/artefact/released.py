@@ -6,8 +6,6 @@
 The loss in a file determines its head. Released files name no features: they take the official 123 by position.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

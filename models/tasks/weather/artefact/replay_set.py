@@ -1,7 +1,5 @@
 """Replay sets of weather: rows of forecasts, some with missing values, scored by the served members."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -7,8 +7,6 @@ in kelvin, no column in Pa one in hPa or mmHg.
 All features may be missing (NaN) but those that need no weather model: the flags, the relief, the sun and the climate.
 """
 
-from __future__ import annotations
-
 from models.schema import Feature, Schema
 
 FACT_TIME, FACT_LATITUDE, FACT_LONGITUDE = "fact_time", "fact_latitude", "fact_longitude"

@@ -1,7 +1,5 @@
 """Folder of official files of the weather task, one CSV or Parquet file per split."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ block is ``dev_out``, as in the released code). In-domain rows are those of some
 divided at random. Shifted rows are those of other climates in their block (Shifts 1.0, C.1 and Figure 6).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Temperatures are normal distributions, precipitation is class probabilities; the submission has temperatures only.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from models.assessment.figures import Rules

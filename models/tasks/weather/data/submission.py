@@ -3,8 +3,6 @@
 The tutorial of the released code writes ``df_submission.csv`` and packs it as ``df_submission.tar.gz``.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import shutil

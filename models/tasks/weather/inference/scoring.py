@@ -1,7 +1,5 @@
 """Predictions of many rows, and figures in the conventions of the weather task."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Heads and members of a verified weather artefact."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

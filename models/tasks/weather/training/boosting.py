@@ -3,8 +3,6 @@
 Needs only the packages of serving. Finished members are kept in a folder, so that an interrupted run resumes.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace

@@ -1,7 +1,5 @@
 """Training of a weather ensemble of any family from labelled rows, to an artefact."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path

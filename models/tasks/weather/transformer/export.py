@@ -12,8 +12,6 @@ layer; and the last block's single query is multiplied with the tokens themselve
 them.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Ensemble of networks trained on labelled tables, ready to be joined, calibrated and written."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -6,8 +6,6 @@ would be larger than the network. A sample depends only on (sample seed, member'
 is taken from an ensemble keeps its samples.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -4,8 +4,6 @@ The loss of a row is the Gaussian negative log-likelihood of its standardised te
 class, nats, if there are labels of both.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -7,8 +7,6 @@ Added here: a separate token for each feature's missing value. The last block co
 is used.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """Labelled training rows, validated before training."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from typing import Any

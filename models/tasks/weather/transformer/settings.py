@@ -1,7 +1,5 @@
 """Sizes of the network and training settings."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 FLOOR = 1e-3

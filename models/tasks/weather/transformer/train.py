@@ -1,7 +1,5 @@
 """Training of an ensemble of networks, one by one: same rows, different initial weights, orders and dropout."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Reading trees out of .cbm files: what is there, and refusals of what is damaged or of another kind."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The evaluator of the services: equal to the library on any rows, with and without the kernel."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from pathlib import Path

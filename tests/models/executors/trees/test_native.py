@@ -1,7 +1,5 @@
 """CatBoost's own evaluator behind the contract of members: heads, virtual members, refusals."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small CatBoost models, trained in a second, and the schema that fits them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

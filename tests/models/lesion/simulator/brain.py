@@ -1,7 +1,5 @@
 """The template read once, and scans drawn once, for all tests of the simulator."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from simulators.lesion import scan

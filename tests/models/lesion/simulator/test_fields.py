@@ -1,7 +1,5 @@
 """Random fields, blurs and resampling."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

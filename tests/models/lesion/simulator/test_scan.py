@@ -1,7 +1,5 @@
 """Whole simulated scans: brains, lesions, images, truths; and what a site changes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small files of Argoverse 2, made up: a street along x with a crossing, and a few who move on it."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Recordings as official scenes: windows, who is asked for, what the model may know, and the tags file."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Velocity and acceleration of positions: exact on parabolas, and never from the future."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

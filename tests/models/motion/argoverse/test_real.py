@@ -1,7 +1,5 @@
 """Real logs and a real scenario: known numbers of windows, and vehicles that drive on the roads of the map."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

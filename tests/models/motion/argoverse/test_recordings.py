@@ -1,7 +1,5 @@
 """Logs and scenarios: frames of the city, who becomes what, and files that are refused."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Vector maps: centre lines between boundaries, outlines of crossings, and what is no map."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Decoders: what the released code computes, and what densities and samples have to do with each other."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Frozen masks: repeated from their seeds, all different, of the right share."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Networks: released names and shapes, what the encoders see, dropout."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The released feature maps drawn once more, as plainly as possible: a call of OpenCV for each object and channel."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

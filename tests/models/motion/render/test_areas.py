@@ -1,7 +1,5 @@
 """Areas whose outlines are far, or are made to take long."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import cv2

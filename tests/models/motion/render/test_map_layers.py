@@ -1,7 +1,5 @@
 """Channels of the map by hand: crosswalks, pedestrians, lanes that cross, lights."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

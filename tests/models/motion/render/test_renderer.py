@@ -1,7 +1,5 @@
 """Feature maps: the released ones of a real scene, made-up towns drawn plainly, and turns that change nothing."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

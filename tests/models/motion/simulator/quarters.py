@@ -1,7 +1,5 @@
 """Quarters drawn and traffic recorded once, for all tests of the simulator; and boxes of vehicles."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Chains of points: parallel, cut, turned and thinned."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

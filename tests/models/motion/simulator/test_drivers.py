@@ -1,7 +1,5 @@
 """Single drivers: how they follow, stop and take the weather."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

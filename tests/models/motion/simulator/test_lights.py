@@ -1,7 +1,5 @@
 """Programmes of traffic lights."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Quarters of all cities: lanes lead on, lie on the road, and yield where they have to; cities differ."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import cv2

@@ -1,7 +1,5 @@
 """Claims and gaps, on the ways of a drawn junction."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

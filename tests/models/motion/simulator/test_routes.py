@@ -1,7 +1,5 @@
 """Routes, who is ahead on them, and lines that leave the middle of the lane."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scenes as official messages, read by those who read the official ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is measured: range, occlusion, noise, half turns of yaw."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

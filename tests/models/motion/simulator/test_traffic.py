@@ -1,7 +1,5 @@
 """Recorded traffic of all cities: nobody breaks physics, the law or each other."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

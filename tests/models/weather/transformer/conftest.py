@@ -1,7 +1,5 @@
 """TrainingRows rows with a known relation, and ensembles that nobody trained."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

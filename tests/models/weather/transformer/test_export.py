@@ -1,7 +1,5 @@
 """One graph for all members and masks says what the torch networks say one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

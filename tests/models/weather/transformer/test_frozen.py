@@ -1,7 +1,5 @@
 """Frozen masks differ by sample, repeat by seed and belong to their member."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

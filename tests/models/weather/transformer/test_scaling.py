@@ -1,7 +1,5 @@
 """What is missing is left out, what is extreme changes nothing, what never varies is ignored."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Training learns, repeats, goes on after being cut off, and stops where it cannot go on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What is no scan: refused alike on both protocols, in bounded memory and work, and nobody beside it is harmed."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import tracemalloc

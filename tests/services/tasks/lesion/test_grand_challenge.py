@@ -1,7 +1,5 @@
 """``demur score lesion`` on folders of Grand Challenge, made and read by ITK."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """From scans to live figures: masks as labels, errors by nDSC, evidence and inputs, and ``demur evaluate`` agrees."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import io

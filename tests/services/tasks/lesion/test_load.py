@@ -1,7 +1,5 @@
 """What scans cost a process: nothing large on the event loop, and no memory that nobody declared or that stays."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import threading

@@ -1,7 +1,5 @@
 """The reference ensemble on real scans: both protocols answer alike, and other libraries find the maps in place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import nibabel

@@ -1,7 +1,5 @@
 """``demur score lesion`` against a service that keeps the contract: what is written, and that ``evaluate`` reads it."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Scans over both protocols: equal answers and maps, on the grid they came on, decided as the policy says."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

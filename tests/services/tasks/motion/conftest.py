@@ -1,7 +1,5 @@
 """Small artefacts behind both protocols."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Answers of both protocols, compared."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from demur.v1 import motion_pb2

@@ -1,7 +1,5 @@
 """An artefact whose members say that vehicles keep their velocity: known answers, without training."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

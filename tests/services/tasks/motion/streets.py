@@ -1,7 +1,5 @@
 """A street with three vehicles, one of them not seen now, as the service is asked about it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from models.tasks.motion.inference.maps import encode_rendered

@@ -1,7 +1,5 @@
 """Artefacts as training builds them, of untrained networks of each kind: what is served is what the numerics say."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

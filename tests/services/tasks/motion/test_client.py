@@ -1,7 +1,5 @@
 """The Python client and ``demur score`` against the service itself: all forms of a request, both frames, labels."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import AsyncIterator, Callable, Iterator

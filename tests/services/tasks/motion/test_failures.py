@@ -1,7 +1,5 @@
 """Requests that fail or are withheld: they harm no other, and nothing of them is told."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

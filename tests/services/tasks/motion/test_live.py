@@ -1,8 +1,6 @@
 """From scenes to live figures: trajectories as labels, errors by cNLL, inputs for those who label, and the evaluation
 agrees."""
 
-from __future__ import annotations
-
 import base64
 import json
 import time

@@ -1,7 +1,5 @@
 """What requests cost a process: passes are shared, nothing large runs on the event loop, and nothing stays."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import threading

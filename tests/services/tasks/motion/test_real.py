@@ -1,7 +1,5 @@
 """A real scene of the Shifts data set over both protocols: as protobuf, as JSON, and as the maps that it shows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``demur score motion`` against a service that keeps the contract: what is written, and that ``evaluate`` reads it."""
 
-from __future__ import annotations
-
 import csv
 import gc
 import json

@@ -1,7 +1,5 @@
 """Requests over both protocols: equal answers in known frames, decided as the policy says, failures for themselves."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

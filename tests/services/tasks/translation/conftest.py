@@ -1,7 +1,5 @@
 """Small artefacts behind both protocols."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass

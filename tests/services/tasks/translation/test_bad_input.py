@@ -1,7 +1,5 @@
 """Whatever is sent is answered, deferred or refused by a rule, and harms nobody else."""
 
-from __future__ import annotations
-
 import pytest
 
 from models.artefact import Artefact

@@ -1,8 +1,6 @@
 """From texts to live figures: references as labels, errors by expected GLEU, sentences for those who label, erasure,
 and the evaluation agrees."""
 
-from __future__ import annotations
-
 import base64
 import json
 import time

@@ -1,7 +1,5 @@
 """Many callers at once: sentences share passes, failures stay with their owners, who leaves is forgotten."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The shipped artefact: small enough, licensed, ready to serve, and right where it is sure."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

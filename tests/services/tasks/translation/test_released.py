@@ -1,7 +1,5 @@
 """Released checkpoints as they are imported and served: their own tokens, readable text, spans that fit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`demur score translation`: files of lines through a running service, and what may go wrong with them."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import json

@@ -1,7 +1,5 @@
 """Texts over both protocols: equal answers, places that fit, sentences decided as the policy says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

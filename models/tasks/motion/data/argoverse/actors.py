@@ -1,7 +1,5 @@
 """Actors of Argoverse 2 that the official format can represent: vehicles and pedestrians."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Conversion of Argoverse 2 folders to an official folder."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

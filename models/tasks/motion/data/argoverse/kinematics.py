@@ -1,7 +1,5 @@
 """Velocity and acceleration from positions, by backward differences only: models see no information of the future."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

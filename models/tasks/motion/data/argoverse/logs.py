@@ -1,7 +1,5 @@
 """Sensor logs: boxes in the frame of the recording car, its poses, and the vector map."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Lanes for bicycles are left out: the released maps have those of vehicles only. 
 no lane gives way, none has lights, crosswalks have no rules, and all lanes have one speed limit.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Motion-forecasting scenarios: tracks in the frame of the city, without sizes, and the vector map."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

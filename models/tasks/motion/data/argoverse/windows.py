@@ -4,8 +4,6 @@ As in the released scenes the recording car is in the ego tracks only, vehicles 
 and a vehicle that was not seen in a step is not in that step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

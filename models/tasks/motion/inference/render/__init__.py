@@ -1,7 +1,5 @@
 """Rendering of scenes as the released feature maps: 17 channels around an agent, x forward."""
 
-from __future__ import annotations
-
 from models.tasks.motion.inference.render.renderer import CHANNEL_NAMES, Renderer
 
 __all__ = ["CHANNEL_NAMES", "Renderer"]

@@ -1,7 +1,5 @@
 """Channels of vehicles and pedestrians: occupancy, and motion in the frame of the agent."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 

@@ -3,8 +3,6 @@
 OpenCV visits all rows from the top of an outline, and in each sorts all edges that cross it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Conversion from metres to cells, and lines of cells drawn by OpenCV."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Feature maps of the agents of a scene; work that does not depend on the agent is done once."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from models.tasks.motion.inference.frame import Float32, to_frame

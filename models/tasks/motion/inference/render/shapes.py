@@ -1,7 +1,5 @@
 """Lines and outlines of a scene in the cells of a map, without those outside it."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

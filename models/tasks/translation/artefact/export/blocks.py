@@ -4,8 +4,6 @@ Weights are 2-D and each member's own: ONNX Runtime packs those once, stacked on
 each input row by its own largest value, so that results of a sentence do not depend on others in its batch.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Encoder graph: source tokens to the keys and values that every decoder layer of every member attends to."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -7,8 +7,6 @@ Keys and values of earlier tokens belong to a sentence: its hypotheses share the
 no reordering is needed between steps, and one product serves all hypotheses of a sentence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

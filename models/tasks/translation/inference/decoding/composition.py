@@ -1,7 +1,5 @@
 """Memory of sentences and caches of hypotheses for the decoder graph, rebuilt when sentences join or leave."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Rules of a beam search."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

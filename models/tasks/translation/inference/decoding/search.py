@@ -1,7 +1,5 @@
 """Decoding of any number of sentences in full batches: finished sentences leave, and waiting ones join."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
