@@ -11,7 +11,8 @@ from simulators.motion import curves, placing
 
 
 def arc(radius: float, angle: float) -> np.ndarray:
-    turned = np.linspace(0, angle, max(4, math.ceil(radius * angle)))
+    """Chain of at least two points a metre, whose chords are at most 5 mm within an arc of 10 m or more."""
+    turned = np.linspace(0, angle, max(8, math.ceil(2 * radius * angle) + 1))
     return radius * np.stack([np.sin(turned), 1 - np.cos(turned)], axis=1)
 
 
