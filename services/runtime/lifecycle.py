@@ -7,24 +7,30 @@ from contextlib import contextmanager
 LAST_ORDERS_SECONDS = 0.25
 """Time, in seconds, between the signal and the first refusal; calls sent meanwhile are still accepted."""
 
-_TURNS_A_SECOND = 200
+_STEP_SECONDS = 0.005
+_LATE_SECONDS = 2 * _STEP_SECONDS
+"""Duration of a step from which the machine counts as busy."""
+_BUSY_FACTOR = 8
+"""A wait on a busy machine takes this many times as long before late steps count as well."""
 
 
 async def unhurried(seconds: float, longest: float) -> None:
-    """Wait in many short steps, so that the event loop gets its turns even if the machine stalls.
+    """Wait in many short steps; steps that take too long do not count for a while, because the machine is busy.
 
-    Bytes in a socket need some turns of the event loop before they become a call. After a stall, a single long sleep of
-    the same length is over at once, whether or not anything was read meanwhile.
+    Bytes in a socket need some turns of the event loop, and of the threads that read sockets, before they become a
+    call. After a stall, a single long sleep of the same length is over at once, whether or not anything was read
+    meanwhile.
 
     Args:
         longest: seconds after which the wait ends however few steps were made; at least ``seconds``.
     """
     clock = asyncio.get_running_loop().time
-    end = clock() + max(longest, seconds)
-    for _ in range(round(seconds * _TURNS_A_SECOND)):
-        await asyncio.sleep(1 / _TURNS_A_SECOND)
-        if clock() >= end:
-            return
+    start = clock()
+    steps = round(seconds / _STEP_SECONDS)
+    while steps and (before := clock()) < start + max(longest, seconds):
+        await asyncio.sleep(_STEP_SECONDS)
+        if clock() - before < _LATE_SECONDS or before - start > _BUSY_FACTOR * seconds:
+            steps -= 1
 
 
 class Lifecycle:

@@ -190,11 +190,11 @@ class CallLayer:
             except (asyncio.CancelledError, grpc.aio.AbortError):
                 raise
             except Exception as error:
-                code = status(internal(error)).grpc
-                await abort(context, error)
-            finally:
+                refusal, code = error, status(internal(error)).grpc
+            finally:  # before a caller can see the status, and so can read the metrics
                 if counted_as is not None:
                     metrics.request(counted_as, code, time.perf_counter() - start)
+            await abort(context, refusal)
 
         return answer
 

@@ -40,6 +40,13 @@ async def test_last_orders_are_taken_on_a_machine_that_stands_still() -> None:
     assert turns > 30
 
 
+async def test_last_orders_take_longer_while_the_machine_is_busy() -> None:
+    """Threads that read sockets compete with what makes the event loop late."""
+    start = asyncio.get_running_loop().time()
+    await _turns_of_last_orders(longest=60)
+    assert asyncio.get_running_loop().time() - start > 4 * LAST_ORDERS_SECONDS
+
+
 async def test_last_orders_end_with_the_time_of_a_drain() -> None:
     assert await _turns_of_last_orders(longest=2 * LAST_ORDERS_SECONDS) <= 25
 
