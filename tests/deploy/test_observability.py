@@ -1,5 +1,6 @@
 """Rules, alerts, their cases and their runbooks hang together, and ask for nothing that is not exported."""
 
+import json
 import re
 from collections import defaultdict
 from dataclasses import fields
@@ -54,8 +55,10 @@ def test_alerts_fire_when_they_should_and_only_then(cases: Path) -> None:
 
 
 def test_a_case_that_is_wrong_fails(tmp_path: Path) -> None:
-    text = (FOLDER / "tests" / "labels.yaml").read_text().replace("../rules", str(FOLDER / "rules"))
+    cases = read(FOLDER / "tests" / "labels.yaml")
+    (late,) = (case for case in cases["tests"] if case["name"] == "a request waits for three days")
     wrong = tmp_path / "wrong.yaml"
+    text = json.dumps({**cases, "tests": [late]}).replace("../rules", str(FOLDER / "rules"))
     wrong.write_text(text.replace("259200+60x60", "3600+60x60"))
     with pytest.raises(AssertionError, match="DemurLabelsLate"):
         run("promtool", "test", "rules", wrong)

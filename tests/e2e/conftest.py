@@ -78,11 +78,11 @@ def served(installations: Callable[[], Installation]) -> Installation:
 
 
 @contextmanager
-def started(installation: Installation, log: Path, *options: str, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
-    """The process of a vessel service, to its end."""
+def started(installation: Installation, log: Path, *words: str, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The process of a `demur` command that runs until it is stopped."""
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "services.cli", "serve", "vessel", *options],
+            [sys.executable, "-m", "services.cli", *words],
             cwd=PROJECT,
             env=installation.environment(**settings),
             stdout=output,
@@ -98,12 +98,24 @@ def started(installation: Installation, log: Path, *options: str, **settings: st
 @contextmanager
 def serving(installation: Installation, log: Path, *options: str, **settings: str) -> Iterator[None]:
     """A vessel service once it is ready."""
-    with started(installation, log, *options, **settings) as process:
-        while True:
-            assert process.poll() is None, log.read_text()
-            try:
-                with urllib.request.urlopen(f"{installation.http}/readyz", timeout=2):
-                    break
-            except OSError:
-                time.sleep(0.1)
+    with started(installation, log, "serve", "vessel", *options, **settings) as process:
+        until_ready(installation.http, process, log)
         yield
+
+
+@contextmanager
+def monitoring(installation: Installation, log: Path) -> Iterator[None]:
+    """The monitor once it is ready."""
+    with started(installation, log, "monitor") as process:
+        until_ready(installation.monitor, process, log)
+        yield
+
+
+def until_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    while True:
+        assert process.poll() is None, log.read_text()
+        try:
+            with urllib.request.urlopen(f"{url}/readyz", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.1)

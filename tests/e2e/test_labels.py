@@ -3,22 +3,23 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.e2e.conftest import PROJECT, Installation
+from tests.e2e.conftest import PROJECT, Installation, serving
 
 PAGE = (PROJECT / "docs" / "labels.md").read_text()
 
 
 @pytest.fixture(scope="module")
-def counted(installations: Callable[[], Installation]) -> Installation:
-    """The services, with a census of power declared and hardly any audits."""
-    installation = installations()
-    started = installation.run("up", "--detach", DEMUR_VESSEL_CENSUS="power", DEMUR_AUDIT_RATE="0.0001")
-    assert started.returncode == 0, started.stdout + started.stderr
-    return installation
+def counted(
+    installations: Callable[[], Installation], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installation]:
+    """A vessel service with a census of power declared and hardly any audits."""
+    installation, log = installations(), tmp_path_factory.mktemp("counted") / "log"
+    with serving(installation, log, DEMUR_VESSEL_CENSUS="power", DEMUR_AUDIT_RATE="0.0001"):
+        yield installation
 
 
 def test_the_pages_python_prints_what_the_page_says(counted: Installation) -> None:

@@ -14,11 +14,20 @@ import demur
 from tests.e2e.conftest import Installation, serving
 
 
+@pytest.fixture(scope="module")
+def vessel(
+    installations: Callable[[], Installation], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installation]:
+    installation = installations()
+    with serving(installation, tmp_path_factory.mktemp("policy") / "log"):
+        yield installation
+
+
 @pytest.fixture
-def changing(served: Installation) -> Iterator[Installation]:
-    """The services, whose policy is afterwards as it was."""
-    yield served
-    done = served.run("policy", "set", "vessel", "--target-retention", "0.95", "--audit-rate", "0.01")
+def changing(vessel: Installation) -> Iterator[Installation]:
+    """The service, whose policy is afterwards as it was."""
+    yield vessel
+    done = vessel.run("policy", "set", "vessel", "--target-retention", "0.95", "--audit-rate", "0.01")
     assert done.returncode == 0, done.stderr
 
 
@@ -126,9 +135,9 @@ def test_an_audit_rate_below_that_of_the_setting_is_refused_by_all_protocols(cha
     assert put(changing, {"audit_rate": 0.0001})[0] == 200
 
 
-def test_nothing_to_change_is_wrong_usage(served: Installation) -> None:
-    assert served.run("policy", "set", "vessel").returncode == 2
-    assert served.run("policy", "set", "vessel", "--threshold", "1", "--defer-all").returncode == 2
+def test_nothing_to_change_is_wrong_usage(vessel: Installation) -> None:
+    assert vessel.run("policy", "set", "vessel").returncode == 2
+    assert vessel.run("policy", "set", "vessel", "--threshold", "1", "--defer-all").returncode == 2
 
 
 def test_a_certificate_takes_its_threshold_into_force(changing: Installation, tmp_path: Path) -> None:

@@ -100,7 +100,9 @@ def test_a_required_record_that_is_not_there_stops_the_start(
     records = installation.home / "bentoml" / "qualifications"
     for path in records.glob("*.json"):
         path.unlink()
-    with started(installation, tmp_path / "log", "--model", tags["mapped"], DEMUR_QUALIFY="require") as process:
+    with started(
+        installation, tmp_path / "log", "serve", "vessel", "--model", tags["mapped"], DEMUR_QUALIFY="require"
+    ) as process:
         reason = ""
         while "failed to start" not in reason:
             assert process.poll() is None

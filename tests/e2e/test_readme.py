@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.e2e.conftest import PROJECT, Installation
+from tests.e2e.conftest import PROJECT, Installation, monitoring, serving
 
 RUN = os.environ | {"PYTHONPATH": f"{PROJECT}{os.pathsep}{PROJECT / 'clients' / 'python'}"}
 PAGES = (PROJECT / "README.md").read_text() + (PROJECT / "docs" / "tour.md").read_text()
@@ -71,17 +71,16 @@ def test_judge_example(served: Installation, tmp_path: Path) -> None:
 def test_live_example(installations: Callable[[], Installation], tmp_path: Path) -> None:
     """Audits are drawn anew each time: what is shown is one run, whose truth and form hold in every one. Nobody else
     has asked this service: what it answered before would be judged, too."""
-    served = installations()
-    started = served.run("up", "--detach")
-    assert started.returncode == 0, started.stdout + started.stderr
+    fresh = installations()
     code, output = block("live")
     policy, live = (line.replace(".venv/bin/", "").split()[1:] for line in code.splitlines())
-    data = served.run("data", "vessel", "simulate", "--scale", "0.05", "--out", str(tmp_path / "data" / "vessel"))
+    data = fresh.run("data", "vessel", "simulate", "--scale", "0.05", "--out", str(tmp_path / "data" / "vessel"))
     assert data.returncode == 0, data.stderr
-    assert served.run(*policy).returncode == 0
-    where = ["--target", served.grpc, "--monitor", served.monitor]
+    where = ["--target", fresh.grpc, "--monitor", fresh.monitor]
     program = [sys.executable, str(PROJECT / live[0]), *live[1:], *where]
-    ran = subprocess.run(program, capture_output=True, text=True, check=False, cwd=tmp_path, env=RUN)
+    with serving(fresh, tmp_path / "serve.log"), monitoring(fresh, tmp_path / "monitor.log"):
+        assert fresh.run(*policy).returncode == 0
+        ran = subprocess.run(program, capture_output=True, text=True, check=False, cwd=tmp_path, env=RUN)
     assert ran.returncode == 0, ran.stderr
     shown, given = output.splitlines()[4:], ran.stdout.splitlines()
     assert [line.split()[0] for line in given[2:]] == [line.split()[0] for line in shown[2:]]

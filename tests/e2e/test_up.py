@@ -149,7 +149,7 @@ def test_a_service_listens_on_its_ports_alone_and_leaves_no_files(
     installation = installations()
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    with started(installation, tmp_path / "log", TMPDIR=str(temporary)) as process:
+    with started(installation, tmp_path / "log", "serve", "vessel", TMPDIR=str(temporary)) as process:
         ready = f"{installation.http}/readyz"
         _wait(lambda: process.poll() is not None or _answers(ready), 240)
         parent = psutil.Process(process.pid)

@@ -1,4 +1,4 @@
-"""A killed service loses no label and no change of a request that it acknowledged, and doubles none."""
+"""A killed service loses nothing that it acknowledged, and doubles nothing: units, labels and changes of requests."""
 
 from pathlib import Path
 
@@ -12,6 +12,9 @@ def judged(url: str, home: Path, kills: int) -> None:
     decisions, labelling = Decisions(inputs()), Labelling()
     outcome = endure(url, home, [decisions, labelling], kills=kills, seed=kills)
     assert outcome.wrong == ()
+    assert len(decisions.recorded) > 10 * kills
+    assert len(decisions.deferred) > kills
+    assert len(outcome.snapshot.writers) == kills + 1
     assert len(labelling.labelled) > kills
     assert len(labelling.given) > 10 * kills
     assert labelling.skipped
