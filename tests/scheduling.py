@@ -25,7 +25,7 @@ LONGEST = (
 """What takes longest, in this order: at the end, no process is left alone with one of these."""
 
 
-class ByModule(LoadScopeScheduling):  # type: ignore[misc]
+class ByModule(LoadScopeScheduling):
     """Sends a module to one process; the longest first, then what has most tests."""
 
     def _split_scope(self, nodeid: str) -> str:
