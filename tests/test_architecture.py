@@ -198,7 +198,8 @@ def test_serving_needs_no_torch() -> None:
     program = (
         "import importlib\n"
         "import services.app.assembly, services.transport.grpc.server, services.transport.http.app\n"
-        "import services.app.model_store, services.cli.serve, services.cli.up, services.app.bento\n"
+        "import services.app.model_store, services.cli.serve, services.cli.up\n"
+        "import services.app.bento, services.app.process\n"
         "from services.tasks import TENANTS\n"
         "for tenant in TENANTS.values(): importlib.import_module(tenant.partition(':')[0])\n"
         f"sys.path.append({str(SERVED_EXAMPLE.parent)!r}); import digits.served_model\n"

@@ -28,7 +28,6 @@ from tests.models.motion import city
 from tests.models.translation import made
 from tests.services.tasks.motion import straight_artefact
 
-pytestmark = pytest.mark.filterwarnings("ignore:GitWildMatchPattern")  # of the model store's library, when imported
 REFERENCE = Path(__file__).resolve().parents[3] / "artefacts"
 CUDA = Profile(provider="cuda", version="1.0", architecture="sm_90")
 """Device that computes what this CPU does."""

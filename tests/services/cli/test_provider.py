@@ -16,7 +16,6 @@ from services.tasks import IMPORTERS, WORKBENCHES
 from simulators.vessel.dataset import simulate
 from tests.models.vessel import released_folder
 
-pytestmark = pytest.mark.filterwarnings("ignore:GitWildMatchPattern")  # of the model store's library, when imported
 REFERENCE = Path(__file__).resolve().parents[3] / "artefacts" / "vessel" / "dnn-1"
 no_gpu = pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has an NVIDIA device")
 

@@ -12,7 +12,6 @@ from models import artefact
 from services.cli import main
 from tests.ports import free_ports
 
-pytestmark = pytest.mark.filterwarnings("ignore:GitWildMatchPattern")  # of the model store's library, when imported
 PROJECT = Path(__file__).resolve().parents[3]
 REFERENCE = PROJECT / "artefacts" / "vessel" / "dnn-10"
 TAG = artefact.read(REFERENCE).tag

@@ -1,16 +1,16 @@
 """Artefacts that compute under another numeric profile than they were calibrated under, and a process of one."""
 
 import asyncio
-import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from models.artefact import Artefact
+from services.app import process
 from services.runtime.settings import Settings
 from tests.ports import free_ports
 from tests.services.qualification.variants import replayable, scaled, variant
@@ -28,35 +28,25 @@ def shifted(source: Artefact, tmp_path_factory: pytest.TempPathFactory) -> Artef
     return variant(source, tmp_path_factory.mktemp("shifted") / "dnn-10", scaled(1.5))
 
 
-@pytest.fixture(scope="package")
-def bento() -> ModuleType:
-    """The host warns of its own libraries while it is imported."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from services.app import bento
-
-    return bento
-
-
 @pytest.fixture
-def start(bento: ModuleType, shifted: Artefact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def start(shifted: Artefact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Starts a process under a numeric profile that has to be measured; most of it after its start, by default."""
-    monkeypatch.setattr(bento, "die_with_parent", lambda: None)
-    monkeypatch.setattr(bento.logging, "configure", lambda *_: None)
-    monkeypatch.setattr(bento.Process, "_chain_signals", lambda _: None)
-    monkeypatch.setattr(bento, "gc", SimpleNamespace(collect=lambda: None, freeze=lambda: None))
-    monkeypatch.setattr(bento, "find", lambda *_: shifted)
-    monkeypatch.setattr(bento, "QUALIFY_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(process, "die_with_parent", lambda: None)
+    monkeypatch.setattr(process.logging, "configure", lambda *_: None)
+    monkeypatch.setattr(process.Process, "_chain_signals", lambda _: None)
+    monkeypatch.setattr(process, "gc", SimpleNamespace(collect=lambda: None, freeze=lambda: None))
+    monkeypatch.setattr(process, "find", lambda *_: shifted)
+    monkeypatch.setattr(process, "QUALIFY_AGAIN_SECONDS", 0.01)
 
     @asynccontextmanager
     async def started(**more: Any) -> AsyncIterator[Any]:
         http, rpc = free_ports(2)
         settings = {"task": "vessel", "lanes": 1, "ledger": "none", "home": tmp_path, "qualify_seconds": 0.0}
-        process = bento.Process(Settings(**settings | {"http_port": http, "grpc_port": rpc} | more))
+        one = process.Process(Settings(**settings | {"http_port": http, "grpc_port": rpc} | more))
         try:
-            await process.start()
-            yield process
+            await one.start()
+            yield one
         finally:
-            await asyncio.wait_for(process.stop(), 60)
+            await asyncio.wait_for(one.stop(), 60)
 
     return started

@@ -47,7 +47,8 @@ def test_serving_needs_none_of_its_packages() -> None:
 def test_the_process_imports_no_exporter() -> None:
     """BentoML itself imports OpenTelemetry's interfaces and its SDK; what sends spans is not among it."""
     program = (
-        "import services.app.bento\nprint([m for m in sys.modules if 'exporter.otlp' in m or m.endswith('.otlp')])"
+        "import services.app.bento, services.app.process\n"
+        "print([m for m in sys.modules if 'exporter.otlp' in m or m.endswith('.otlp')])"
     )
     assert ran(program).splitlines()[-1] == "[]"
 

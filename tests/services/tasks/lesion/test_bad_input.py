@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import tracemalloc
-import zlib
 from typing import Any
 
 import grpc
@@ -31,14 +30,9 @@ def with_header(**fields: Any) -> bytes:
     return gzip.compress(bytes(content), 1)
 
 
-def bomb(size: int) -> bytes:
-    """Gzip of so many zeros behind the header of a small image."""
-    small = gzip.decompress(PLAIN)[:352]
-    packer = zlib.compressobj(9, wbits=31)
-    parts = [packer.compress(small)]
-    block = bytes(1 << 20)
-    parts += [packer.compress(block) for _ in range(size >> 20)]
-    return b"".join([*parts, packer.flush()])
+def bomb(megabytes: int) -> bytes:
+    """A gzip member of the header of a small image, and members of a megabyte of zeros."""
+    return gzip.compress(gzip.decompress(PLAIN)[:352]) + gzip.compress(bytes(1 << 20), 9) * megabytes
 
 
 def changed(place: tuple[int, int, int], value: float) -> bytes:
@@ -54,7 +48,7 @@ BAD: dict[str, tuple[bytes, dict[str, bytes]]] = {
     "nothing": (b"x", {}),
     "a truncated gzip": (PLAIN[: len(PLAIN) // 2], {}),
     "a truncated file": (gzip.decompress(PLAIN)[:-1000], {}),
-    "a gzip bomb": (bomb(1 << 30), {}),
+    "a gzip bomb": (bomb(1 << 10), {}),
     "four axes": (packed(np.stack([head()] * 2, axis=-1)), {}),
     "NaN": (changed((28, 30, 26), np.nan), {}),
     "infinity": (changed((28, 30, 26), np.inf), {}),

@@ -1,24 +1,13 @@
 """A process that cannot serve what it was asked to stays alive, not ready, and says why."""
 
-import warnings
 from pathlib import Path
-from types import ModuleType
 
 import httpx
 import pytest
 
+from services.app import process
 from services.runtime.settings import Settings
 from tests.models.weather.tiny import Tiny
-
-
-@pytest.fixture(scope="module")
-def bento() -> ModuleType:
-    """The host warns of its own libraries while it is imported."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from services.app import bento
-
-    return bento
 
 
 @pytest.mark.parametrize(
@@ -30,26 +19,25 @@ def bento() -> ModuleType:
     ],
 )
 async def test_settings_that_do_not_fit_the_artefact_are_told_by_every_route(
-    bento: ModuleType,
     tiny: Tiny,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     settings: dict[str, object],
     reason: str,
 ) -> None:
-    monkeypatch.setattr(bento, "die_with_parent", lambda: None)
-    monkeypatch.setattr(bento.logging, "configure", lambda *_: None)
-    monkeypatch.setattr(bento, "find", lambda *_: tiny.trees)
+    monkeypatch.setattr(process, "die_with_parent", lambda: None)
+    monkeypatch.setattr(process.logging, "configure", lambda *_: None)
+    monkeypatch.setattr(process, "find", lambda *_: tiny.trees)
     chosen = Settings(task="weather", home=tmp_path, **settings)  # type: ignore[arg-type]
-    process = bento.Process(chosen)
-    await process.start()
-    assert process.lifecycle is not None
-    assert process.lifecycle.reason.startswith(f"failed to start: {reason}")
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(process), base_url="http://weather") as http:
+    started = process.Process(chosen)
+    await started.start()
+    assert started.lifecycle is not None
+    assert started.lifecycle.reason.startswith(f"failed to start: {reason}")
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(started), base_url="http://weather") as http:
         response = await http.get("/v1/schema")
         by_protocol = await http.get("/v2/health/ready")
     assert (response.status_code, response.json()["error"]["code"]) == (503, "not_ready")
     assert reason in response.json()["error"]["message"]
     assert by_protocol.status_code == 503
     assert reason in by_protocol.json()["error"], "clients of that protocol read a text"
-    await process.stop()
+    await started.stop()
