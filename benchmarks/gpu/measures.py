@@ -14,8 +14,7 @@ from benchmarks.gpu.parts import Setting
 from benchmarks.gpu.work import RATES
 from models.executors import nvidia
 from models.executors.device import Device
-from models.executors.onnx import OnnxGraph
-from models.executors.rows import RowGraph
+from models.executors.onnx import OnnxGraph, RowGraph
 from models.tasks.vessel.inference.scoring import rows_per_pass
 
 VESSEL = "variational-10x10"

@@ -10,8 +10,7 @@ import numpy as np
 
 from benchmarks.harness import Figure
 from models.artefact import read
-from models.executors.onnx import OnnxGraph
-from models.executors.rows import RowGraph
+from models.executors.onnx import OnnxGraph, RowGraph
 from models.tasks.lesion.artefact.recipe import Recipe
 from models.tasks.lesion.inference.members import Members
 from services.request.contract import Done, Priority, Progress, RowBatch, Work

@@ -1,4 +1,4 @@
-"""Executor on ONNX Runtime: one graph that holds all members and reduces them.
+"""Executors on ONNX Runtime: one graph that holds all members and reduces them, and its rows in quanta.
 
 A row graph has one input ``rows`` float32 [N, F] and float32 [N] outputs ``mean``, ``mvar`` and, for ensembles,
 ``varm``; ``member_mean`` and ``member_var`` [M, N] are computed by the same graph and fetched only on request.
@@ -18,8 +18,9 @@ from models.artefact import ArtefactError
 from models.executors import cuda_libraries, sessions, transfers
 from models.executors.device import CPU, Device
 from models.executors.failures import DeviceFailed, ProviderUnavailable, kind_of
+from models.executors.pace import Pace
 
-__all__ = ["OnnxGraph", "ProviderUnavailable"]
+__all__ = ["OnnxGraph", "ProviderUnavailable", "RowGraph"]
 
 # The key of a TensorProto's external_data entry, as serialised; parsers take numbers with needless zeros, too.
 _EXTERNAL_LOCATION = re.compile(rb"(?:\x0a|\x8a\x80*\x00)(?:\x08|\x88\x80*\x00)location")
@@ -44,6 +45,8 @@ _TYPES = {
     "tensor(bool)": np.bool_,
 }
 """Types of inputs by ONNX Runtime's names."""
+QUANTUM_ROWS = 1024
+"""Most rows of a quantum on a CPU."""
 
 
 class OnnxGraph:
@@ -125,6 +128,47 @@ class OnnxGraph:
     def _opened(self) -> ort.InferenceSession:
         shared = self._shared_arena and self.device.provider == "cpu"
         return sessions.opened(self._content, self._name, self.device, shared_arena=shared)
+
+
+class RowGraph:
+    """Some outputs of a row graph, with a model of a quantum's duration."""
+
+    def __init__(
+        self, graph: OnnxGraph, outputs: tuple[str, ...], *, pass_rows: int = 1024, quantum_rows: int = QUANTUM_ROWS
+    ) -> None:
+        """
+        Args:
+            pass_rows: most rows of one pass over the graph. Longer passes are slower per row once the members'
+                activations exceed the core's cache.
+            quantum_rows: most rows of one quantum, which is as many passes as it needs. Interactive work may have to
+                wait for its duration.
+
+        Raises:
+            ArtefactError: the graph has no output of that name.
+        """
+        missing = [name for name in outputs if name not in graph.outputs]
+        if missing:
+            raise ArtefactError(f"the graph has no output {missing[0]!r}, it has {', '.join(graph.outputs)}")
+        self.outputs = outputs
+        self.quantum_rows = quantum_rows
+        self._pass_rows = pass_rows
+        self._graph = graph
+        self._pace = Pace()
+
+    def __call__(self, rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
+        passes = -(-len(rows) // self._pass_rows)
+        if passes == 1:
+            return tuple(self._graph.run({"rows": rows}, self.outputs))
+        parts = [self._graph.run({"rows": part}, self.outputs) for part in np.array_split(rows, passes)]
+        return tuple(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True))
+
+    def seconds(self, rows: int) -> float:
+        """Return the expected duration for a number of rows, from ``measure``."""
+        return self._pace.seconds(rows)
+
+    def measure(self, rows: NDArray[np.float32], repeats: int = 7) -> None:
+        """Warm the graph up with rows [n, F], and fit the model of its duration."""
+        self._pace.measure(self, rows, 1024, repeats)
 
 
 def _refuse_misfits(session: ort.InferenceSession, inputs: dict[str, NDArray[Any]]) -> None:

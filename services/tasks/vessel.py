@@ -5,8 +5,7 @@ from numpy.typing import NDArray
 
 from demur.v1 import vessel_pb2
 from models.artefact import Artefact
-from models.executors.onnx import OnnxGraph
-from models.executors.rows import QUANTUM_ROWS, RowGraph
+from models.executors.onnx import QUANTUM_ROWS, OnnxGraph, RowGraph
 from models.predictive import Gaussian, Predictives
 from models.tasks.vessel.inference.scoring import rows_per_pass
 from models.tasks.vessel.spec import HEADS, POWER

@@ -11,8 +11,7 @@ from models import npz
 from models.artefact import ArtefactError
 from models.executors.device import Device
 from models.executors.golden import Probe, replay
-from models.executors.onnx import OnnxGraph, ProviderUnavailable
-from models.executors.rows import RowGraph
+from models.executors.onnx import OnnxGraph, ProviderUnavailable, RowGraph
 
 ROWS = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
 

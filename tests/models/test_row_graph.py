@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from models.executors.graph import Graph
-from models.executors.onnx import OnnxGraph
+from models.executors.onnx import OnnxGraph, RowGraph
 from models.executors.pace import Pace
-from models.executors.rows import RowGraph
 
 OUTPUTS = ("mean", "mvar", "member_mean")
 WEIGHTS = np.array([[1, 2], [3, -4], [5, 6]], np.float32)

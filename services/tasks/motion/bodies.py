@@ -28,7 +28,7 @@ from services.transport.binding import FormBinding, FormField, HttpBinding, Opti
 from services.transport.http import decoding
 from services.transport.http.answer_json import schema, writer
 from services.transport.http.components import PURPOSE_OR_NULL, Json
-from services.transport.http.integers import Integer, integer
+from services.transport.http.decoding import Integer, integer
 from services.transport.http.rows import purpose
 from services.transport.http.struct_schema import documented, struct_schema, variants
 

@@ -17,14 +17,13 @@ from services.runtime.lifecycle import Lifecycle
 from services.tracing.trace import step
 from services.transport.http.body import json_response
 from services.transport.http.call import CallLayer, Endpoint
-from services.transport.http.disconnect_watch import DisconnectWatch
 from services.transport.http.error_response import response_for, transport_of
 from services.transport.http.files import write_answers
 from services.transport.http.jobs import JobRoutes
 from services.transport.http.labels import LabelRoutes
 from services.transport.http.openapi import openapi
 from services.transport.http.policies import PolicyRoutes
-from services.transport.http.request import read_request, timeout_seconds, within
+from services.transport.http.request import DisconnectWatch, read_request, timeout_seconds, within
 from services.transport.http.trail import TrailRoute
 from services.transport.oip.bodies import refusal as oip_refusal
 from services.transport.oip.model import OipModel

@@ -1,4 +1,4 @@
-"""Decoding of JSON bodies and of the texts of forms, with errors that explain what to send."""
+"""Decoding of JSON bodies, their integers, and the texts of forms, with errors that explain what to send."""
 
 from collections.abc import Callable, Mapping
 from typing import ClassVar, TypeVar
@@ -13,6 +13,10 @@ from services.transport.http.json_errors import BOM, explained
 T = TypeVar("T")
 _SHOWN = 40
 """Maximum length, in characters, of a value that an error quotes."""
+Integer = int | float
+"""Type of an integer field of a body, before ``integer`` has checked it."""
+_EXACT = 2.0**53
+"""Up to this magnitude float64 represents each integer exactly."""
 
 
 class JsonBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -114,3 +118,27 @@ def number(name: str, given: str, unit: str) -> float:
             field=name,
             value=given[:_SHOWN],
         ) from error
+
+
+def integer(field: str, value: Integer, unit: str = "") -> int:
+    """Return a JSON number as an integer.
+
+    Args:
+        unit: unit of the value; empty for none.
+
+    Raises:
+        InvalidInput: the number has a fraction, or was written as a float and is too large to be exact.
+    """
+    if isinstance(value, int):
+        return value
+    if value.is_integer() and abs(value) <= _EXACT:
+        return int(value)
+    suffix = f" {unit}" if unit else ""
+    raise InvalidInput(
+        f"{field} = {value:g}{suffix}: expected an integer, such as 49 or 49.0",
+        code="not_a_number",
+        field=field,
+        value=f"{value:g}",
+        unit=unit,
+        allowed="integers",
+    )

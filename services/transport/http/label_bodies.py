@@ -28,8 +28,7 @@ from services.runtime.settings import Settings
 from services.transport.http import doubled_names
 from services.transport.http.body import describe, json_only, read_body
 from services.transport.http.components import Json, choice, ref
-from services.transport.http.decoding import ERRORS, Body, JsonBody, json_body
-from services.transport.http.integers import Integer, integer
+from services.transport.http.decoding import ERRORS, Body, Integer, JsonBody, integer, json_body
 from services.transport.http.request import within
 from services.transport.http.struct_schema import documented
 

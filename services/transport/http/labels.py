@@ -16,10 +16,8 @@ from services.runtime.settings import Settings
 from services.transport.actor import ACTOR_KEY, actor
 from services.transport.http import label_bodies as bodies
 from services.transport.http.body import json_response
-from services.transport.http.decoding import Body
-from services.transport.http.disconnect_watch import DisconnectWatch
-from services.transport.http.integers import integer
-from services.transport.http.request import number
+from services.transport.http.decoding import Body, integer
+from services.transport.http.request import DisconnectWatch, number
 from services.transport.served_model import ServedModel
 
 

@@ -1,14 +1,15 @@
-"""Parsing of an HTTP request: the task's request, options, answer format and deadline."""
+"""Reading of an HTTP request: the task's request, options, answer format and deadline; its end if the caller leaves."""
 
 import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 from starlette.requests import Request
 
-from services.runtime.errors import DeadlineExceeded, InvalidInput, shortened
+from services.runtime.errors import Cancelled, DeadlineExceeded, InvalidInput, shortened
 from services.runtime.settings import Settings
 from services.transport.binding import Options
 from services.transport.http.body import FORM, JSON, PROTOBUF, media_type, read_body
@@ -20,6 +21,8 @@ Wanted = Literal["json", "protobuf", "zip"]
 TIMEOUT_HEADER = "demur-timeout-seconds"
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 """Pattern of a plain number; ``float`` would also accept 1_0, digits of other scripts, and blanks."""
+PATIENCE_SECONDS = 0.02
+"""Delay, in seconds, before a call is watched: watching a shorter call costs more than its cancellation saves."""
 
 
 class Question(NamedTuple):
@@ -123,3 +126,42 @@ async def within(seconds: float | None) -> AsyncIterator[None]:
             yield
     except TimeoutError as late:
         raise DeadlineExceeded(f"no answer within {seconds:g} s", code="deadline_exceeded") from late
+
+
+class DisconnectWatch:
+    """Async context manager that cancels the call inside it when the caller disconnects.
+
+    Use it after the body was read. A call that ends soon costs one timer only.
+
+    Raises:
+        Cancelled: the caller disconnected.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._watch: asyncio.Task[None] | None = None
+        self._gone = False
+
+    async def __aenter__(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._call = task
+        self._timer = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._begin)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._gone and self._call.uncancel() == 0 and kind is asyncio.CancelledError:
+            raise Cancelled("the caller went away before the answer", code="disconnected") from error
+
+    def _begin(self) -> None:
+        self._watch = asyncio.create_task(self._wait())
+
+    async def _wait(self) -> None:
+        while (await self._request.receive())["type"] != "http.disconnect":
+            pass
+        self._gone = True
+        self._call.cancel()

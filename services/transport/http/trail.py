@@ -8,7 +8,7 @@ from services.labels.service import LabelService
 from services.ledger.audit_trail import KINDS, AuditQuery, trail
 from services.runtime.errors import InvalidInput, no_ledger
 from services.transport.http.body import json_response
-from services.transport.http.integers import integer
+from services.transport.http.decoding import integer
 from services.transport.http.request import number
 from services.transport.served_model import ServedModel
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from services.runtime.errors import DemurError, InvalidInput, UnsupportedMediaType, shortened
 from services.transport.http import decoding
 from services.transport.http.body import JSON, describe, error_response
-from services.transport.http.integers import Integer, integer
+from services.transport.http.decoding import Integer, integer
 from services.transport.oip.datatypes import datatype_of, to_raw
 from services.transport.oip.infer_request import Input, Output, Question
 from services.transport.oip.model import Answer, OipModel

@@ -12,8 +12,7 @@ from services.runtime.settings import Settings
 from services.tracing.trace import step
 from services.transport.http import decoding
 from services.transport.http.body import json_response, read_body
-from services.transport.http.disconnect_watch import DisconnectWatch
-from services.transport.http.request import timeout_seconds, within
+from services.transport.http.request import DisconnectWatch, timeout_seconds, within
 from services.transport.oip import bodies
 from services.transport.oip.model import OipModel, absent, items
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.runtime.errors import InvalidInput
-from services.transport.http.integers import integer
+from services.transport.http.decoding import integer
 from services.transport.oip.datatypes import Datatype, from_raw, of_bytes
 
 _SHOWN = 40

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from models import artefact
 from models.artefact import Artefact
-from models.executors.rows import RowGraph
+from models.executors.onnx import RowGraph
 from services.app import warming
 from services.app.assembly import assemble
 from services.app.reference import folder

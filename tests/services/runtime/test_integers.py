@@ -3,7 +3,7 @@
 import pytest
 
 from services.runtime.errors import InvalidInput
-from services.transport.http.integers import Integer, integer
+from services.transport.http.decoding import Integer, integer
 
 
 @pytest.mark.parametrize(("value", "expected"), [(49, 49), (49.0, 49), (-0.0, 0), (2**63, 2**63), (2.0**53, 2**53)])

@@ -10,8 +10,7 @@ from models import npz, replay
 from models.artefact import Artefact
 from models.building import UNSTATED
 from models.executors.device import Device
-from models.executors.onnx import OnnxGraph
-from models.executors.rows import RowGraph
+from models.executors.onnx import OnnxGraph, RowGraph
 from models.predictive import Gaussian
 from models.replay import Arrays, Passes, Scores
 from models.row_artefact import with_replay_set

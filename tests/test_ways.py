@@ -1,0 +1,122 @@
+"""The ways of a request, of a label and of a figure are short: at most 20 modules each."""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import wire
+from benchmarks.inputs import rows
+from models import artefact
+from tests.services.monitor.conftest import Scene, quick_scene
+from tests.services.monitor.simulated import label_asked, simulate
+from tests.services.served import artefact_served
+from tests.ways import PROJECT, Ways
+
+__all__ = ["quick_scene"]
+MOST_MODULES = 20
+BESIDE = {
+    "traces, logs and counts": ("services/tracing/", "services/runtime/logging.py", "services/runtime/histogram.py"),
+    "metrics": ("services/request/metrics.py", "services/ledger/metrics.py"),
+    "threads and the state of the process": ("services/runtime/offload.py", "services/runtime/lifecycle.py"),
+    "values and their contracts": (
+        "services/request/contract.py",
+        "services/ledger/contract.py",
+        "services/ledger/decided.py",
+        "services/ledger/segments.py",
+        "services/ledger/unit_ids.py",
+        "services/transport/binding.py",
+        "services/transport/actor.py",
+        "services/access/caller.py",
+        "services/qualification/tables.py",
+        "services/runtime/errors.py",
+        "services/labels/label_types.py",
+    ),
+    "arithmetic": (
+        *("models/schema.py", "models/familiarity.py", "models/predictive.py", "models/plausibility.py"),
+        *("models/uncertainty/", "models/label_errors/", "models/executors/pace.py", "models/calibration.py"),
+        *("models/estimation/", "models/drift/", "models/assessment/"),
+        *("services/policy/audit_draws.py", "services/transport/http/number_parsing.py"),
+    ),
+}
+"""What a call uses on its way without being handed over to it."""
+ASIDE = tuple(path for paths in BESIDE.values() for path in paths)
+
+
+def way(modules: list[str]) -> list[str]:
+    return [module for module in modules if not module.startswith(ASIDE)]
+
+
+def checked(name: str, modules: list[str]) -> None:
+    stations = way(modules)
+    if os.environ.get("DEMUR_SHOW_WAYS"):
+        print(f"{name}: {len(stations)} modules", *stations, "beside:", *(set(modules) - set(stations)), sep="\n  ")
+    assert len(stations) <= MOST_MODULES, stations
+
+
+@dataclass(frozen=True)
+class Served:
+    """A vessel service whose calls are recorded."""
+
+    ways: Ways
+    body: bytes
+    row: dict[str, float]
+    predict: Any
+    http: Any
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncIterator[Served]:
+    model = artefact.read(PROJECT / "artefacts" / "vessel" / "dnn-10")
+    ways = Ways()
+    with ways.installed():
+        async with artefact_served(model, "vessel", tmp_path) as (_, channel, http):
+            one = rows(model, 1)
+            body = wire.protobuf_body("vessel", model.schema, one)
+            row = {name: float(value) for name, value in zip(model.schema.names, one[0], strict=True)}
+            predict = channel.unary_unary("/demur.v1.VesselService/Predict")
+            await predict(body)
+            yield Served(ways, body, row, predict, http)
+
+
+async def test_a_row_over_grpc(served: Served) -> None:
+    with served.ways.recorded("ledger") as modules:
+        await served.predict(served.body)
+    journal = modules.index("services/ledger/journal.py")
+    checked("gRPC, from the bytes to the journal", modules[: journal + 1])
+
+
+async def test_a_row_over_http(served: Served) -> None:
+    with served.ways.recorded("ledger") as modules:
+        await served.http.post("/v1/predict", json={"rows": [served.row]})
+    journal = modules.index("services/ledger/journal.py")
+    checked("HTTP, from the bytes to the journal", modules[: journal + 1])
+
+
+async def test_a_label_until_it_is_durable(served: Served) -> None:
+    answer = await served.http.post("/v1/predict", json={"rows": [served.row]})
+    (unit,) = answer.json()["power"]["prediction_ids"]
+    with served.ways.recorded() as modules:
+        taken = await served.http.post("/v1/labels", json={"labels": [{"unit": unit, "value": 31180}]})
+        await asyncio.sleep(0)
+    assert taken.json()["outcomes"] in (["accepted"], ["orphan"]), json.dumps(taken.json())
+    assert "services/ledger/writer.py" in modules
+    checked("label, until it is in the ledger", modules)
+
+
+def test_a_figure_of_the_monitor(quick_scene: Scene) -> None:
+    book = quick_scene.book()
+    now = label_asked(book, simulate(2000, rate=0.1, seconds=6300))
+    book.beat(now + 3)
+    watch = quick_scene.watch(now + 3)
+    ways = Ways()
+    label_asked(book, simulate(200, 2, rate=0.1, start=now, seconds=60))
+    book.beat(now + 63)
+    with ways.installed(), ways.recorded() as modules:
+        watch.at(now + 63)
+    checked("monitor, from the ledger to the figures", modules)
