@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.evaluation.compare import compare
-from models.evaluation.evaluate import evaluate
+from models.evaluation.compare import Comparison, compare
+from models.evaluation.evaluate import Evaluation, evaluate
 from models.evaluation.unit_errors import ErrorColumn
-from services.report import write_report
 from tests.browser.chromium import Page, chromium
 from tests.services.report.forms import FORMS
+from tests.services.report.reading import written
 from tests.services.report.simulated import compared, constant, regression, three_files
 
 SPILLED = """[...document.querySelectorAll('figure > svg')].flatMap(drawn => {
@@ -30,6 +30,12 @@ BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 LIGHT, DARK = "rgb(255, 254, 251)", "rgb(20, 22, 26)"
 
 
+def shown(folder: Path, evaluations: list[Evaluation], comparison: Comparison | None, human: float) -> Path:
+    """Write a report whose page is looked at, without its figures' files."""
+    written(folder, *evaluations, comparison=comparison, human=human)
+    return folder / "report.html"
+
+
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -42,27 +48,20 @@ def page() -> Iterator[Page]:
         yield tab
 
 
-CHECKED = ("regression", "classification", "lesion", "motion")
-"""Forms whose pages are opened in CI; all are with ``-m slow``."""
-
-
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(name, marks=[] if name in CHECKED else pytest.mark.slow) for name in FORMS],
-)
+@pytest.fixture(scope="module", params=FORMS)
 def form(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of small files of each form."""
     folder = tmp_path_factory.mktemp(request.param)
     files = FORMS[request.param](folder)
     comparison = compare(files) if len(files) > 1 else None
     evaluations = [evaluate(one, tuple(one.groups)) for one in files]
-    return write_report(folder / "report", evaluations, comparison, 0.0, lambda share, note: None)
+    return shown(folder / "report", evaluations, comparison, 0.0)
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files, comparison = three_files()
-    return write_report(tmp_path_factory.mktemp("browser") / "report", files, comparison, 1.2, lambda share, note: None)
+    return shown(tmp_path_factory.mktemp("browser") / "report", files, comparison, 1.2)
 
 
 def test_nothing_but_the_page_is_asked_for_and_nothing_is_complained_about(page: Page, report: Path) -> None:
@@ -124,7 +123,7 @@ def test_no_form_scrolls_sideways_or_writes_beyond_its_figures(page: Page, form:
 
 def test_long_names_do_not_widen_the_page(page: Page, tmp_path: Path) -> None:
     files = [evaluate(regression(f"{'long' * 40}{place}.npz", n=200), ("climate",)) for place in range(2)]
-    made = write_report(tmp_path / "r", files, compared(files), 0.0, lambda share, note: None)
+    made = shown(tmp_path / "r", files, compared(files), 0.0)
     page.open(made, width=390)
     page.value("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert page.value(WIDER) <= 0
@@ -133,7 +132,7 @@ def test_long_names_do_not_widen_the_page(page: Page, tmp_path: Path) -> None:
 def test_long_units_and_errors_do_not_widen_the_page(page: Page, tmp_path: Path) -> None:
     column = ErrorColumn(np.arange(50.0), "kilowatt hours a tonne and a nautical mile", 9.0)
     files = [evaluate(constant(errors={"error_of_the_consumption_by_distance_and_displacement": column}))]
-    made = write_report(tmp_path / "r", files, None, 0.0, lambda share, note: None)
+    made = shown(tmp_path / "r", files, None, 0.0)
     page.open(made, width=390)
     assert page.value(WIDER) <= 0
     assert page.value(SPILLED) == []

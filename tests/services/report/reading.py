@@ -1,11 +1,15 @@
 """Writing a report and reading its page as a browser would."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
+
 from models.evaluation.compare import Comparison
 from models.evaluation.evaluate import Evaluation
-from services.report import write_report
+from services.report import charts, drawing, write_report
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 
@@ -15,8 +19,24 @@ def quiet(share: float, note: str) -> None:
     assert note
 
 
-def written(folder: Path, *evaluations: Evaluation, comparison: Comparison | None = None, human: float = 0.9) -> str:
-    return write_report(folder, evaluations, comparison, human, quiet).read_text(encoding="utf-8")
+@contextmanager
+def page_alone() -> Iterator[None]:
+    """Draw figures for the page only: their files stay empty, and a report takes a third of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(charts, "chart", lambda *frame, **options: drawing.chart(*frame, **{**options, "files": False}))
+        yield
+
+
+def written(
+    folder: Path,
+    *evaluations: Evaluation,
+    comparison: Comparison | None = None,
+    human: float = 0.9,
+    files: bool = False,
+) -> str:
+    """Write a report and return its page; without ``files`` the figures beside it are empty."""
+    with nullcontext() if files else page_alone():
+        return write_report(folder, evaluations, comparison, human, quiet).read_text(encoding="utf-8")
 
 
 class Reader(HTMLParser):

@@ -89,24 +89,43 @@ EXTREMES: dict[str, Callable[[], UnitErrors]] = {
 
 COMPARED = ("infinite errors of both signs", "the largest errors", "uncertainties without end", "a long name")
 """Extremes that are also drawn beside a second file in CI; all are with ``-m slow``."""
+DRAWN = ("tiny and huge variances", "the largest errors", "uncertainties of all sizes", "a long name")
+"""Extremes whose figures are also drawn as files in CI; all are with ``-m slow``."""
+
+
+def extreme(case: str) -> Evaluation:
+    with np.errstate(all="ignore"):
+        return evaluate(EXTREMES[case]())
 
 
 @pytest.mark.parametrize("case", EXTREMES)
 def test_extreme_data_are_drawn_without_a_warning(case: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with np.errstate(all="ignore"):
-        evaluation = evaluate(EXTREMES[case]())
-    read(written(tmp_path / "one", evaluation, human=0.9))
+    read(written(tmp_path / "one", extreme(case)))
     assert caplog.records == []
 
 
-@pytest.mark.parametrize("case", [pytest.param(x, marks=[] if x in COMPARED else pytest.mark.slow) for x in EXTREMES])
-def test_two_files_of_extreme_data_are_drawn_without_a_warning(
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[] if case in DRAWN else pytest.mark.slow) for case in EXTREMES]
+)
+def test_files_of_extreme_figures_are_drawn_without_a_warning(
     case: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with np.errstate(all="ignore"):
-        evaluation = evaluate(EXTREMES[case]())
-    copy = replace(evaluation, judged=replace(evaluation.judged, source="copy.csv"))
-    read(written(tmp_path / "two", evaluation, copy, comparison=made_up(evaluation, copy), human=0.0))
+    written(tmp_path / "one", extreme(case), files=True)
+    assert all(path.stat().st_size for path in (tmp_path / "one" / "figures").iterdir())
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    ("case", "files"),
+    [pytest.param(case, False) for case in COMPARED]
+    + [pytest.param(case, True, marks=pytest.mark.slow) for case in EXTREMES],
+)
+def test_two_files_of_extreme_data_are_drawn_without_a_warning(
+    case: str, files: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = extreme(case)
+    copy = replace(one, judged=replace(one.judged, source="copy.csv"))
+    read(written(tmp_path / "two", one, copy, comparison=made_up(one, copy), human=0.0, files=files))
     assert caplog.records == []
 
 
