@@ -93,6 +93,7 @@ def test_the_real_service_refuses_a_flood_over_http_in_words(capsys: pytest.Capt
     assert " 0.000 requests/s" not in shown["answered in the flood"]
 
 
+@pytest.mark.slow
 def test_an_answer_leaves_nothing_behind_in_the_real_service(protocol: Protocol) -> None:
     """A middleware of the host kept a kilobyte of each for an hour."""
     cores = sorted(os.sched_getaffinity(0))

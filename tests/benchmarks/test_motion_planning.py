@@ -22,6 +22,7 @@ def test_fused_and_loops_agree_and_are_reported(tmp_path: Path) -> None:
     assert "fused over the loop" in {figure.name for figure in figures}
 
 
+@pytest.mark.slow
 def test_ways_through_the_steps_agree_and_are_reported(tmp_path: Path) -> None:
     figures = list(decoders.measure(tmp_path, 0.01, TINY))
     assert [figure.name.removesuffix(" over it") for figure in figures] == list(decoders.WAYS)

@@ -157,6 +157,7 @@ def test_without_calibration_scans_training_scans_calibrate_crosswise(
     assert plan.volume.units == 2
 
 
+@pytest.mark.slow
 def test_a_single_training_scan_calibrates_nothing(
     data: Data, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -199,6 +200,7 @@ def test_a_single_model_is_calibrated_by_its_entropy(data: Data, tmp_path: Path)
     assert recipe.read(found).voxel_trust is not None
 
 
+@pytest.mark.slow
 def test_frozen_masks_make_an_ensemble_of_one_network(data: Data, tmp_path: Path) -> None:
     small = {name: cases[:2] for name, cases in data.items()}
     found = train.train_artefact("unet_mcdp", small, tmp_path / "mc", members=1, seed=1, preset="tiny", jobs=1)

@@ -53,7 +53,7 @@ def windows(seed: int = 0, count: int = 3) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((count, 2, *WINDOW)).astype(np.float32)
 
 
-@pytest.mark.parametrize(("family", "seeds"), [("unet", (0, 1)), ("unetr", (0,))])
+@pytest.mark.parametrize(("family", "seeds"), [("unet", (0, 1)), pytest.param("unetr", (0,), marks=pytest.mark.slow)])
 def test_graphs_say_what_torch_says(family: str, seeds: tuple[int, ...], tmp_path: Path) -> None:
     found, trained = ensemble(family, seeds)
     members = opened(found, tmp_path)

@@ -35,6 +35,7 @@ def test_with_all_labels_the_live_figures_are_those_of_demur_evaluate(scene: Sce
     assert BEGIN < found.end <= now
 
 
+@pytest.mark.slow
 def test_buckets_say_what_all_units_say_to_a_ten_thousandth(quick_scene: Scene) -> None:
     stream = simulate(100_000, 2, rate=1.0)
     now = label_asked(quick_scene.book(), stream)

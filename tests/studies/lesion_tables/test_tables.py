@@ -36,6 +36,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_page_has_all_tables_and_pictures(work: Path) -> None:
     page = (work / "out" / "lesion.md").read_text()
     for number in (2, 4, 5, 8, 9, 10, 11):
@@ -45,6 +46,7 @@ def test_the_page_has_all_tables_and_pictures(work: Path) -> None:
         assert (work / "out" / f"lesion-{name}.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_off_goes_on_where_it_was(work: Path) -> None:
     kept = {path: path.stat().st_mtime_ns for path in work.rglob("*.npz")} | {
         path: path.stat().st_mtime_ns for path in work.rglob("*.pt")
@@ -58,6 +60,7 @@ def test_a_run_that_was_cut_off_goes_on_where_it_was(work: Path) -> None:
     assert [line for line in again if "load" not in line] == [line for line in first if "load" not in line]
 
 
+@pytest.mark.slow
 def test_what_is_written_by_hand_stays(work: Path) -> None:
     shutil.copytree(work / "out", work / "seen")
     page = work / "seen" / "lesion.md"
@@ -77,6 +80,7 @@ def test_a_page_names_only_artefacts_of_its_own_members() -> None:
     assert built(QUICK, levels) == []
 
 
+@pytest.mark.slow
 def test_another_plan_does_not_mix_its_pieces(work: Path) -> None:
     with pytest.raises(ValueError, match="another training"):
         main([*OPTIONS, "--work", str(work), "--effort", "1", "--parts", "page"])

@@ -14,13 +14,10 @@ from tests.services.tasks.lesion.conftest import serving
 from tests.services.tasks.lesion.test_service import contents, of_message, same
 
 REFERENCE = Path(__file__).resolve().parents[4] / "artefacts" / "lesion" / "unet-5"
-PATIENTS = [
-    pytest.param("patient07"),
-    *(pytest.param(name, marks=pytest.mark.slow) for name in ("patient19", "patient26")),
-]
 
 
-@pytest.mark.parametrize("patient", PATIENTS)
+@pytest.mark.slow
+@pytest.mark.parametrize("patient", ["patient07", "patient19", "patient26"])
 async def test_a_real_scan_is_answered_alike_in_its_own_place(test_data: Path, tmp_path: Path, patient: str) -> None:
     folder = test_data / "lesion" / "ljubljana_cross_sectional" / patient
     flair = (folder / "FLAIR.nii.gz").read_bytes()
