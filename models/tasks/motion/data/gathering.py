@@ -14,10 +14,10 @@ from models.tasks.motion.data.folders import Split
 from models.tasks.motion.data.futures import named
 from models.tasks.motion.data.official import SceneFile
 from models.tasks.motion.inference import scenes
-from models.tasks.motion.inference.bad_scene import BadScene
 from models.tasks.motion.inference.grid import Grid
 from models.tasks.motion.inference.maps import read_rendered_file
 from models.tasks.motion.inference.render import Renderer
+from models.tasks.motion.inference.scene_message import BadScene
 from models.workbench import Progress
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.inference.bad_scene import BadScene
-from models.tasks.motion.inference.frame import FARTHEST
+from models.tasks.motion.inference.grid import FARTHEST
+from models.tasks.motion.inference.scene_message import BadScene
 from models.tasks.motion.protocol.motion_pb2 import PedestrianTrack, VehicleTrack
 
 Float64 = NDArray[np.float64]

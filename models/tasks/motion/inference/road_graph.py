@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.inference.bad_scene import BadScene
-from models.tasks.motion.inference.frame import FARTHEST
+from models.tasks.motion.inference.grid import FARTHEST
 from models.tasks.motion.inference.lights import crosswalk_availability, lane_availability, lit_now
+from models.tasks.motion.inference.scene_message import BadScene
 from models.tasks.motion.protocol.motion_pb2 import PathGraph, TrafficLightSection, Vector3
 
 Float64 = NDArray[np.float64]

@@ -13,11 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.inference.bad_scene import BadScene
-from models.tasks.motion.inference.frame import Float32, driving_yaw, from_scene, to_frame, to_scene
+from models.tasks.motion.inference.grid import Float32, driving_yaw, from_scene, to_frame, to_scene
 from models.tasks.motion.inference.objects import Objects, check, pedestrians, possible, vehicles
 from models.tasks.motion.inference.road_graph import RoadGraph, road_graph
-from models.tasks.motion.inference.scene_message import decoded
+from models.tasks.motion.inference.scene_message import BadScene, decoded
 from models.tasks.motion.protocol.motion_pb2 import Scene as SceneMessage
 from models.tasks.motion.protocol.motion_pb2 import VehicleTrack
 

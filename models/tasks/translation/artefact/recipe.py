@@ -7,7 +7,7 @@ import msgspec
 from models import recipe_file
 from models.artefact import Artefact
 from models.recipe_file import RECIPE, encode
-from models.tasks.translation.inference.decoding.rules import Rules
+from models.tasks.translation.inference.decoding.beams import Rules
 from models.tasks.translation.text.tokens import FIRST_MARK
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]

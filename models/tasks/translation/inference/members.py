@@ -12,12 +12,10 @@ from models.executors.device import CPU, Device
 from models.executors.failures import DeviceFailed, NodesRefused, ProviderUnavailable
 from models.executors.onnx import OnnxGraph
 from models.tasks.translation.artefact import recipe as recipes
-from models.tasks.translation.artefact.graph_names import LAST, PAST, PREFIX, READING, STEPPING, TOKENS
 from models.tasks.translation.artefact.recipe import Recipe
-from models.tasks.translation.inference.decoding.decoder import Decoder, Source
-from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.inference.decoding.decoder import Decoder, Source, search
 from models.tasks.translation.inference.translator import Tokeniser, Translator
-from models.tasks.translation.networks.settings import Precision
+from models.tasks.translation.networks.settings import LAST, PAST, PREFIX, READING, STEPPING, TOKENS, Precision
 from models.tasks.translation.text import released_tokens
 from models.tasks.translation.text.pieces import Pieces
 from models.tasks.translation.text.tokens import SPECIAL, Tokens

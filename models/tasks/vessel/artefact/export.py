@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from models.executors.graph import Graph, Value
 from models.tasks.vessel.artefact.ensemble import Scaling, TrainedEnsemble
-from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.data.table import NAMES
 from models.tasks.vessel.networks import frozen, physics
 
 FLOOR = 1e-6

@@ -15,7 +15,7 @@ import numpy as np
 
 from models.executors.graph import Graph, Value
 from models.tasks.translation.artefact.export.blocks import Blocks, Weights, heads, places
-from models.tasks.translation.artefact.graph_names import (
+from models.tasks.translation.networks.settings import (
     CANDIDATES,
     HIDDEN,
     LAST,
@@ -26,10 +26,11 @@ from models.tasks.translation.artefact.graph_names import (
     SHAPE,
     SPECIAL,
     UNCERTAINTY,
+    Precision,
+    Sizes,
     cache_names,
     memory_names,
 )
-from models.tasks.translation.networks.settings import Precision, Sizes
 
 _TINY = 1e-37
 
