@@ -1,4 +1,4 @@
-"""Random training crops of scans in memory, augmented as released (Shifts 2.0, C), and fixed windows that score members.
+"""Random training crops of scans in memory, augmented as released (Shifts 2.0, C), and fixed windows to score members.
 
 Needs torch and monai.
 """
