@@ -6,6 +6,7 @@ number takes a hundred times as long as reading its text.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -33,6 +34,30 @@ class BadScene(ValueError):
         """Set the name of the input, and return the error."""
         self.field = field
         return self
+
+
+def too_many(field: str, count: int, unit: str, most: int) -> BadScene:
+    """Return the error of a list that is too long."""
+    return BadScene(
+        f"{field} has {count} {unit}; at most {most} are read: send what is near",
+        code="too_many",
+        field=field,
+        value=count,
+        unit=unit,
+        allowed=f"at most {most}",
+    )
+
+
+def impossible(field: str, value: float, unit: str, allowed: str) -> BadScene:
+    """Return the error of a number that is not finite or out of range."""
+    return BadScene(
+        f"{field} is {value:g}; a number of {allowed} is needed",
+        code="out_of_range" if math.isfinite(value) else "not_finite",
+        field=field,
+        value=f"{value:g}",
+        unit=unit,
+        allowed=allowed,
+    )
 
 
 MOST_BYTES = 1 << 24

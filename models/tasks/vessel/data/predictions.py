@@ -45,10 +45,7 @@ def _submission(path: Path, asked: ErrorOptions, power: regression.Quantity) -> 
     truth = labels.read(path, asked, LABEL)
     ids, mean, uncertainty = read_submission(path)
     order = labels.places(path, ids, truth)
-    whole = UnitErrors(
-        power.task, str(path), errors={}, measures={}, shifted=truth.shifted, groups=truth.groups, rules=power.rules
-    )
-    return regression.judge_points(whole, mean[order], truth.values, uncertainty[order], asked, power)
+    return regression.judge_points(path, mean[order], truth, uncertainty[order], asked, power)
 
 
 NAME = "vessel-power-estimates.json"

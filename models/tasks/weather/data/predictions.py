@@ -64,16 +64,7 @@ def _submission(path: Path, asked: ErrorOptions, temperature: regression.Quantit
         truth.path, [str(row + 1) for row in range(len(truth))], truth.values, truth.shifted, truth.groups
     )
     order = labels.places(path, [str(one) for one in ids.tolist()], by_number)
-    whole = UnitErrors(
-        temperature.task,
-        str(path),
-        errors={},
-        measures={},
-        shifted=truth.shifted,
-        groups=truth.groups,
-        rules=temperature.rules,
-    )
-    return regression.judge_points(whole, mean[order], truth.values, uncertainty[order], asked, temperature)
+    return regression.judge_points(path, mean[order], truth, uncertainty[order], asked, temperature)
 
 
 def _table(path: Path, asked: ErrorOptions, temperature: regression.Quantity) -> UnitErrors:
