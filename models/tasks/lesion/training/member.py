@@ -56,13 +56,6 @@ def train(
     return loop.train(LesionTraining(scans, dev, settings, seed), folder, progress)
 
 
-def loaded(member: TrainedMember, settings: Settings) -> nn.Module:
-    """Return the network of a finished member."""
-    network = architectures.network(settings.sizes, settings.window)
-    network.load_state_dict(member.weights)
-    return network.eval()
-
-
 class LesionTraining(loop.MemberTraining[tuple[Tensor, Tensor]]):
     """Training of one member on crops [batch, channels, x, y, z] and truths [batch, 1, x, y, z]."""
 

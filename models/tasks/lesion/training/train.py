@@ -246,13 +246,14 @@ def assembled(
     import torch
 
     from models.tasks.lesion.artefact import export
-    from models.tasks.lesion.training import member as training
+    from models.tasks.lesion.networks import architectures
+    from models.training.loop import loaded
 
     sizes = settings.sizes
     told = {name: str(value) if isinstance(value, tuple) else value for name, value in vars(sizes).items()}
     return export.exported(
         family,
-        [training.loaded(member, settings) for member in trained],
+        [loaded(architectures.network(sizes, settings.window), member) for member in trained],
         sizes,
         seeds=tuple(member.seed for member in trained),
         channels=channels,

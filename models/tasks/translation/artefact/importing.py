@@ -45,7 +45,7 @@ def import_released(
     """Make an artefact of released checkpoints; held-out pairs of ``data`` (``pairs_folder``), if given, calibrate it.
 
     Raises:
-        ArtefactError: the folder is invalid (``released_folder.read``), or the precision ranks sentences differently
+        ArtefactError: the folder is invalid (``read_released``), or the precision ranks sentences differently
             from float32.
         BadFile: data cannot be read.
     """
