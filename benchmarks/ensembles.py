@@ -14,7 +14,7 @@ from benchmarks.inputs import ARTEFACTS, artefact, rows
 from models.executors.onnx import OnnxGraph
 from models.tasks.vessel.artefact.ensemble import Scaling, TrainedEnsemble
 from models.tasks.vessel.artefact.export import export
-from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.data.table import NAMES
 
 MEMBERS = {"dnn-1": 1, "dnn-10": 10, "variational-10x10": 100}
 """Reference artefacts of one, ten and a hundred predictors."""

@@ -19,7 +19,7 @@ from models.executors.graph import Graph, Value
 from models.executors.onnx import OnnxGraph
 from models.tasks.vessel.artefact.ensemble import SAMPLED, Family, Scaling, TrainedEnsemble
 from models.tasks.vessel.artefact.export import export
-from models.tasks.vessel.data.features import FEATURES, NAMES
+from models.tasks.vessel.data.table import FEATURES, NAMES
 from models.tasks.vessel.networks import families
 
 BATCHES = (1, 64, 1000)

@@ -9,8 +9,6 @@ other registration is needed.
 """
 
 import hashlib
-import importlib
-import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +37,7 @@ from models.head import Head
 from models.predictive import Gaussian, Predictives
 from models.profile import profile
 from models.qualification.threshold import FEWEST
+from models.tasks.rules import task_module
 
 Scores = Mapping[str, Mapping[str, NDArray[np.float32]]]
 """Head name to measure to scores [n]. Gaussian heads also have ``MEAN``, in the head's unit."""
@@ -370,14 +369,9 @@ def _module(artefact: Artefact) -> ModuleType:
         ArtefactError: the task has no such module.
     """
     task = artefact.manifest.task
-    name = f"models.tasks.{task}.artefact.replay_set"
-    try:
-        known = task.isidentifier() and importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # no such package
-        known = False
-    if not known:
+    if (module := task_module(task, "artefact.replay_set")) is None:
         raise ArtefactError(f"{artefact.directory}: replay sets of the task {task!r} cannot be scored here")
-    return importlib.import_module(name)
+    return module
 
 
 def _card(text: str, replay: Replay) -> str:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from benchmarks import machine
 from models.tasks.motion.data import folders, messages
 from models.tasks.motion.data.futures import futures
-from models.tasks.motion.inference.frame import driving_yaw
+from models.tasks.motion.inference.grid import driving_yaw
 from models.tasks.motion.protocol import motion_pb2
 from studies import pages
 

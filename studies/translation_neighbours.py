@@ -28,7 +28,7 @@ from models.qualification.order import rank_correlation
 from models.tasks.translation.artefact import recipe
 from models.tasks.translation.artefact.replay_set import decoded
 from models.tasks.translation.inference import members
-from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.inference.decoding.decoder import search
 from models.tasks.translation.inference.members import PIECES
 from models.tasks.translation.inference.translator import Translator, predictive
 from models.tasks.translation.spec import HYPOTHESES

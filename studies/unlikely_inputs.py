@@ -16,7 +16,7 @@ from benchmarks import machine
 from models import artefact as artefacts
 from models import familiarity
 from models.artefact import Artefact
-from models.tasks.vessel.data.folder import read_files as read_vessel
+from models.tasks.vessel.data.table import read_files as read_vessel
 from models.tasks.weather.data.folder import read_files as read_weather
 from studies import pages
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks import machine
 from models.assessment.errors import rmse
-from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.data.table import NAMES
 from simulators.vessel.dataset import Noise, Table, generalisation, simulate
 from simulators.vessel.vessel import Vessel
 from studies import pages

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from benchmarks import weather_transformer
 from benchmarks.gpu.parts import PartFailed, Setting
-from models.executors.graph_members import GraphMembers
+from models.executors.members import GraphMembers
 from models.executors.onnx import OnnxGraph
 from models.tasks.lesion.artefact import export as lesion_export
 from models.tasks.lesion.networks import architectures as lesion
@@ -30,7 +30,7 @@ from models.tasks.translation.networks.transformer import Transformer
 from models.tasks.translation.text.tokens import SPECIAL
 from models.tasks.vessel.artefact.ensemble import Scaling, TrainedEnsemble
 from models.tasks.vessel.artefact.export import export as vessel_export
-from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.data.table import NAMES
 from models.tasks.vessel.networks import families as vessel
 from models.tasks.weather.transformer import network as weather
 from models.tasks.weather.transformer.export import export as weather_export

@@ -13,12 +13,11 @@ from models.tasks.translation.artefact.ensemble import Ensemble
 from models.tasks.translation.artefact.export.blocks import Weights
 from models.tasks.translation.artefact.export.reading import reading_graph
 from models.tasks.translation.artefact.export.stepping import stepping_graph
-from models.tasks.translation.artefact.graph_names import READING, STEPPING
+from models.tasks.translation.inference.decoding.beams import Rules
 from models.tasks.translation.inference.decoding.decoder import Decoder
-from models.tasks.translation.inference.decoding.rules import Rules
 from models.tasks.translation.inference.members import PIECES
 from models.tasks.translation.networks import settings as presets
-from models.tasks.translation.networks.settings import Precision, Sizes
+from models.tasks.translation.networks.settings import READING, STEPPING, Precision, Sizes
 from models.tasks.translation.networks.transformer import Transformer
 from models.tasks.translation.text.pieces import Pieces
 from models.tasks.translation.text.tokens import SPECIAL

@@ -20,11 +20,9 @@ from benchmarks.harness import Figure
 from benchmarks.translation_decoding.ensembles import BEAM, drawn, loaded, write
 from models.executors.device import Device
 from models.profile import Provider
-from models.tasks.translation.artefact.graph_names import READING, STEPPING
-from models.tasks.translation.inference.decoding.decoder import Decoder, Source
-from models.tasks.translation.inference.decoding.rules import Rules
-from models.tasks.translation.inference.decoding.search import search
-from models.tasks.translation.networks.settings import RELEASED, Precision, Sizes
+from models.tasks.translation.inference.decoding.beams import Rules
+from models.tasks.translation.inference.decoding.decoder import Decoder, Source, search
+from models.tasks.translation.networks.settings import READING, RELEASED, STEPPING, Precision, Sizes
 from models.tasks.translation.text.tokens import SPECIAL
 from models.tasks.translation.text.vocabulary import END
 

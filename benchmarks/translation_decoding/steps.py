@@ -13,9 +13,9 @@ from benchmarks.harness import Figure, Timed, interleaved
 from benchmarks.translation_decoding.ensembles import BEAM, CANDIDATES, SMALL, drawn
 from models.executors.graph import Graph
 from models.executors.onnx import OnnxGraph
-from models.tasks.translation.artefact import graph_names
 from models.tasks.translation.artefact.export.blocks import Weights
 from models.tasks.translation.artefact.export.stepping import members_say, stepping_graph
+from models.tasks.translation.networks import settings
 from models.tasks.translation.networks.settings import Precision, Sizes
 from models.tasks.translation.text.tokens import SPECIAL
 
@@ -95,18 +95,18 @@ def step_inputs(sizes: Sizes, members: int, sentences: int) -> Inputs:
 
     seen = draw.random((sentences, 1, BEAM, _COLUMNS + BEAM)) < _SAID / _COLUMNS
     found: Inputs = {
-        graph_names.LAST: draw.integers(SPECIAL, sizes.target, rows),
-        graph_names.PAST: np.where(seen, 0, -1e9).astype(np.float32),
-        graph_names.PLACES: np.full(rows, _SAID, np.float32),
-        graph_names.PREFIX: -20 + normal(members, rows),
-        graph_names.SHAPE: np.array([sentences, BEAM, sizes.heads, one]),
-        graph_names.HIDDEN: np.zeros((sentences, _SOURCE), np.float32),
+        settings.LAST: draw.integers(SPECIAL, sizes.target, rows),
+        settings.PAST: np.where(seen, 0, -1e9).astype(np.float32),
+        settings.PLACES: np.full(rows, _SAID, np.float32),
+        settings.PREFIX: -20 + normal(members, rows),
+        settings.SHAPE: np.array([sentences, BEAM, sizes.heads, one]),
+        settings.HIDDEN: np.zeros((sentences, _SOURCE), np.float32),
     }
-    found[graph_names.PAST][..., _COLUMNS:] = np.where(np.eye(BEAM, dtype=bool), 0, -1e9)
-    for name in graph_names.memory_names(members, sizes):
+    found[settings.PAST][..., _COLUMNS:] = np.where(np.eye(BEAM, dtype=bool), 0, -1e9)
+    for name in settings.memory_names(members, sizes):
         inside = (one, _SOURCE) if name.startswith("k") else (_SOURCE, one)
         found[name] = normal(sentences, sizes.heads, *inside)
-    for name in graph_names.cache_names(members, sizes):
+    for name in settings.cache_names(members, sizes):
         found[name] = normal(sentences, sizes.heads, _COLUMNS, one)
     return found
 

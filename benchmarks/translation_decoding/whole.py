@@ -15,10 +15,8 @@ from benchmarks.translation_decoding import ensembles
 from benchmarks.translation_decoding.ensembles import Members
 from benchmarks.translation_decoding.other import Candidate, Compute, Other
 from models.tasks.translation.inference import members
-from models.tasks.translation.inference.decoding.beams import Hypothesis
-from models.tasks.translation.inference.decoding.decoder import Decoder, Source
-from models.tasks.translation.inference.decoding.rules import Rules
-from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.inference.decoding.beams import Hypothesis, Rules
+from models.tasks.translation.inference.decoding.decoder import Decoder, Source, search
 from models.tasks.translation.networks.settings import Precision
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -84,10 +84,7 @@ def finite(path: Path, name: str, values: Array) -> Array:
     Raises:
         BadFile: a value is NaN or infinite; the message names the first position.
     """
-    wrong = ~np.isfinite(values)
-    if wrong.any():
-        place = [int(index) for index in np.argwhere(wrong)[0]]
-        raise BadFile(f"{path}: {name}{place} is {values[tuple(place)]}; finite numbers are needed")
+    _refuse(~np.isfinite(values), path, name, values, "finite numbers are needed")
     return values
 
 
@@ -97,10 +94,7 @@ def within(path: Path, name: str, values: Array, largest: float) -> None:
     Raises:
         BadFile: a value is; the message names the first position.
     """
-    wrong = np.abs(values) > largest
-    if wrong.any():
-        place = [int(index) for index in np.argwhere(wrong)[0]]
-        raise BadFile(f"{path}: {name}{place} is {values[tuple(place)]:g}; at most {largest:g} in size is needed")
+    _refuse(np.abs(values) > largest, path, name, values, f"at most {largest:g} in size is needed")
 
 
 def shifted_flags(path: Path, name: str, values: Array | None, n: int) -> Mask | None:
@@ -140,11 +134,15 @@ def variances(path: Path, name: str, values: Array) -> Array:
     Raises:
         BadFile: a variance that is negative or not finite.
     """
-    wrong = ~((values >= 0) & np.isfinite(values))
+    _refuse(~((values >= 0) & np.isfinite(values)), path, name, values, "a variance is finite and at least 0")
+    return values
+
+
+def _refuse(wrong: Array, path: Path, name: str, values: Array, needed: str) -> None:
+    """Raise BadFile with the position and value of the first ``wrong`` one, if there is one."""
     if wrong.any():
         place = [int(index) for index in np.argwhere(wrong)[0]]
-        raise BadFile(f"{path}: {name}{place} is {values[tuple(place)]}; a variance is finite and at least 0")
-    return values
+        raise BadFile(f"{path}: {name}{place} is {values[tuple(place)]}; {needed}")
 
 
 def need(module: str, purpose: str) -> Any:

@@ -14,6 +14,7 @@ from models.assessment import errors
 from models.assessment import regression_calibration as calibration
 from models.assessment.figures import Rules
 from models.evaluation import files, scored
+from models.evaluation.labels import Labels
 from models.evaluation.unit_errors import (
     ErrorColumn,
     ErrorOptions,
@@ -131,18 +132,23 @@ def read_scored(path: Path, options: ErrorOptions, quantity: Quantity, label: st
 
 
 def judge_points(
-    whole: UnitErrors, mean: Float64, target: Float64, uncertainty: Float64, options: ErrorOptions, quantity: Quantity
+    path: Path, mean: Float64, truth: Labels, uncertainty: Float64, options: ErrorOptions, quantity: Quantity
 ) -> UnitErrors:
-    """Return the errors of point predictions [n], such as those of submissions, ranked by ``uncertainty``."""
+    """Return the errors of point predictions [n] in a file, such as a submission, ranked by ``uncertainty``."""
+    target = truth.values
 
     def own(mask: Mask | None) -> dict[str, float]:
         part = slice(None) if mask is None else mask
         return _distances(target[part], mean[part])
 
-    return replace(
-        whole,
-        errors=ordered(options, _errors(mean, target, quantity), whole.source),
+    return UnitErrors(
+        quantity.task,
+        str(path),
+        errors=ordered(options, _errors(mean, target, quantity), str(path)),
         measures={UNCERTAINTY: uncertainty},
+        shifted=truth.shifted,
+        groups=truth.groups,
+        rules=quantity.rules,
         own=own,
         own_units=_units(quantity.unit),
         labels=hashlib.sha256(target.tobytes()).hexdigest(),
@@ -217,7 +223,7 @@ def _of_statistics(
 def _errors(mean: Float64, target: Float64, quantity: Quantity) -> dict[str, ErrorColumn]:
     squared = errors.squared_error(target, mean)
     return {
-        "squared_error": ErrorColumn(squared, _squared(quantity.unit), quantity.acceptable),
+        "squared_error": ErrorColumn(squared, f"{quantity.unit}²", quantity.acceptable),
         "absolute_error": ErrorColumn(errors.absolute_error(target, mean), quantity.unit, None),
     }
 
@@ -233,7 +239,3 @@ def _distances(target: Float64, mean: Float64) -> dict[str, float]:
 def _units(unit: str) -> dict[str, str]:
     ratios = dict.fromkeys(("mape", "ence", "ence_tvar", "cv", "lence", "r3"), "1")
     return {"rmse": unit, "mae": unit, **ratios, "nll": "nats", "mwse": f"{unit}⁴", "ll_fu": "nats"}
-
-
-def _squared(unit: str) -> str:
-    return f"{unit}²"

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.head import Head
-from models.label_errors.bad_label import BadLabel
 from models.label_errors.hypotheses import ExpectedGleuError
 from models.label_errors.trajectories import CorrectedNll
-from models.label_errors.values import ErrorRate, SquaredError
+from models.label_errors.values import BadLabel, ErrorRate, SquaredError
 from models.label_errors.volumes import NormalisedDiceError
 
 __all__ = ["BadLabel", "FittedLabelRule", "LabelRule", "label_rule"]

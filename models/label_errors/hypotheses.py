@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from models.assessment.text import egleu_error, n_best_gleu, n_best_weights
 from models.head import Head
-from models.label_errors.bad_label import BadLabel, shown
+from models.label_errors.values import BadLabel, shown
 from models.predictive import Sequences
 
 _MOST_BYTES = 1 << 20

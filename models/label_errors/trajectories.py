@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from models.assessment.trajectories import cnll
 from models.head import Head
-from models.label_errors.bad_label import BadLabel
+from models.label_errors.values import BadLabel
 from models.predictive import Trajectories
 
 STEPS = 25

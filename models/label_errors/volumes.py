@@ -16,7 +16,7 @@ from models.head import Head
 from models.imaging import nifti
 from models.imaging.nifti import Affine, BadImage, read_voxels
 from models.imaging.orientation import reoriented
-from models.label_errors.bad_label import BadLabel
+from models.label_errors.values import BadLabel
 from models.predictive import Volumes
 from models.unzip import BadStream, Source
 

@@ -129,8 +129,8 @@ def carry(replay: Replayed, threshold: float, correlation: float | None) -> Carr
     flips, predicted, limit = _flips(replay, below, at, compared, near, gap is not None)
     carried = float(at) if gap is not None else _guarded(threshold, compared, guard)
     if correlation is not None and correlation < LEAST_CORRELATION:
-        verdict, why = _disorder(correlation)
-        return _outcome(replay, threshold, -math.inf, verdict, why, below, flips, predicted, limit, guard)
+        why = f"rank correlation {correlation:.6f} is below {LEAST_CORRELATION}: units change their order"
+        return _outcome(replay, threshold, -math.inf, "refused", why, below, flips, predicted, limit, guard)
     few = max(flips, predicted) if n >= COUNTED else max(limit, lower_limit(round(flips * n), n))
     what = "flip" if n >= COUNTED else "may flip (upper 95 % limit)"
     why = f"{few:.3%} of units {what} at the threshold, more than {MOST_FLIPS:.1%}"
@@ -202,10 +202,6 @@ def _refused(replay: Replayed, threshold: float, reason: str) -> CarriedThreshol
     return CarriedThreshold(
         "refused", threshold, -math.inf, 0.0, n, n >= COUNTED, 1, 1, 1, 0, 1, 0, 1, 0, (1, 1, 0), reason
     )
-
-
-def _disorder(correlation: float) -> tuple[Verdict, str]:
-    return "refused", f"rank correlation {correlation:.6f} is below {LEAST_CORRELATION}: units change their order"
 
 
 def _near(replay: Replayed, threshold: np.float32) -> NDArray[np.intp]:

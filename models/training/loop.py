@@ -24,6 +24,14 @@ from models.training.checkpoints import Checkpoints, TrainedMember, finished
 
 Batch = TypeVar("Batch")
 Weights = dict[str, Tensor]
+Network = TypeVar("Network", bound=nn.Module)
+
+
+def loaded(network: Network, member: TrainedMember) -> Network:
+    """Return the network with the weights of a finished member, in evaluation mode."""
+    network.load_state_dict(member.weights)
+    network.eval()
+    return network
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.label_errors import BadLabel, LabelRule
-from models.label_errors.bad_label import shown
+from models.label_errors.values import shown
 from services.ledger.unit_ids import Unit, checked_unit, parse_unit
 from services.runtime.errors import InvalidInput
 

@@ -68,7 +68,7 @@ _OWN: Mapping[str, TaskEntry] = {
         importer="models.tasks.vessel.artefact.released:import_released",
         workbench="models.tasks.vessel.training.workbench",
         predictions="models.tasks.vessel.data.predictions:read",
-        row_files="models.tasks.vessel.data.submission:FILES",
+        row_files="models.tasks.vessel.data.predictions:FILES",
     ),
     "weather": TaskEntry(
         port=3001,
@@ -77,7 +77,7 @@ _OWN: Mapping[str, TaskEntry] = {
         importer="models.tasks.weather.artefact.released:import_released",
         workbench="models.tasks.weather.training.workbench",
         predictions="models.tasks.weather.data.predictions:read",
-        row_files="models.tasks.weather.data.submission:FILES",
+        row_files="models.tasks.weather.data.predictions:FILES",
     ),
 }
 

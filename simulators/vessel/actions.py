@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from models import provenance
-from models.tasks.vessel.data.folder import LOW_SPEED
+from models.tasks.vessel.data.table import LOW_SPEED
 from models.workbench import Action, Option, Progress
 from simulators.vessel.dataset import LOW_SPEED_ROWS, generalisation, low_speed, simulate
 

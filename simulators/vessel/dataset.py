@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.vessel.data.features import NAMES
-from models.tasks.vessel.data.table import Table, read_csv
+from models.tasks.vessel.data.table import NAMES, Table, read_csv
 from simulators.vessel.operation import Voyages, slowed, voyages
 from simulators.vessel.units import MINUTES_PER_MONTH, Floats
 from simulators.vessel.vessel import Vessel

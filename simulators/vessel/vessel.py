@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.data.table import NAMES
 from simulators.vessel import holtrop, waves, wind
 from simulators.vessel.fouling import Fouling
 from simulators.vessel.hull import Form, Hull

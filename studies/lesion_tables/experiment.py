@@ -24,6 +24,7 @@ from models.tasks.lesion.networks.settings import SAMPLES, Settings, UNetSizes
 from models.tasks.lesion.training import member as training
 from models.training import training_folder
 from models.training.checkpoints import finished
+from models.training.loop import loaded
 from simulators.lesion import dataset, scan, template
 from simulators.lesion.cohort import Entry
 from simulators.lesion.sites import SITES
@@ -167,7 +168,7 @@ class Member:
             raise FileNotFoundError(
                 f"{self.folder} has no finished member of seed {self.seed}: run the part train first"
             )
-        one = architectures.folded(training.loaded(trained, self.settings))
+        one = architectures.folded(loaded(architectures.network(self.settings.sizes, self.settings.window), trained))
         if not self.samples:
             return [architectures.Plain(one)]
         assert isinstance(self.settings.sizes, UNetSizes)

@@ -16,8 +16,7 @@ from models.tasks.motion.data.argoverse import convert
 from models.tasks.motion.data.futures import futures
 from models.tasks.motion.errors import ACCEPTABLE, request_errors
 from models.tasks.motion.inference import appearance, members, rip, scenes
-from models.tasks.motion.inference.frame import Float32
-from models.tasks.motion.inference.grid import Grid
+from models.tasks.motion.inference.grid import Float32, Grid
 from models.tasks.motion.inference.members import Planners
 from models.tasks.motion.inference.render import Renderer
 from models.tasks.motion.inference.scenes import Agent

@@ -9,9 +9,9 @@ import pytest
 from benchmarks.translation_decoding import __main__ as program
 from benchmarks.translation_decoding import ensembles, full_size, other, steps, whole
 from models.executors.onnx import OnnxGraph
-from models.tasks.translation.artefact import graph_names
 from models.tasks.translation.artefact.export.stepping import stepping_graph
-from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.inference.decoding.decoder import search
+from models.tasks.translation.networks import settings
 from models.tasks.translation.networks.settings import Sizes
 from models.tasks.translation.text.tokens import SPECIAL
 from tests.models.translation import small_ensemble
@@ -24,7 +24,7 @@ def test_a_step_and_bare_ones_see_the_same(tmp_path: Path) -> None:
     members = ensembles.drawn(TINY).weights
     whole_step = steps._opened(stepping_graph(members, TINY, SPECIAL, 4, "fp32"), tmp_path)
     inputs = steps.step_inputs(TINY, len(members), 2)
-    (told,) = whole_step.run({name: inputs[name] for name in whole_step.inputs}, (graph_names.SPECIAL,))
+    (told,) = whole_step.run({name: inputs[name] for name in whole_step.inputs}, (settings.SPECIAL,))
     for number, weights in enumerate(members):
         bare = steps._opened(steps._bare(weights, TINY, "fp32"), tmp_path)
         own = {
@@ -89,8 +89,8 @@ def test_the_released_size_is_measured_in_small(tmp_path: Path) -> None:
     assert found["alone"] > 0
     assert found["together"] > 0
     assert found["tokens"] == full_size.SAID
-    assert found["stepping"] == (tmp_path / graph_names.STEPPING).stat().st_size
-    assert OnnxGraph(tmp_path / graph_names.STEPPING).inputs[graph_names.PREFIX][0] == 3
+    assert found["stepping"] == (tmp_path / settings.STEPPING).stat().st_size
+    assert OnnxGraph(tmp_path / settings.STEPPING).inputs[settings.PREFIX][0] == 3
 
 
 def test_what_does_not_fit_is_not_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from demur._description import Feature
 from demur._rows.packing import Layout, pack
 from demur._rows.units import _TABLE, parse
 from models.schema import Schema
-from models.tasks.vessel.data import features as vessel
+from models.tasks.vessel.data import table as vessel
 from models.tasks.weather.data import features as weather
 
 KNOTS = 15.55075593952484

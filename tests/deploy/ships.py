@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.data.table import NAMES
 from simulators.vessel.dataset import Table, simulate
 
 ROWS = 25

@@ -7,7 +7,7 @@ import pytest
 from google.protobuf.descriptor import FieldDescriptor
 
 from demur.v1 import common_pb2, lesion_pb2, motion_pb2, translation_pb2, vessel_pb2, weather_pb2
-from models.tasks.vessel.data.features import FEATURES
+from models.tasks.vessel.data.table import FEATURES
 
 PROTO = Path(__file__).parents[2] / "proto" / "demur" / "v1"
 SERVICES = Path(__file__).parents[2] / "services"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.data.table import NAMES
 from simulators.vessel.dataset import Table, simulate
 from simulators.vessel.vessel import Vessel
 from studies import vessel_simulated

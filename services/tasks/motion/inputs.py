@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tasks.motion.inference import maps, scenes
-from models.tasks.motion.inference.frame import FARTHEST
-from models.tasks.motion.inference.grid import Grid
+from models.tasks.motion.inference.grid import FARTHEST, Grid
 from models.tasks.motion.inference.render import Renderer
 from models.tasks.motion.inference.scenes import Agent, BadScene, Scene
 from services.runtime.errors import DemurError, InvalidInput, TooLarge, refused

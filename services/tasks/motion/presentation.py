@@ -8,7 +8,7 @@ import numpy as np
 
 from models.predictive import Trajectories
 from models.tasks.motion.data import submission_file
-from models.tasks.motion.inference.frame import FARTHEST, to_scene
+from models.tasks.motion.inference.grid import FARTHEST, to_scene
 from models.tasks.motion.inference.scenes import STEP_S
 from services.ledger.contract import Portion
 from services.request.contract import ItemFailed

@@ -8,7 +8,7 @@ import numpy as np
 from models.artefact import Artefact
 from models.executors.golden import Probe
 from models.tasks.motion.artefact import recipe as recipes
-from models.tasks.motion.inference import channels
+from models.tasks.motion.inference import maps
 from models.tasks.motion.inference import members as ensembles
 from models.tasks.motion.inference.planning import Planning
 from models.tasks.motion.spec import HEADS
@@ -34,7 +34,7 @@ def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> Served
     description = Description(
         task=manifest.task,
         model=artefact.tag,
-        schema=channels.schema(recipe.grid),
+        schema=maps.channel_schema(recipe.grid),
         heads=HEADS,
         max_rows=MOST_REQUESTS,
     )

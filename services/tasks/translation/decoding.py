@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from models.tasks.translation.inference.decoding.decoder import Batch
-from models.tasks.translation.inference.decoding.search import settled
+from models.tasks.translation.inference.decoding.decoder import Batch, settled
 from models.tasks.translation.inference.translator import Asked, Translation, Translator
 
 _NEWEST = 0.1  # weight of the newest measurement

@@ -17,8 +17,8 @@ from models.label_errors.volumes import read_mask
 from models.tasks.lesion.data.image import read_scan
 from models.tasks.lesion.inference.grid import model_grid
 from models.tasks.motion.inference import maps, scenes
-from models.tasks.motion.inference.bad_scene import BadScene
 from models.tasks.motion.inference.render import Renderer
+from models.tasks.motion.inference.scene_message import BadScene
 from services.runtime.errors import DemurError
 from tests.fuzz import made, raw, trees, wire
 from tests.fuzz.target import Decoder, Target

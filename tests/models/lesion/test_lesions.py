@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models.tasks.lesion.inference import lesions
-from models.tasks.lesion.inference.boxes import box_of
+from models.tasks.lesion.inference.lesions import box_of
 from models.uncertainty.voxels import lesion_structural_uncertainty, scan_structural_uncertainty
 
 AFFINE = np.array([[-1.0, 0, 0, 90], [0, 0, 1.5, -20], [0, 1, 0, 4], [0, 0, 0, 1]])

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tasks.motion.inference.frame import driving_yaw, from_scene, to_frame, to_scene
+from models.tasks.motion.inference.grid import driving_yaw, from_scene, to_frame, to_scene
 
 METRES = st.floats(-1e7, 1e7)
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.inference import maps, scenes
-from models.tasks.motion.inference.bad_scene import BadScene
 from models.tasks.motion.inference.grid import OFFICIAL, Grid
 from models.tasks.motion.inference.render import Renderer
+from models.tasks.motion.inference.scene_message import BadScene
 from tests.models.motion import towns
 from tests.work import unpacked
 

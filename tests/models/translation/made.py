@@ -14,9 +14,8 @@ from models.tasks.translation.artefact.export.reading import reading_graph
 from models.tasks.translation.artefact.export.stepping import stepping_graph
 from models.tasks.translation.data.corpus import Corpus, Pair
 from models.tasks.translation.data.examples import marked_pairs
-from models.tasks.translation.inference.decoding.beams import Hypothesis
+from models.tasks.translation.inference.decoding.beams import Hypothesis, Rules
 from models.tasks.translation.inference.decoding.decoder import Decoder, Source
-from models.tasks.translation.inference.decoding.rules import Rules
 from models.tasks.translation.networks.settings import Precision, Sizes
 from models.tasks.translation.networks.transformer import Transformer
 from models.tasks.translation.text.pieces import Pieces, learn

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from models.tasks.translation.inference.decoding.beams import Beams, Hypothesis, Said, joined
-from models.tasks.translation.inference.decoding.decoder import Source
-from models.tasks.translation.inference.decoding.rules import Rules
-from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.inference.decoding.beams import Beams, Hypothesis, Rules, Said, joined
+from models.tasks.translation.inference.decoding.decoder import Source, search
 from models.tasks.translation.networks.settings import Sizes
 from models.tasks.translation.text.vocabulary import END
 from models.uncertainty.tokens import token_uncertainty

@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from models.artefact import ArtefactError
-from models.tasks.translation.artefact import released_folder
+from models.tasks.translation.artefact import importing
 from models.tasks.translation.text import released_tokens
 from tests.models.translation.fairseq_files import checkpoint, folder, sizes, texts
 
 
 def test_members_and_tokenisation_are_read(tmp_path: Path) -> None:
-    found = released_folder.read(folder(tmp_path / "released", members=3))
+    found = importing.read_released(folder(tmp_path / "released", members=3))
     assert len(found.members) == 3
     tables = [one.weights["decoder.embed_tokens.weight"] for one in found.members]
     assert len(tables[0]) == found.sizes.target == len(found.tokens.target)
@@ -25,17 +25,17 @@ def test_members_and_tokenisation_are_read(tmp_path: Path) -> None:
 
 def test_members_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     path = folder(tmp_path / "released", members=11)
-    assert [one.name for one in released_folder.checkpoints(path)] == [f"model{number}.pt" for number in range(1, 12)]
+    assert [one.name for one in importing.checkpoints(path)] == [f"model{number}.pt" for number in range(1, 12)]
 
 
 @pytest.mark.parametrize("name", ["codes", "bpecodes"])
 def test_merges_may_have_another_name(name: str, tmp_path: Path) -> None:
     path = folder(tmp_path / "released", members=1)
     (path / "code").rename(path / name)
-    assert set(released_folder.read(path).texts) == {"code", "dict.en.txt", "dict.ru.txt"}
+    assert set(importing.read_released(path).texts) == {"code", "dict.en.txt", "dict.ru.txt"}
     (path / "code").write_bytes(b"")
     with pytest.raises(ArtefactError, match=f"code and {name} are both there"):
-        released_folder.read(path)
+        importing.read_released(path)
 
 
 @pytest.mark.parametrize(
@@ -51,28 +51,28 @@ def test_what_is_missing_is_named(missing: str, message: str, tmp_path: Path) ->
     path = folder(tmp_path / "released")
     (path / missing).unlink()
     with pytest.raises(ArtefactError, match=message):
-        released_folder.read(path)
+        importing.read_released(path)
 
 
 def test_folders_without_checkpoints_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ArtefactError, match="nowhere: no such folder"):
-        released_folder.read(tmp_path / "nowhere")
+        importing.read_released(tmp_path / "nowhere")
     with pytest.raises(ArtefactError, match="no checkpoints; they are called model1.pt"):
-        released_folder.read(tmp_path)
+        importing.read_released(tmp_path)
 
 
 def test_members_of_two_sizes_are_refused(tmp_path: Path) -> None:
     path = folder(tmp_path / "released")
     checkpoint(path / "model2.pt", sizes(texts(), inner=32), 2)
     with pytest.raises(ArtefactError, match=r"model2.pt has other sizes than model1.pt: .*inner=32"):
-        released_folder.read(path)
+        importing.read_released(path)
 
 
 def test_refusals_of_texts_name_the_folder(tmp_path: Path) -> None:
     path = folder(tmp_path / "released")
     (path / "dict.ru.txt").write_bytes(b"\xff\xfe 1\n")
     with pytest.raises(ArtefactError, match=r"released: dict.ru.txt, line 1: not UTF-8"):
-        released_folder.read(path)
+        importing.read_released(path)
     (path / "dict.ru.txt").write_bytes(texts()["dict.ru.txt"] + b"more 1\n")
     with pytest.raises(ArtefactError, match=r"released: dict.ru.txt: \d+ tokens .* take the dictionary"):
-        released_folder.read(path)
+        importing.read_released(path)

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.tasks.translation.inference.decoding.beams import Hypothesis
+from models.tasks.translation.inference.decoding.beams import Hypothesis, Rules
 from models.tasks.translation.inference.decoding.composition import composed
-from models.tasks.translation.inference.decoding.decoder import Batch, Decoder, Source, joined
-from models.tasks.translation.inference.decoding.rules import Rules
-from models.tasks.translation.inference.decoding.search import search, settled
+from models.tasks.translation.inference.decoding.decoder import Batch, Decoder, Source, joined, search, settled
 from models.tasks.translation.networks.settings import Sizes
 from models.tasks.translation.text.vocabulary import END
 from tests.models.translation import made

@@ -10,10 +10,11 @@ import torch
 
 from models.tasks.translation.data.examples import Examples, examples
 from models.tasks.translation.networks.settings import Settings, Sizes, preset, with_vocabulary
+from models.tasks.translation.networks.transformer import Transformer
 from models.tasks.translation.training import member
 from models.tasks.translation.training.train import DEV, PIECES, TRAIN, prepare, train_members
 from models.training.checkpoints import TrainedMember, finished
-from models.training.loop import Progress
+from models.training.loop import Progress, loaded
 from models.training.parallel_training import seeds
 from models.training.training_folder import DESCRIPTION
 from tests.models.translation import made
@@ -47,7 +48,7 @@ def test_a_tiny_training_lowers_the_loss(data: tuple[Examples, Examples]) -> Non
     assert found.score < 3 < math.log(320)
     assert found.score == said[-1].score
     assert found.steps == 100
-    network = member.loaded(found, settings)
+    network = loaded(Transformer(settings.sizes), found)
     source, target = data[1].padded([0, 1, 2])
     before = np.concatenate([np.full((3, 1), 2), target[:, :-1]], axis=1)
     with torch.no_grad():

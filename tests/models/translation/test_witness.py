@@ -8,9 +8,8 @@ import pytest
 from models.executors.graph import Graph
 from models.executors.onnx import OnnxGraph
 from models.tasks.translation.artefact.export.blocks import Blocks, quantised
-from models.tasks.translation.inference.decoding.beams import Hypothesis
-from models.tasks.translation.inference.decoding.rules import Rules
-from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.inference.decoding.beams import Hypothesis, Rules
+from models.tasks.translation.inference.decoding.decoder import search
 from models.tasks.translation.networks.settings import Precision, Sizes
 from models.tasks.translation.networks.transformer import Transformer
 from models.uncertainty.sequences import SCORES, hypothesis_scores

@@ -12,7 +12,7 @@ from models.executors.onnx import OnnxGraph
 from models.schema import Schema
 from models.tasks.vessel.artefact import build
 from models.tasks.vessel.artefact.export import export
-from models.tasks.vessel.data.features import FEATURES
+from models.tasks.vessel.data.table import FEATURES
 from models.tasks.vessel.inference import scoring
 
 PROFILE = "cpu-fp32-stacked"

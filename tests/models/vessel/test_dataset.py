@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.tasks.vessel.data.features import FEATURES, NAMES
-from models.tasks.vessel.data.table import COLUMNS
+from models.tasks.vessel.data.table import COLUMNS, FEATURES, NAMES
 from simulators.vessel import dataset
 from simulators.vessel.dataset import COUNTS, Noise, Table, generalisation, read_csv, simulate
 from simulators.vessel.units import MINUTES_PER_MONTH

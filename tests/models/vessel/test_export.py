@@ -15,7 +15,7 @@ from models.executors.graph import Graph
 from models.executors.onnx import OnnxGraph
 from models.tasks.vessel.artefact.ensemble import FAMILIES, TrainedEnsemble
 from models.tasks.vessel.artefact.export import export
-from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.data.table import NAMES
 from models.tasks.vessel.inference import scoring
 from models.tasks.vessel.networks import families, frozen
 from tests.rounding import tolerance

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from models.tasks.vessel.artefact.ensemble import FAMILIES, Scaling, TrainedEnsemble
-from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.data.table import NAMES
 from models.tasks.vessel.networks import families, frozen, physics
 from tests.rounding import tolerance
 

@@ -11,7 +11,7 @@ from models.executors.onnx import OnnxGraph
 from models.tasks.vessel.artefact import released as official
 from models.tasks.vessel.artefact.ensemble import TrainedEnsemble
 from models.tasks.vessel.artefact.export import export
-from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.data.table import NAMES
 from models.tasks.vessel.inference import scoring
 from tests.models.vessel import released_folder
 from tests.models.vessel.released_folder import RELEASED, STATE

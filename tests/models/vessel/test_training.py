@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from models.tasks.vessel.artefact.ensemble import FAMILIES, Scaling, TrainedEnsemble
-from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.data.table import NAMES
 from models.tasks.vessel.networks import families
 from models.tasks.vessel.training.train import FAST, FULL, Progress, Settings, VesselTraining, train
 from models.training import loop

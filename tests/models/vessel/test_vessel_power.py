@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.tasks.vessel.data.features import FEATURES, NAMES
+from models.tasks.vessel.data.table import FEATURES, NAMES
 from simulators.vessel.dataset import _CANONICAL_BOX, _uniform
 from simulators.vessel.vessel import Vessel
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from models.imaging.nifti import Affine, BadImage, Limits, Nifti, read
 from models.tasks.lesion.artefact.recipe import Channel
-from models.tasks.lesion.inference.boxes import box_of
+from models.tasks.lesion.inference.lesions import box_of
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]

@@ -51,7 +51,8 @@ def find(source: Path) -> tuple[Input, ...]:
     found = []
     for path in source.rglob(f"*_{FLAIR}.nii.gz"):
         folder = path.parent.relative_to(source)
-        found.append(_input(path.name.removesuffix(f"_{FLAIR}.nii.gz"), _plain(folder), path))
+        folder = folder.parent if folder.name == "flair" else folder
+        found.append(_input(path.name.removesuffix(f"_{FLAIR}.nii.gz"), folder, path))
     if not found:
         found = _of_grand_challenge(source)
     if not found:
@@ -90,7 +91,3 @@ def _of_grand_challenge(source: Path) -> list[Input]:
         in_images = path.parent.parent.name == _IMAGES
         found.append(_input(path.stem, folder.parent.parent if in_images and len(folder.parts) > 1 else folder, path))
     return found
-
-
-def _plain(folder: Path) -> Path:
-    return folder.parent if folder.name == "flair" else folder

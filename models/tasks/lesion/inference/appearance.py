@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from models.input_warning import Remark
 from models.tasks.lesion.data.image import Scan
-from models.tasks.lesion.inference.boxes import box_of
+from models.tasks.lesion.inference.lesions import box_of
 
 Float32 = NDArray[np.float32]
 Mask = NDArray[np.bool_]

@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from models.tasks.lesion.data.examples import Example
 from models.tasks.lesion.networks import architectures
 from models.tasks.lesion.networks.settings import Settings, UNETRSizes, UNetSizes, cycle
-from models.tasks.lesion.training.crops import Crops
-from models.tasks.lesion.training.tiles import Tiles, difference
+from models.tasks.lesion.training.crops import Crops, Tiles, difference
 from models.training import loop
 from models.training.checkpoints import TrainedMember, claim_members
 from models.training.loop import Report, Stage, Weights
@@ -55,13 +54,6 @@ def train(
     if folder is not None:
         claim_members(folder, settings, scans=_fingerprint(scans), dev=_fingerprint(dev))
     return loop.train(LesionTraining(scans, dev, settings, seed), folder, progress)
-
-
-def loaded(member: TrainedMember, settings: Settings) -> nn.Module:
-    """Return the network of a finished member."""
-    network = architectures.network(settings.sizes, settings.window)
-    network.load_state_dict(member.weights)
-    return network.eval()
 
 
 class LesionTraining(loop.MemberTraining[tuple[Tensor, Tensor]]):

@@ -21,7 +21,6 @@ from models.executors.device import CPU, Device
 from models.tasks.motion.artefact.ensemble import Ensemble
 from models.tasks.motion.artefact.recipe import Recipe
 from models.tasks.motion.data import folders, gathering
-from models.tasks.motion.data.examples import Examples
 from models.tasks.motion.networks.network import Network
 from models.tasks.motion.networks.settings import RELEASED_BC, RELEASED_DIM, Decoder, Sizes
 from models.tasks.motion.training import shares
@@ -56,7 +55,9 @@ def import_released(directory: Path, out: Path, data: Path | None = None, *, dev
     ensemble = load_released(folder)
     plan = _plan(folder, ensemble)
     with tempfile.TemporaryDirectory(prefix="demur-") as scratch:
-        dev = None if data is None else _dev(data, Path(scratch), plan)
+        dev = None
+        if data is not None:
+            dev = gathering.stored(folders.split(data, DEV), Path(scratch) / DEV, plan.grid, most_scenes=MOST_SCENES)
         return build.build(
             ensemble,
             plan,
@@ -164,8 +165,3 @@ def _plan(folder: Path, ensemble: Ensemble) -> Recipe:
         return msgspec.convert(named, Recipe)
     except msgspec.ValidationError as error:
         raise ArtefactError(f"{folder}: the name tells an operator that is none: {error}") from error
-
-
-def _dev(data: Path, scratch: Path, plan: Recipe) -> Examples:
-    split = folders.split(data, DEV)
-    return gathering.stored(split, scratch / DEV, plan.grid, most_scenes=MOST_SCENES)

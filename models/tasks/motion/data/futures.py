@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from models.evaluation.unit_errors import BadFile
-from models.tasks.motion.inference.frame import FARTHEST, Float32, driving_yaw, from_scene
+from models.tasks.motion.inference.grid import FARTHEST, Float32, driving_yaw, from_scene
 from models.tasks.motion.protocol.motion_pb2 import Scene, TrajectoryTag, VehicleTrack
 
 Key = tuple[str, int]

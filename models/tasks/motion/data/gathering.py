@@ -14,16 +14,15 @@ from models.tasks.motion.data.folders import Split
 from models.tasks.motion.data.futures import named
 from models.tasks.motion.data.official import SceneFile
 from models.tasks.motion.inference import scenes
-from models.tasks.motion.inference.bad_scene import BadScene
 from models.tasks.motion.inference.grid import Grid
 from models.tasks.motion.inference.maps import read_rendered_file
 from models.tasks.motion.inference.render import Renderer
+from models.tasks.motion.inference.scene_message import BadScene
+from models.training.progress import ignore, span
 from models.workbench import Progress
 
 
-def gathered(
-    directory: Path, folder: Path, grid: Grid, progress: Progress = lambda done, what: None
-) -> dict[str, Path]:
+def gathered(directory: Path, folder: Path, grid: Grid, progress: Progress = ignore) -> dict[str, Path]:
     """Store the examples of each split of a data set below ``folder``; return their paths (``Examples.load``).
 
     They are gathered once, and again when files of the data set have changed.
@@ -36,7 +35,7 @@ def gathered(
     for number, split in enumerate(every):
         place = folder / f"{split.name}-{_listing(split, grid)[:16]}"
         if not place.exists():
-            stored(split, place, grid, progress=_part(progress, number, len(every)))
+            stored(split, place, grid, progress=span(progress, number / len(every), (number + 1) / len(every)))
         found[split.name] = place
     return found
 
@@ -47,7 +46,7 @@ def stored(
     grid: Grid,
     *,
     most_scenes: int | None = None,
-    progress: Progress = lambda done, what: None,
+    progress: Progress = ignore,
 ) -> Examples:
     """Return the examples of a split, stored in ``folder``.
 
@@ -65,7 +64,7 @@ def gather(
     grid: Grid,
     *,
     most_scenes: int | None = None,
-    progress: Progress = lambda done, what: None,
+    progress: Progress = ignore,
 ) -> Iterator[Example]:
     """Yield the valid requests of the scenes of both parts in official order.
 
@@ -101,10 +100,6 @@ def _examples(file: SceneFile, grid: Grid) -> Iterator[Example]:
             except BadScene as error:
                 raise BadFile(f"{file.path}: {named((request.scene, request.track))}: {error}") from error
         yield Example(request.scene, request.track, drawn, request.truth, bool(file.shifted), file.tags)
-
-
-def _part(progress: Progress, number: int, count: int) -> Progress:
-    return lambda done, what: progress((number + done) / count, what)
 
 
 def _listing(split: Split, grid: Grid) -> str:

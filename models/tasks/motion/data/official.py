@@ -13,7 +13,7 @@ from models.tasks.motion.data.canonical import Partition, Rule
 from models.tasks.motion.data.folders import Split
 from models.tasks.motion.data.futures import NOT_NOW, NOT_OBSERVED, futures, named
 from models.tasks.motion.data.tags import Tags
-from models.tasks.motion.inference.frame import Float32
+from models.tasks.motion.inference.grid import Float32
 from models.tasks.motion.protocol.motion_pb2 import Scene, TrajectoryTag
 
 

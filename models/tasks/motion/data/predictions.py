@@ -15,7 +15,7 @@ from models.evaluation import files
 from models.evaluation.unit_errors import BadFile, ErrorColumn, ErrorOptions, Mask, UnitErrors, ordered, unranked
 from models.tasks.motion.data import submission, truth
 from models.tasks.motion.errors import ACCEPTABLE, UNITS, request_errors
-from models.tasks.motion.inference.frame import FARTHEST
+from models.tasks.motion.inference.grid import FARTHEST
 
 OPTIONS = frozenset({"scenes"})
 """Options of ``ErrorOptions`` that apply besides error, limit, groups and convention."""

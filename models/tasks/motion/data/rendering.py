@@ -10,10 +10,10 @@ from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data.folders import RENDERED, Split, scene_files
 from models.tasks.motion.data.processes import workers
 from models.tasks.motion.inference import scenes
-from models.tasks.motion.inference.bad_scene import BadScene
 from models.tasks.motion.inference.grid import OFFICIAL, Grid
 from models.tasks.motion.inference.maps import encode_rendered
 from models.tasks.motion.inference.render import Renderer
+from models.tasks.motion.inference.scene_message import BadScene
 from models.workbench import Progress
 
 _BATCH = 4

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from models.assessment.trajectories import WeightsError, checked_weights
 from models.tasks.motion.data.messages import FRAME, POINT
 from models.tasks.motion.data.submission import MOST_MODES
-from models.tasks.motion.inference.frame import FARTHEST
+from models.tasks.motion.inference.grid import FARTHEST
 from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction
 
 _PREDICTION = b"\x0a"  # field 1 of Submission

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from models.evaluation.unit_errors import BadFile, Mask
 from models.tasks.motion.data import folders, messages, official, tags
 from models.tasks.motion.data.futures import Key, futures, named
-from models.tasks.motion.inference.frame import FARTHEST
+from models.tasks.motion.inference.grid import FARTHEST
 from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, TrajectoryTag, WeightedTrajectory
 
 TAGS = {

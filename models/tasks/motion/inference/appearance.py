@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.input_warning import Feature, Remark, unusual
-from models.tasks.motion.inference.frame import Float32
-from models.tasks.motion.inference.grid import USUAL_LIMIT
+from models.tasks.motion.inference.grid import USUAL_LIMIT, Float32
 
 __all__ = ["FEATURES", "Feature", "Remark", "measured", "remarks"]
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from models import npy_header
 from models.evaluation.unit_errors import BadFile
-from models.tasks.motion.inference.bad_scene import BadScene
-from models.tasks.motion.inference.frame import Float32
-from models.tasks.motion.inference.grid import CHANNELS, Grid
+from models.schema import Feature, Schema
+from models.tasks.motion.inference.grid import CHANNEL_MEANINGS, CHANNELS, Float32, Grid
+from models.tasks.motion.inference.scene_message import BadScene
 
 __all__ = ["BadScene", "check", "encode_rendered", "read_rendered", "read_rendered_file", "read_tensor"]
 
@@ -189,4 +189,17 @@ def _not_zlib(content: bytes, why: str) -> BadScene:
 def _not_npy(what: str) -> BadScene:
     return BadScene(
         f"{what}; send a map as numpy.save writes it, compressed by zlib", code="not_npy", allowed="zlib-compressed NPY"
+    )
+
+
+def channel_schema(grid: Grid) -> Schema:
+    """Return the channels of a feature map in the released order, for callers who draw their own maps."""
+    cells = (
+        f"{grid.size} x {grid.size} cells of {grid.resolution:g} m, rows are y and columns x, the agent in the middle"
+    )
+    return Schema(
+        tuple(
+            Feature(name, unit, -MOST, MOST, f"{about[0].upper()}{about[1:]}; {cells}.")
+            for name, (unit, about) in CHANNEL_MEANINGS.items()
+        )
     )

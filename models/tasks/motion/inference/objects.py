@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.inference.bad_scene import BadScene
-from models.tasks.motion.inference.frame import FARTHEST
+from models.tasks.motion.inference.grid import FARTHEST
+from models.tasks.motion.inference.scene_message import impossible
 from models.tasks.motion.protocol.motion_pb2 import PedestrianTrack, VehicleTrack
 
 Float64 = NDArray[np.float64]
@@ -106,16 +106,7 @@ def check(objects: Objects, fields: Sequence[str]) -> None:
     for row in np.flatnonzero(~possible(objects)).tolist():
         for (name, unit, least, most), value in zip(_LIMITS, objects.states[row], strict=True):
             if not least <= value <= most:
-                field = f"{fields[row]}.{name}"
-                allowed = f"{least:g} to {most:g} {unit}"
-                raise BadScene(
-                    f"{field} is {value:g}; a number of {allowed} is needed",
-                    code="out_of_range" if math.isfinite(value) else "not_finite",
-                    field=field,
-                    value=f"{value:g}",
-                    unit=unit,
-                    allowed=allowed,
-                )
+                raise impossible(f"{fields[row]}.{name}", value, unit, f"{least:g} to {most:g} {unit}")
 
 
 def _table(rows: list[tuple[float, ...]]) -> Float64:

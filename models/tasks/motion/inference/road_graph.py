@@ -1,15 +1,14 @@
 """Map of a scene as arrays: lanes, crosswalks and road polygons, with their present availability by lights."""
 
-import math
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.inference.bad_scene import BadScene
-from models.tasks.motion.inference.frame import FARTHEST
+from models.tasks.motion.inference.grid import FARTHEST
 from models.tasks.motion.inference.lights import crosswalk_availability, lane_availability, lit_now
+from models.tasks.motion.inference.scene_message import impossible, too_many
 from models.tasks.motion.protocol.motion_pb2 import PathGraph, TrafficLightSection, Vector3
 
 Float64 = NDArray[np.float64]
@@ -74,7 +73,7 @@ def road_graph(graph: PathGraph, sections: Sequence[TrafficLightSection]) -> Roa
     _check_count(range(points), MOST_POINTS, "path_graph", "points")
     limits = np.array([lane.max_velocity for lane in graph.lanes], np.float64)
     for lane in np.flatnonzero(~((limits >= 0) & (limits <= _FASTEST)))[:1]:
-        raise _impossible(f"path_graph.lanes[{lane}].max_velocity", limits[lane], "m/s", f"0 to {_FASTEST:g} m/s")
+        raise impossible(f"path_graph.lanes[{lane}].max_velocity", limits[lane], "m/s", f"0 to {_FASTEST:g} m/s")
     return RoadGraph(
         lanes=_lines(centres, "path_graph.lanes[{}].centers[{}]"),
         lane_availability=np.array([lane_availability(lane.traffic_light_section_ids, states) for lane in graph.lanes]),
@@ -93,28 +92,10 @@ def _lines(lines: Sequence[Sequence[Vector3]], name: str) -> Lines:
     for at, axis in np.argwhere(~(np.abs(points) < FARTHEST))[:1]:
         line = int(np.searchsorted(bounds, at, side="right")) - 1
         field = f"{name.format(line, at - bounds[line])}.{'xy'[axis]}"
-        raise _impossible(field, points[at, axis], "m", f"-{FARTHEST:g} to {FARTHEST:g} m")
+        raise impossible(field, points[at, axis], "m", f"-{FARTHEST:g} to {FARTHEST:g} m")
     return Lines(points, bounds)
 
 
 def _check_count(parts: Sized, most: int, field: str, unit: str) -> None:
     if len(parts) > most:
-        raise BadScene(
-            f"{field} has {len(parts)} {unit}; at most {most} are read: send what is near",
-            code="too_many",
-            field=field,
-            value=len(parts),
-            unit=unit,
-            allowed=f"at most {most}",
-        )
-
-
-def _impossible(field: str, value: float, unit: str, allowed: str) -> BadScene:
-    return BadScene(
-        f"{field} is {value:g}; a number of {allowed} is needed",
-        code="out_of_range" if math.isfinite(value) else "not_finite",
-        field=field,
-        value=f"{value:g}",
-        unit=unit,
-        allowed=allowed,
-    )
+        raise too_many(field, len(parts), unit, most)

@@ -4,14 +4,61 @@ Sizes are checked before the message is built: empty messages of two bytes take 
 number takes a hundred times as long as reading its text.
 """
 
+from __future__ import annotations
+
+import math
 from collections.abc import Iterator, Mapping
 
 import msgspec
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
-from models.tasks.motion.inference.bad_scene import BadScene
 from models.tasks.motion.protocol.motion_pb2 import Scene
+
+
+class BadScene(ValueError):
+    """A scene, a request of one, or a feature map that cannot be used.
+
+    ``code`` identifies the problem, ``field`` is its path in the message, ``value`` and ``unit`` are the actual value,
+    ``allowed`` describes valid values; each may be empty.
+    """
+
+    def __init__(
+        self, message: str, *, code: str, field: str = "", value: object = "", unit: str = "", allowed: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.message, self.code, self.field = message, code, field
+        self.value, self.unit, self.allowed = str(value), unit, allowed
+
+    def of(self, field: str) -> BadScene:
+        """Set the name of the input, and return the error."""
+        self.field = field
+        return self
+
+
+def too_many(field: str, count: int, unit: str, most: int) -> BadScene:
+    """Return the error of a list that is too long."""
+    return BadScene(
+        f"{field} has {count} {unit}; at most {most} are read: send what is near",
+        code="too_many",
+        field=field,
+        value=count,
+        unit=unit,
+        allowed=f"at most {most}",
+    )
+
+
+def impossible(field: str, value: float, unit: str, allowed: str) -> BadScene:
+    """Return the error of a number that is not finite or out of range."""
+    return BadScene(
+        f"{field} is {value:g}; a number of {allowed} is needed",
+        code="out_of_range" if math.isfinite(value) else "not_finite",
+        field=field,
+        value=f"{value:g}",
+        unit=unit,
+        allowed=allowed,
+    )
+
 
 MOST_BYTES = 1 << 24
 """Limit of the size of a scene in protobuf."""

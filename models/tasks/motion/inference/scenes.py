@@ -13,11 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.inference.bad_scene import BadScene
-from models.tasks.motion.inference.frame import Float32, driving_yaw, from_scene, to_frame, to_scene
+from models.tasks.motion.inference.grid import Float32, driving_yaw, from_scene, to_frame, to_scene
 from models.tasks.motion.inference.objects import Objects, check, pedestrians, possible, vehicles
 from models.tasks.motion.inference.road_graph import RoadGraph, road_graph
-from models.tasks.motion.inference.scene_message import decoded
+from models.tasks.motion.inference.scene_message import BadScene, decoded, too_many
 from models.tasks.motion.protocol.motion_pb2 import Scene as SceneMessage
 from models.tasks.motion.protocol.motion_pb2 import VehicleTrack
 
@@ -241,11 +240,11 @@ def _check_objects(message: SceneMessage) -> None:
         for number, step in enumerate(getattr(message, name)):
             total += len(step.tracks)
             if len(step.tracks) > MOST_OBJECTS_A_STEP:
-                raise _too_many(f"{name}[{number}].tracks", len(step.tracks), "objects", MOST_OBJECTS_A_STEP)
+                raise too_many(f"{name}[{number}].tracks", len(step.tracks), "objects", MOST_OBJECTS_A_STEP)
     if total > MOST_OBJECTS:
-        raise _too_many("scene", total, "objects", MOST_OBJECTS)
+        raise too_many("scene", total, "objects", MOST_OBJECTS)
     if len(message.prediction_requests) > MOST_REQUESTS:
-        raise _too_many("prediction_requests", len(message.prediction_requests), "requests", MOST_REQUESTS)
+        raise too_many("prediction_requests", len(message.prediction_requests), "requests", MOST_REQUESTS)
 
 
 def _requests(message: SceneMessage) -> tuple[int, ...]:
@@ -277,15 +276,4 @@ def _unseen(scene: Scene, track_id: int) -> BadScene:
         field="track_id",
         value=track_id,
         allowed="a track_id of past_vehicle_tracks",
-    )
-
-
-def _too_many(field: str, found: int, unit: str, most: int) -> BadScene:
-    return BadScene(
-        f"{field} has {found} {unit}; at most {most} are read: send what is near",
-        code="too_many",
-        field=field,
-        value=found,
-        unit=unit,
-        allowed=f"at most {most}",
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tasks.motion.inference import objects, scenes
-from models.tasks.motion.inference.frame import Float32
+from models.tasks.motion.inference.grid import Float32
 from models.tasks.motion.inference.objects import Objects
 from models.tasks.motion.inference.road_graph import Lines
 from models.tasks.motion.inference.scenes import Agent, Scene

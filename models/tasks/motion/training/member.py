@@ -53,14 +53,6 @@ def train(
     return loop.train(MotionTraining(examples, dev, settings, seed), folder, progress)
 
 
-def loaded(member: TrainedMember, settings: Settings) -> Network:
-    """Return the network of a finished member."""
-    network = Network(settings.sizes)
-    network.load_state_dict(member.weights)
-    network.eval()
-    return network
-
-
 class MotionTraining(loop.MemberTraining[NDArray[np.intp]]):
     """Training of one member; a batch is the rows of requests, each at most once in an epoch."""
 

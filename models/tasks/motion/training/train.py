@@ -176,13 +176,14 @@ def assembled(
     """
     import torch
 
-    from models.tasks.motion.training import member as training
+    from models.tasks.motion.networks.network import Network
+    from models.training.loop import loaded
 
     trained = checkpoints.finished_members(folder, seeds)
     sizes, schedule = settings.sizes, settings.schedule
     return Ensemble(
         family=family,
-        networks=tuple(training.loaded(member, settings) for member in trained),
+        networks=tuple(loaded(Network(sizes), member) for member in trained),
         seeds=tuple(seeds),
         training={
             "seed": seed,

@@ -12,11 +12,10 @@ from models.executors.device import CPU, Device
 from models.tasks.translation.artefact.export.blocks import Weights
 from models.tasks.translation.artefact.export.reading import reading_graph
 from models.tasks.translation.artefact.export.stepping import stepping_graph
-from models.tasks.translation.artefact.graph_names import READING, STEPPING
 from models.tasks.translation.artefact.recipe import Recipe
 from models.tasks.translation.inference import members
 from models.tasks.translation.inference.translator import Translator
-from models.tasks.translation.networks.settings import Precision, Sizes
+from models.tasks.translation.networks.settings import READING, STEPPING, Precision, Sizes
 from models.tasks.translation.spec import HYPOTHESES
 from models.tasks.translation.text.tokens import SPECIAL
 from models.tasks.translation.text.vocabulary import UNKNOWN

@@ -15,7 +15,7 @@ from models.executors.device import CPU, Device
 from models.replay import Arrays, Scores
 from models.tasks.translation.data.corpus import Corpus
 from models.tasks.translation.inference import members
-from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.inference.decoding.decoder import search
 from models.tasks.translation.inference.translator import Asked, Translator, predictive
 from models.tasks.translation.spec import HEADS, HYPOTHESES
 

@@ -54,7 +54,7 @@ def read(path: Path, asked: ErrorOptions) -> UnitErrors:
         rules=Rules(asked.convention),
         own=own,
         own_units=OWN_UNITS,
-        labels=_digest(found.ids.tolist(), truth),
+        labels=hashlib.sha256(repr(list(zip(found.ids.tolist(), truth, strict=True))).encode()).hexdigest(),
     )
     return _with_flags(_with_domains(judged, found, asked, path), found, asked, path)
 
@@ -89,7 +89,3 @@ def _with_flags(judged: UnitErrors, found: Lists, asked: ErrorOptions, path: Pat
         return judged
     flags = anomalies.read(Path(given)).groups(found.ids, judged.shifted, path)
     return replace(judged, groups={**judged.groups, **flags})
-
-
-def _digest(ids: list[int], truth: list[str]) -> str:
-    return hashlib.sha256(repr(list(zip(ids, truth, strict=True))).encode()).hexdigest()

@@ -12,12 +12,10 @@ from models.executors.device import CPU, Device
 from models.executors.failures import DeviceFailed, NodesRefused, ProviderUnavailable
 from models.executors.onnx import OnnxGraph
 from models.tasks.translation.artefact import recipe as recipes
-from models.tasks.translation.artefact.graph_names import LAST, PAST, PREFIX, READING, STEPPING, TOKENS
 from models.tasks.translation.artefact.recipe import Recipe
-from models.tasks.translation.inference.decoding.decoder import Decoder, Source
-from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.inference.decoding.decoder import Decoder, Source, search
 from models.tasks.translation.inference.translator import Tokeniser, Translator
-from models.tasks.translation.networks.settings import Precision
+from models.tasks.translation.networks.settings import LAST, PAST, PREFIX, READING, STEPPING, TOKENS, Precision
 from models.tasks.translation.text import released_tokens
 from models.tasks.translation.text.pieces import Pieces
 from models.tasks.translation.text.tokens import SPECIAL, Tokens
@@ -46,7 +44,8 @@ def translator(artefact: Artefact, *, device: Device = CPU) -> Translator:
             f"manifest has {1 + len(manifest.joined)}, the first {manifest.executor.layout} with {len(names)} graphs"
         )
     recipe = recipes.read(artefact)
-    files = {name: artefact.path(name).read_bytes() for name in _needed(recipe)}
+    needed = (PIECES,) if recipe.tokens == "pieces" else released_tokens.FILES
+    files = {name: artefact.path(name).read_bytes() for name in needed}
     graphs = opened((artefact.path(name) for name in names), manifest.executor.precision, device, artefact.tag)
     found = assembled(graphs, recipe, files, str(artefact.directory))
     if found.decoder.members != manifest.members:
@@ -76,11 +75,6 @@ def opened(paths: Iterable[Path], precision: Precision, device: Device, name: st
             f"{name}: precision = int8: must be fp16 or fp32 on CUDA, which has no products of eight-bit numbers; set "
             "DEMUR_TRANSLATION_PROVIDER=cpu to serve it on the CPU, or make an artefact with --precision fp16"
         ) from error
-
-
-def _needed(recipe: Recipe) -> tuple[str, ...]:
-    """Return the names of the tokeniser's files."""
-    return (PIECES,) if recipe.tokens == "pieces" else released_tokens.FILES
 
 
 def tokeniser(recipe: Recipe, files: Mapping[str, bytes]) -> Tokeniser:

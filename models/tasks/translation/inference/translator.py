@@ -15,8 +15,7 @@ from models.predictive import Sequences
 from models.tasks.translation.artefact.recipe import Recipe
 from models.tasks.translation.inference import appearance
 from models.tasks.translation.inference.decoding.beams import Hypothesis
-from models.tasks.translation.inference.decoding.decoder import Decoder, Source
-from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.inference.decoding.decoder import Decoder, Source, search
 from models.tasks.translation.text.tokens import Sentence
 from models.uncertainty.sequences import SCORES
 from models.uncertainty.tokens import TOKEN_VALUES

@@ -55,14 +55,6 @@ def train(
     return loop.train(TranslationTraining(examples, dev, settings, seed, device), folder, progress)
 
 
-def loaded(member: TrainedMember, settings: Settings) -> Transformer:
-    """Return the network of a finished member."""
-    network = Transformer(settings.sizes)
-    network.load_state_dict(member.weights)
-    network.eval()
-    return network
-
-
 class TranslationTraining(loop.MemberTraining[NDArray[np.intp]]):
     """Training of one member; a batch is the rows of pairs."""
 

@@ -26,7 +26,7 @@ from models.tasks.vessel import spec
 from models.tasks.vessel.artefact import replay_set
 from models.tasks.vessel.artefact.ensemble import TrainedEnsemble
 from models.tasks.vessel.artefact.export import export
-from models.tasks.vessel.data.features import FEATURES
+from models.tasks.vessel.data.table import FEATURES
 from models.tasks.vessel.inference import scoring
 from models.tasks.vessel.spec import HEADS, POWER
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from models.executors.graph import Graph, Value
 from models.tasks.vessel.artefact.ensemble import Scaling, TrainedEnsemble
-from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.data.table import NAMES
 from models.tasks.vessel.networks import frozen, physics
 
 FLOOR = 1e-6
@@ -37,15 +37,12 @@ def export(ensemble: TrainedEnsemble, kind: type[Graph] = Graph) -> bytes:
         mean, std = _symbolic(graph, rows, layers, ensemble)
     else:
         layers = _mean_in_kilowatt(layers, ensemble.scaling)
-        raw = _masked(graph, rows, layers, ensemble) if _is_masked(ensemble) else _dense(graph, rows, layers)
+        masked = ensemble.family == "mc_dropout" and ensemble.samples > 1
+        raw = _masked(graph, rows, layers, ensemble) if masked else _dense(graph, rows, layers)
         mean = graph.column(raw, 0)
         std = (graph.softplus(graph.column(raw, 1)) + FLOOR) * ensemble.scaling.power_std
     _reduce(graph, _flat(graph, mean), _flat(graph, std), ensemble.size)
     return graph.serialise()
-
-
-def _is_masked(ensemble: TrainedEnsemble) -> bool:
-    return ensemble.family == "mc_dropout" and ensemble.samples > 1
 
 
 def _stacked(ensemble: TrainedEnsemble) -> Layers:

@@ -22,7 +22,7 @@ from models.building import Provenance
 from models.executors.device import CPU, Device
 from models.tasks.vessel.artefact import build
 from models.tasks.vessel.artefact.ensemble import DRY_DOCK, DRY_DOCK_DIVISOR, Scaling, TrainedEnsemble
-from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.data.table import NAMES
 
 if TYPE_CHECKING:
     from models.tasks.vessel.data.table import Table

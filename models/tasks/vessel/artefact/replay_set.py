@@ -35,7 +35,7 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
     Raises:
         BadFile, OSError, ValueError: a file is missing or cannot be read.
     """
-    from models.tasks.vessel.data.folder import read_files
+    from models.tasks.vessel.data.table import read_files
 
     return with_replay_set(artefact, read_files(directory, ("dev_in", "dev_out")), encode, UNSTATED)
 

@@ -1,12 +1,35 @@
-"""Table of one split of the vessel data, in memory and as the official CSV file."""
+"""Vessel data: features in the order of the official models (Shifts 2.0, Table 17), tables of splits, CSV files.
 
+The ranges of features are those of physics and of the sensor, far wider than any training range: they reject wrong
+units (a speed in m/h, a dry-dock time in seconds), not unusual voyages.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.vessel.data.features import NAMES
+from models.schema import Feature
+
+MINUTES_PER_YEAR = 525_600
+
+FEATURES: tuple[Feature, ...] = (
+    Feature("draft_aft_telegram", "m", 3.0, 20.0, "Draft at the stern as reported by the crew."),
+    Feature("draft_fore_telegram", "m", 3.0, 20.0, "Draft at the bow as reported by the crew."),
+    Feature("stw", "kn", 0.0, 35.0, "Speed through water."),
+    Feature("diff_speed_overground", "kn/3min", -10.0, 10.0, "Change of speed over ground in three minutes."),
+    Feature("awind_vcomp_provider", "kn", -100.0, 100.0, "Apparent wind along the ship, head wind positive."),
+    Feature("awind_ucomp_provider", "kn", 0.0, 100.0, "Apparent wind across the ship, without its side."),
+    Feature("rcurrent_vcomp", "kn", -10.0, 10.0, "Current along the ship, a following current positive."),
+    Feature("rcurrent_ucomp", "kn", -10.0, 10.0, "Current across the ship."),
+    Feature("comb_wind_swell_wave_height", "m", 0.0, 20.0, "Significant height of wind sea and swell together."),
+    Feature("timeSinceDryDock", "min", 0.0, 10.0 * MINUTES_PER_YEAR, "Minutes since the last dry-dock cleaning."),
+)
+
+NAMES: tuple[str, ...] = tuple(feature.name for feature in FEATURES)
+
 
 COLUMNS: tuple[str, ...] = ("time_id", *NAMES, "power")
 """Columns of the official files, in order."""
@@ -20,7 +43,7 @@ class Table:
     time_id: NDArray[np.int64]
     """Minute of the record [N], rising within a split of the canonical partition."""
     features: NDArray[np.float32]
-    """Features [N, 10] in the order and units of `features.FEATURES`."""
+    """Features [N, 10] in the order and units of ``FEATURES``."""
     power: NDArray[np.float64]
     """Label, kW [N], with noise if the split has noise."""
     clean_power: NDArray[np.float64] | None = None
@@ -65,3 +88,21 @@ def read_csv(path: Path | str) -> Table:
         features=rows[:, 1:-1].astype(np.float32),
         power=rows[:, -1].copy(),
     )
+
+
+LOW_SPEED = "low_speed"
+"""Additional training split, if the folder has it: a ship at rest or manoeuvring."""
+SPLITS = ("train", LOW_SPEED, "dev_in", "dev_out", "eval_in", "eval_out")
+
+
+def read_files(directory: Path, splits: Sequence[str] = SPLITS) -> dict[str, Table]:
+    """Read the official CSV files of a directory.
+
+    Raises:
+        FileNotFoundError: train.csv or dev_in.csv is missing and in ``splits``.
+        ValueError: a file does not have the official form.
+    """
+    needed = [f"{name}.csv" for name in ("train", "dev_in") if name in splits]
+    if missing := [name for name in needed if not (directory / name).exists()]:
+        raise FileNotFoundError(f"{directory} holds no {missing[0]}; needed: {' and '.join(needed)}")
+    return {name: read_csv(directory / f"{name}.csv") for name in splits if (directory / f"{name}.csv").exists()}

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from models.building import require_tables
 from models.tasks.vessel.artefact.ensemble import FAMILIES, SAMPLED, Family, Scaling, TrainedEnsemble
-from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.data.table import NAMES
 from models.tasks.vessel.networks import families
 from models.training import loop
 from models.training.loop import Stage, Weights

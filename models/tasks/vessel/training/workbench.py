@@ -6,7 +6,7 @@ from models import provenance
 from models.artefact import Artefact
 from models.executors.device import CPU, Device
 from models.tasks.vessel.artefact.ensemble import FAMILIES
-from models.tasks.vessel.data.folder import read_files
+from models.tasks.vessel.data.table import read_files
 from models.workbench import Action, Progress
 
 __all__ = ["ACTIONS", "FAMILIES", "read_files", "train_artefact"]

@@ -14,7 +14,7 @@ from models.tasks.weather.spec import CLASSES, PRECIPITATION, TEMPERATURE
 from models.tasks.weather.transformer import train
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble
 from models.tasks.weather.transformer.export import export
-from models.tasks.weather.transformer.rows import TrainingRows
+from models.tasks.weather.transformer.scaling import TrainingRows
 from models.tasks.weather.transformer.settings import PRESETS
 from models.training.progress import ignore
 from models.workbench import Progress

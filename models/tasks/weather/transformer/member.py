@@ -13,8 +13,7 @@ from torch import Tensor, nn
 
 from models.tasks.weather.spec import PRECIPITATION, TEMPERATURE
 from models.tasks.weather.transformer import network
-from models.tasks.weather.transformer.rows import TrainingRows
-from models.tasks.weather.transformer.scaling import Scaling
+from models.tasks.weather.transformer.scaling import Scaling, TrainingRows
 from models.tasks.weather.transformer.settings import Settings
 from models.training import loop
 from models.training.loop import Stage, Weights

@@ -11,8 +11,7 @@ import torch
 from models import npz
 from models.tasks.weather.transformer.ensemble import SAMPLED, SAMPLES, Family, TrainedEnsemble, Weights
 from models.tasks.weather.transformer.member import Tensors, TransformerTraining
-from models.tasks.weather.transformer.rows import TrainingRows
-from models.tasks.weather.transformer.scaling import Scaling
+from models.tasks.weather.transformer.scaling import Scaling, TrainingRows
 from models.tasks.weather.transformer.settings import FAST, Settings
 from models.training import loop
 from models.training.parallel_training import seeds as seeds_of

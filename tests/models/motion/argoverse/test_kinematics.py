@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.tasks.motion.data.argoverse.kinematics import acceleration, velocity
+from models.tasks.motion.data.argoverse.windows import acceleration, velocity
 
 TIME = np.cumsum(0.2 + 0.004 * np.sin(np.arange(30)))
 

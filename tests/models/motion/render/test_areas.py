@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.tasks.motion.inference.bad_scene import BadScene
-from models.tasks.motion.inference.render.areas import fill
+from models.tasks.motion.inference.render.map_layers import fill
 from models.tasks.motion.inference.render.raster import Cells
+from models.tasks.motion.inference.scene_message import BadScene
 from tests.work import counted
 
 SIZE = 64

@@ -9,7 +9,7 @@ from models.tasks.motion.data import maneuvers, truth
 from models.tasks.motion.data.futures import futures
 from models.tasks.motion.inference import scenes
 from models.tasks.motion.inference.grid import OFFICIAL
-from models.tasks.motion.inference.render.renderer import CHANNEL_NAMES, Renderer
+from models.tasks.motion.inference.render import CHANNEL_NAMES, Renderer
 from models.tasks.motion.protocol import motion_pb2
 from simulators.motion import scene
 from simulators.motion.cities import CITIES

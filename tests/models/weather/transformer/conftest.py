@@ -8,8 +8,7 @@ import torch
 
 from models.tasks.weather.transformer import network
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble
-from models.tasks.weather.transformer.rows import TrainingRows
-from models.tasks.weather.transformer.scaling import Scaling
+from models.tasks.weather.transformer.scaling import Scaling, TrainingRows
 from models.tasks.weather.transformer.settings import Sizes
 
 SENTINELS = ((1, -9999.0),)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from models.executors.graph_members import GraphMembers
+from models.executors.members import GraphMembers
 from models.executors.onnx import OnnxGraph
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble
 from models.tasks.weather.transformer.export import export
 from models.tasks.weather.transformer.member import TransformerTraining, rate
-from models.tasks.weather.transformer.rows import TrainingRows
+from models.tasks.weather.transformer.scaling import TrainingRows
 from models.tasks.weather.transformer.settings import FAST, FULL, Settings, Sizes
 from models.tasks.weather.transformer.train import Progress, train
 

@@ -16,7 +16,7 @@ from demur.v1.labels_pb2_grpc import LabelServiceStub
 from models.artefact import Artefact
 from models.assessment.trajectories import cnll
 from models.live.window_evaluator import WindowResult
-from models.tasks.motion.inference.frame import to_scene
+from models.tasks.motion.inference.grid import to_scene
 from models.tasks.motion.protocol.motion_pb2 import Scene
 from services.cli import main
 from tests.models.motion.towns import town, vehicle

@@ -13,7 +13,7 @@ from google.protobuf import json_format
 from demur.v1 import common_pb2, motion_pb2
 from models.artefact import Artefact
 from models.tasks.motion.data import messages, submission
-from models.tasks.motion.inference.frame import to_scene
+from models.tasks.motion.inference.grid import to_scene
 from services.policy.decision import Decision
 from tests.models.motion.towns import town
 from tests.services.tasks.documents import misfits

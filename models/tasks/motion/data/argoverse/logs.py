@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data.argoverse.actors import ANNOTATED, EGO_CENTRE, EGO_SIZE, Actor, numbered
 from models.tasks.motion.data.argoverse.recording import CITIES, Recording, columns, numbers
-from models.tasks.motion.data.argoverse.roads import path_graph
+from models.tasks.motion.data.argoverse.roads import map_file, path_graph
 
 Floats = NDArray[np.float64]
 
+MAPS = ("map/log_map_archive_*.json", "log_map_archive_*.json", "map.json", "map/map.json")
+"""Patterns of a log's vector map: in it, or in its folder ``map``."""
 ANNOTATIONS, POSES = "annotations.feather", "city_SE3_egovehicle.feather"
 _ROTATION, _PLACE, _SIZE = ("qw", "qx", "qy", "qz"), ("tx_m", "ty_m", "tz_m"), ("length_m", "width_m", "height_m")
 _CITY = re.compile(rf"(?:^|_)({'|'.join(CITIES)})(?:_|$)")
@@ -34,7 +36,7 @@ def read(folder: Path, speed_limit: float) -> Recording:
     box = numbers(boxes_path, boxes, (*_ROTATION, *_PLACE, *_SIZE))
     centres = rotated(rotation[frames], box[:, 4:7]) + place[frames]
     yaws = yaw(product(rotation[frames], box[:, :4]))
-    map_path = _map(folder)
+    map_path = map_file(folder, *MAPS)
     city = _CITY.search(map_path.stem) or _CITY.search(folder.name)
     return Recording(
         name=folder.name,
@@ -89,14 +91,6 @@ def _poses_at(path: Path, poses: dict[str, NDArray[np.generic]], stamps: NDArray
     if (missing := times[rows] != stamps).any():
         raise BadFile(f"{path} has no pose at {stamps[int(np.argmax(missing))]} ns, where boxes are annotated")
     return numbers(path, poses, (*_ROTATION, *_PLACE))[rows]
-
-
-def _map(folder: Path) -> Path:
-    """Return the path of a log's vector map: in it, or in its folder ``map``."""
-    for pattern in ("map/log_map_archive_*.json", "log_map_archive_*.json", "map.json", "map/map.json"):
-        if found := sorted(folder.glob(pattern)):
-            return found[0]
-    raise BadFile(f"{folder} has no map: map/log_map_archive_*.json or map.json is needed")
 
 
 def product(one: Floats, other: Floats) -> Floats:

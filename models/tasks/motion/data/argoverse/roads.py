@@ -24,6 +24,18 @@ _SPACING = 2.0
 _BICYCLES = "BIKE"
 
 
+def map_file(folder: Path, *patterns: str) -> Path:
+    """Return the path of the vector map in a folder: the first file of the first pattern that has one.
+
+    Raises:
+        BadFile: there is none.
+    """
+    for pattern in patterns:
+        if found := sorted(folder.glob(pattern)):
+            return found[0]
+    raise BadFile(f"{folder} has no map: {' or '.join(patterns)} is needed")
+
+
 def path_graph(path: Path, speed_limit: float = SPEED_LIMIT) -> PathGraph:
     """Return the roads of a map file, m in the frame of the city.
 

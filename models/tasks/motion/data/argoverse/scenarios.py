@@ -7,7 +7,7 @@ import numpy as np
 from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data.argoverse.actors import EGO_SIZE, TRACKED, Actor, numbered
 from models.tasks.motion.data.argoverse.recording import CITIES, Recording, columns, numbers
-from models.tasks.motion.data.argoverse.roads import path_graph
+from models.tasks.motion.data.argoverse.roads import map_file, path_graph
 
 STEP = 0.1
 """Time between frames, s."""
@@ -55,12 +55,5 @@ def read(path: Path, speed_limit: float) -> Recording:
         time=np.arange(0, count, dtype=np.float64) * STEP,
         actors=tuple(actors),
         ego=ego,
-        roads=path_graph(_map(path.parent), speed_limit),
+        roads=path_graph(map_file(path.parent, "log_map_archive_*.json", "map.json"), speed_limit),
     )
-
-
-def _map(folder: Path) -> Path:
-    for pattern in ("log_map_archive_*.json", "map.json"):
-        if found := sorted(folder.glob(pattern)):
-            return found[0]
-    raise BadFile(f"{folder} has no map: log_map_archive_*.json or map.json is needed")

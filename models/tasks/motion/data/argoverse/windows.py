@@ -1,7 +1,8 @@
 """Scenes from windows of a recording: five seconds of the past, five of the future, requests with their tags.
 
 As in the released scenes the recording car is in the ego tracks only, vehicles that come later are not in the future,
-and a vehicle that was not seen in a step is not in that step.
+and a vehicle that was not seen in a step is not in that step. Velocity and acceleration are backward differences of
+positions: models see no information of the future.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from models.tasks.motion.data import maneuvers
 from models.tasks.motion.data.argoverse.actors import Actor
-from models.tasks.motion.data.argoverse.kinematics import acceleration, velocity
 from models.tasks.motion.data.argoverse.recording import Recording
 from models.tasks.motion.inference.members import STEPS
 from models.tasks.motion.protocol.motion_pb2 import PedestrianTrack, Scene, Vector3, VehicleTrack
@@ -93,3 +93,35 @@ def _scene(recording: Recording, tracks: list[_Track], ego: _Track | None, now: 
 
 def _vector(values: NDArray[np.float64]) -> Vector3:
     return Vector3(**dict(zip("xyz", values.tolist(), strict=False)))
+
+
+Floats = NDArray[np.float64]
+
+
+def velocity(position: Floats, time: Floats) -> Floats:
+    """Return the velocity of each step [F, D], m/s, NaN if the position is NaN.
+
+    It is the slope, at its end, of the parabola through a step and the two before; of the line if only one is seen
+    before; zero in the first step.
+
+    Args:
+        position: [F, D], m; NaN in steps without a position.
+        time: [F], s, rising.
+    """
+    found = np.where(np.isfinite(position), 0.0, np.nan)
+    slope = np.diff(position, axis=0) / np.diff(time)[:, None]
+    found[1:] = np.where(np.isfinite(slope), slope, found[1:])
+    found[2:] += acceleration(position, time)[2:] * np.diff(time)[1:, None] / 2
+    return found
+
+
+def acceleration(position: Floats, time: Floats) -> Floats:
+    """Return the acceleration of each step [F, D], m/s².
+
+    It is that of the same parabola; zero if one of its three steps is not seen.
+    """
+    found = np.where(np.isfinite(position), 0.0, np.nan)
+    slope = np.diff(position, axis=0) / np.diff(time)[:, None]
+    bend = 2 * np.diff(slope, axis=0) / (time[2:] - time[:-2])[:, None]
+    found[2:] = np.where(np.isfinite(bend), bend, found[2:])
+    return found

@@ -1,5 +1,6 @@
 """Rendering of scenes as the released feature maps: 17 channels around an agent, x forward."""
 
-from models.tasks.motion.inference.render.renderer import CHANNEL_NAMES, Renderer
+from models.tasks.motion.inference.grid import CHANNEL_NAMES
+from models.tasks.motion.inference.render.renderer import Renderer
 
 __all__ = ["CHANNEL_NAMES", "Renderer"]

@@ -1,4 +1,4 @@
-"""Conversion from metres to cells, and lines of cells drawn by OpenCV."""
+"""Conversion from metres to cells, lines of cells drawn by OpenCV, and the shapes that touch a map."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,8 +7,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.inference.frame import Float32
-from models.tasks.motion.inference.grid import Grid
+from models.tasks.motion.inference.grid import Float32, Grid
 
 Cells = NDArray[np.int32]
 """Cells [..., 2]: column and row, as in OpenCV."""
@@ -46,3 +45,20 @@ def trace(image: NDArray[Any], lines: Sequence[Cells], value: float) -> None:
     """Draw open lines, one cell wide."""
     if lines:
         cv2.polylines(image, lines, False, value)
+
+
+def touching(cells: Cells, bounds: NDArray[np.int64], size: int) -> list[tuple[int, Cells]]:
+    """Return number and cells of each shape whose bounding box touches a map of ``size`` cells per side.
+
+    Args:
+        cells: cells of all shapes, concatenated.
+        bounds: start of each shape, and the end of the last.
+    """
+    starts = bounds[:-1]
+    filled = np.flatnonzero(bounds[1:] > starts)
+    if not len(filled):
+        return []
+    lowest = np.minimum.reduceat(cells, starts[filled])
+    highest = np.maximum.reduceat(cells, starts[filled])
+    near = filled[((highest >= 0) & (lowest < size)).all(axis=1)]
+    return [(int(one), cells[bounds[one] : bounds[one + 1]]) for one in near]

@@ -6,8 +6,7 @@ import numpy as np
 
 from models.executors.graph import Graph, Value
 from models.tasks.translation.artefact.export.blocks import Blocks, Weights, heads, places
-from models.tasks.translation.artefact.graph_names import HIDDEN, TOKENS
-from models.tasks.translation.networks.settings import Precision, Sizes
+from models.tasks.translation.networks.settings import HIDDEN, TOKENS, Precision, Sizes
 from models.tasks.translation.text.vocabulary import PAD
 
 

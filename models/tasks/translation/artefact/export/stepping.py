@@ -15,7 +15,7 @@ import numpy as np
 
 from models.executors.graph import Graph, Value
 from models.tasks.translation.artefact.export.blocks import Blocks, Weights, heads, places
-from models.tasks.translation.artefact.graph_names import (
+from models.tasks.translation.networks.settings import (
     CANDIDATES,
     HIDDEN,
     LAST,
@@ -26,10 +26,11 @@ from models.tasks.translation.artefact.graph_names import (
     SHAPE,
     SPECIAL,
     UNCERTAINTY,
+    Precision,
+    Sizes,
     cache_names,
     memory_names,
 )
-from models.tasks.translation.networks.settings import Precision, Sizes
 
 _TINY = 1e-37
 
@@ -155,7 +156,8 @@ def _tell(graph: Graph, said: Sequence[Value], prefix: Value, special: int, cand
     size is needed for pairs of members, and only two logarithms of that size, the largest cost.
     """
     count = len(said)
-    logs = graph.op("LogSoftmax", _stacked(graph, said), axis=-1)  # [R, M, V]
+    stacked = graph.op("Concat", *(graph.op("Unsqueeze", value, np.array([1])) for value in said), axis=1)
+    logs = graph.op("LogSoftmax", stacked, axis=-1)  # [R, M, V]
     each = graph.op("Exp", logs)
     means = _weights(graph, prefix, count) @ each  # [R, 2, V]: under PE and under EP
     log_mean = graph.op("MatMul", np.full((1, count), 1 / count), logs)
@@ -205,8 +207,3 @@ def _expected(graph: Graph, p: Value, logs: Value) -> Value:
     one, other = (graph.op("Unsqueeze", of, np.array([2])) for of in (p, logs))
     turned = graph.op("Transpose", other, perm=[0, 1, 3, 2])
     return graph.op("Squeeze", one @ turned, np.array([2, 3])) * -1.0
-
-
-def _stacked(graph: Graph, values: Sequence[Value]) -> Value:
-    """Stack values [R, V] to [R, M, V]."""
-    return graph.op("Concat", *(graph.op("Unsqueeze", value, np.array([1])) for value in values), axis=1)

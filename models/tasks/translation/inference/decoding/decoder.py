@@ -1,12 +1,14 @@
 """Decoder of an ensemble: sentences are encoded once, then every step extends all hypotheses by a token.
 
 Batches of several callers share a step (``Decoder.together``). Memory and caches are one ``Composition`` that all
-batches refer to; it is copied only when finished sentences leave or waiting ones join.
+batches refer to; it is copied only when finished sentences leave or waiting ones join, which ``search`` does to keep
+batches full.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.executors.onnx import OnnxGraph
-from models.tasks.translation.artefact import graph_names
 from models.tasks.translation.data.examples import pad
 from models.tasks.translation.inference.decoding import beams as beam_search
-from models.tasks.translation.inference.decoding.beams import Beams, Said
+from models.tasks.translation.inference.decoding.beams import Beams, Hypothesis, Rules, Said
 from models.tasks.translation.inference.decoding.composition import Composition, composed
-from models.tasks.translation.inference.decoding.rules import Rules
+from models.tasks.translation.networks import settings
 from models.uncertainty.tokens import TokenUncertainty
 
 _HIDDEN = np.float32(-1e9)
@@ -73,15 +74,15 @@ class Decoder:
     def __init__(self, reader: OnnxGraph, stepper: OnnxGraph, rules: Rules) -> None:
         self.rules = rules
         self._reader, self._stepper = reader, stepper
-        self._memory = tuple(name for name in reader.outputs if name != graph_names.HIDDEN)
+        self._memory = tuple(name for name in reader.outputs if name != settings.HIDDEN)
         self._caches = tuple(f"s{name}" for name in self._memory)
-        self.members = int(stepper.inputs[graph_names.PREFIX][0])
+        self.members = int(stepper.inputs[settings.PREFIX][0])
         _, self._heads, _, self._one = stepper.inputs[self._caches[0]]
         self._told = (
-            graph_names.CANDIDATES,
-            graph_names.LOG_PROBABILITIES,
-            graph_names.SPECIAL,
-            graph_names.UNCERTAINTY,
+            settings.CANDIDATES,
+            settings.LOG_PROBABILITIES,
+            settings.SPECIAL,
+            settings.UNCERTAINTY,
             *(f"new.{name}" for name in self._caches),
         )
 
@@ -95,7 +96,7 @@ class Decoder:
     def read(self, sentences: Sequence[Source]) -> Batch:
         """Encode sentences; return the batch before their first token."""
         tokens = pad([sentence.tokens for sentence in sentences])
-        hidden, *memory = self._reader.run({graph_names.TOKENS: tokens}, (graph_names.HIDDEN, *self._memory))
+        hidden, *memory = self._reader.run({settings.TOKENS: tokens}, (settings.HIDDEN, *self._memory))
         beams = Beams.start(
             self.rules,
             self.members,
@@ -119,12 +120,12 @@ class Decoder:
         count, beam = len(beams), self.rules.beam
         past = np.concatenate([past, np.tile(np.eye(beam, dtype=bool), (count, 1))], axis=1)  # including the last token
         fed: dict[str, NDArray[Any]] = {
-            graph_names.LAST: beams.last,
-            graph_names.PAST: np.where(past, np.float32(0), _HIDDEN).reshape(count, 1, beam, past.shape[1]),
-            graph_names.PLACES: beams.lengths.astype(np.float32),
-            graph_names.PREFIX: beams.running.loglik.astype(np.float32),
-            graph_names.SHAPE: np.array([count, beam, self._heads, self._one]),
-            graph_names.HIDDEN: inside.hidden,
+            settings.LAST: beams.last,
+            settings.PAST: np.where(past, np.float32(0), _HIDDEN).reshape(count, 1, beam, past.shape[1]),
+            settings.PLACES: beams.lengths.astype(np.float32),
+            settings.PREFIX: beams.running.loglik.astype(np.float32),
+            settings.SHAPE: np.array([count, beam, self._heads, self._one]),
+            settings.HIDDEN: inside.hidden,
             **inside.memory,
             **inside.caches,
         }
@@ -150,3 +151,40 @@ def joined(batches: Sequence[Batch]) -> Batch:
     beams = beam_search.joined([batch.beams for batch in batches])
     inside, past = composed([(batch.inside, batch.sentences, batch.past) for batch in batches])
     return Batch(beams, inside, np.arange(len(beams)), past)
+
+
+Done = tuple[Any, tuple[Hypothesis, ...]]
+"""Identifier of a sentence and its hypotheses, best first."""
+
+
+def settled(batch: Batch) -> tuple[Batch | None, list[Done]]:
+    """Return the unfinished part of a batch, None if nothing is left, and the finished sentences."""
+    done = batch.beams.done
+    if not done.any():
+        return batch, []
+    found = [
+        (batch.beams.names[one], tuple(sorted(batch.beams.ended[one], key=lambda found: -found.score)))
+        for one in np.flatnonzero(done)
+    ]
+    left = np.flatnonzero(~done)
+    return (batch.take(left) if len(left) else None), found
+
+
+def search(decoder: Decoder, sentences: Iterable[Source], *, width: int = 16) -> Iterator[Done]:
+    """Yield the hypotheses of sentences as they finish.
+
+    Long sentences come first: batches of similar length need least padding.
+
+    Args:
+        width: largest number of sentences in a batch.
+    """
+    waiting = deque(sorted(sentences, key=lambda one: -len(one.tokens)))
+    batch: Batch | None = None
+    while waiting or batch is not None:
+        free = width - (0 if batch is None else len(batch))
+        if waiting and (batch is None or free >= max(width // 4, 1) or free >= len(waiting)):
+            new = decoder.read([waiting.popleft() for _ in range(min(free, len(waiting)))])
+            batch = new if batch is None else joined([batch, new])
+        assert batch is not None
+        batch, done = settled(decoder.step(batch))
+        yield from done
