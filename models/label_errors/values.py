@@ -10,6 +10,12 @@ from models.assessment.classification import SUM_TOLERANCE, error_indicator
 from models.head import Head
 from models.predictive import Categorical, Gaussian
 
+FARTHEST = 1e100
+"""Largest distance of a quantity from zero; its square is still a number."""
+_NONE = 0xFFFF
+"""Class of a unit whose probabilities are not a distribution."""
+_MOST = 0xFFFE
+
 
 class BadLabel(ValueError):
     """The value is not a label of this head; the message states the expected form and unit."""
@@ -24,13 +30,6 @@ def shown(value: object, characters: int = 80) -> str:
     except ValueError:  # a whole number of thousands of digits
         return f"a {type(value).__name__} of many digits"
     return text if len(text) <= characters else text[: characters - 3] + "..."
-
-
-FARTHEST = 1e100
-"""Largest distance of a quantity from zero; its square is still a number."""
-_NONE = 0xFFFF
-"""Class of a unit whose probabilities are not a distribution."""
-_MOST = 0xFFFE
 
 
 class SquaredError:

@@ -16,6 +16,7 @@ from models.tasks.motion.data.argoverse.recording import Recording
 from models.tasks.motion.inference.members import STEPS
 from models.tasks.motion.protocol.motion_pb2 import PedestrianTrack, Scene, Vector3, VehicleTrack
 
+Floats = NDArray[np.float64]
 STEP = 0.2
 """Time between two steps, s."""
 _JITTER = 0.05
@@ -93,9 +94,6 @@ def _scene(recording: Recording, tracks: list[_Track], ego: _Track | None, now: 
 
 def _vector(values: NDArray[np.float64]) -> Vector3:
     return Vector3(**dict(zip("xyz", values.tolist(), strict=False)))
-
-
-Floats = NDArray[np.float64]
 
 
 def velocity(position: Floats, time: Floats) -> Floats:
