@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 @dataclass(frozen=True)
-class Remark:
+class InputWarning:
     """Number of an input that lies outside its usual range."""
 
     code: str
@@ -34,12 +34,12 @@ def unusual(
     typical: Mapping[str, tuple[float, float]],
     features: Mapping[str, Feature],
     training: str,
-) -> tuple[Remark, ...]:
-    """Return the remarks on numbers that lie outside their typical range by more than half its width.
+) -> tuple[InputWarning, ...]:
+    """Return the warnings about numbers that lie outside their typical range by more than half its width.
 
     Args:
         found: numbers by name.
-        typical: range in training by name; numbers without a range get no remark.
+        typical: range in training by name; numbers without a range get no warning.
         features: descriptions of the numbers by name.
         training: name of the training inputs in messages, such as "training requests".
     """
@@ -53,7 +53,7 @@ def unusual(
         if not low - room <= value <= high + room:
             unit = "" if feature.unit == "1" else f" {feature.unit}"
             said.append(
-                Remark(
+                InputWarning(
                     code=f"{name}_{'low' if value < low else 'high'}",
                     message=f"{feature.words}: {value:.3g}{unit}, where {training} had {low:.3g} to {high:.3g}{unit}; "
                     "look at the answer with care",

@@ -6,7 +6,7 @@ import numpy as np
 
 from models.familiarity import Departures
 from models.head import Head
-from models.input_warning import Remark
+from models.input_warning import InputWarning
 from models.predictive import Categorical, Gaussian, Sequences, Trajectories, Volumes
 from models.tasks.lesion.inference.burden import Burden, Interval, Quantity
 from models.tasks.lesion.inference.lesions import Lesion
@@ -33,7 +33,7 @@ from services.tasks.motion.task import Found as MotionFound
 from services.tasks.translation.task import Found as TranslationFound
 from services.tasks.translation.texts import Asked as AskedTexts
 
-WARNING = Remark("speed_high", "speed: 50 m/s, where training requests had 0 to 20 m/s", 50.0, "m/s", 0.0, 20.0)
+WARNING = InputWarning("speed_high", "speed: 50 m/s, where training requests had 0 to 20 m/s", 50.0, "m/s", 0.0, 20.0)
 FAILURE = InvalidInput("track 7 has no state now", code="unseen", field="track_id", value="7", index=2)
 
 

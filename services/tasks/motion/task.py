@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.head import Head
-from models.input_warning import Remark
+from models.input_warning import InputWarning
 from models.tasks.motion.artefact.recipe import Recipe
 from models.tasks.motion.inference import appearance
 from models.tasks.motion.inference.planning import Planning
@@ -75,7 +75,7 @@ class Found:
     """Result of the work on consecutive items, besides their statistics."""
 
     asked: Asked
-    remarks: tuple[tuple[Remark, ...], ...]
+    remarks: tuple[tuple[InputWarning, ...], ...]
     """Remarks on these items; an item with remarks counts as shifted."""
 
 
@@ -93,7 +93,7 @@ class _Payload:
 class _Made:
     """Result of making a map."""
 
-    remarks: tuple[Remark, ...]
+    remarks: tuple[InputWarning, ...]
     seconds: float
 
 
@@ -234,10 +234,10 @@ def _request(asked: Asked, item: int) -> SceneMessage:
     return found
 
 
-def _left_out(count: int) -> Iterable[Remark]:
+def _left_out(count: int) -> Iterable[InputWarning]:
     """Yield a remark on objects that could not be drawn, if there are any."""
     if count:
-        yield Remark(
+        yield InputWarning(
             code=LEFT_OUT,
             message=f"{count} vehicles or pedestrians of the scene have impossible numbers and are not drawn; correct "
             "them",

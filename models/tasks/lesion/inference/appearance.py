@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.input_warning import Remark
+from models.input_warning import InputWarning
 from models.tasks.lesion.data.image import Scan
 from models.tasks.lesion.inference.lesions import box_of
 
@@ -123,12 +123,12 @@ def appearance(scan: Scan) -> dict[str, float]:
     }
 
 
-def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float]]) -> tuple[Remark, ...]:
+def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float]]) -> tuple[InputWarning, ...]:
     """Return the remarks on a scan, given the typical range (middle 99 %) of training scans.
 
     Default limits apply without a range.
     """
-    said: dict[str, Remark] = {}
+    said: dict[str, InputWarning] = {}
     for rule in _RULES:
         value = found.get(rule.feature, np.nan)
         lower, upper = rule.lower, rule.upper
@@ -139,7 +139,7 @@ def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float
             upper = high + room if np.isfinite(upper) else upper
         if rule.code not in said and (value < lower or value > upper or (rule.needed and np.isnan(value))):
             unit = FEATURES[rule.feature]
-            said[rule.code] = Remark(
+            said[rule.code] = InputWarning(
                 code=rule.code,
                 message=f"{rule.feature} is {value:.3g}{'' if unit == '1' else f' {unit}'}: {rule.message}",
                 value=value,

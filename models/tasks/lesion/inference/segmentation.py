@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.imaging.nifti import Affine
-from models.input_warning import Remark
+from models.input_warning import InputWarning
 from models.predictive import Volumes
 from models.tasks.lesion.inference.burden import Burden
 from models.tasks.lesion.inference.lesions import Lesion
@@ -49,7 +49,7 @@ class Segmentation:
     resampled: bool
     """True if the image was interpolated for the networks."""
     appearance: Mapping[str, float]
-    remarks: tuple[Remark, ...]
+    remarks: tuple[InputWarning, ...]
 
     @property
     def impossible(self) -> bool:

@@ -10,10 +10,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from models.input_warning import Feature, Remark, unusual
+from models.input_warning import Feature, InputWarning, unusual
 from models.tasks.motion.inference.grid import USUAL_LIMIT, Float32
 
-__all__ = ["FEATURES", "Feature", "Remark", "measured", "remarks"]
+__all__ = ["FEATURES", "Feature", "measured", "remarks"]
 
 
 FEATURES: Mapping[str, Feature] = {
@@ -55,7 +55,7 @@ def measured(feature_map: Float32) -> dict[str, float]:
     }
 
 
-def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float]]) -> tuple[Remark, ...]:
+def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float]]) -> tuple[InputWarning, ...]:
     """Return the remarks on a request.
 
     Args:

@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Mapping
 
-from models.input_warning import Feature, Remark, unusual
+from models.input_warning import Feature, InputWarning, unusual
 from models.tasks.translation.text.tokens import Sentence
 
 NOT_ENGLISH = "not_english"
@@ -40,7 +40,7 @@ def latin_share(text: str) -> float:
     return sum("LATIN" in unicodedata.name(one, "") for one in letters) / len(letters)
 
 
-def remarks(text: str, sentence: Sentence, typical: Mapping[str, tuple[float, float]]) -> tuple[Remark, ...]:
+def remarks(text: str, sentence: Sentence, typical: Mapping[str, tuple[float, float]]) -> tuple[InputWarning, ...]:
     """Return the remarks on a sentence.
 
     Args:
@@ -50,7 +50,7 @@ def remarks(text: str, sentence: Sentence, typical: Mapping[str, tuple[float, fl
     said = []
     if (share := latin_share(text)) < LEAST_LATIN:
         said.append(
-            Remark(
+            InputWarning(
                 code=NOT_ENGLISH,
                 message=f"{share:.0%} of the letters are Latin: this is not translated from English; it stands as it "
                 "came, and is deferred",

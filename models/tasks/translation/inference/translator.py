@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from models.input_warning import Remark
+from models.input_warning import InputWarning
 from models.predictive import Sequences
 from models.tasks.translation.artefact.recipe import Recipe
 from models.tasks.translation.inference import appearance
@@ -44,7 +44,7 @@ class Asked:
 
     text: str
     sentence: Sentence
-    remarks: tuple[Remark, ...]
+    remarks: tuple[InputWarning, ...]
 
     @property
     def english(self) -> bool:
