@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from benchmarks import harness
 from benchmarks.harness import Figure, interleaved
 from models.executors.graph import Graph
-from models.executors.members import GraphMembers
+from models.executors.graph_members import GraphMembers
 from models.executors.onnx import OnnxGraph
 from models.tasks.weather.spec import CLASSES
 from models.tasks.weather.transformer import network

@@ -19,10 +19,9 @@ LONGEST = (
     "tests/browser/test_report.py",
     "tests/benchmarks/test_gpu.py",
     "tests/benchmarks/test_load.py",
-    "tests/studies/lesion_tables/test_tables.py",
     "tests/fuzz/test_decoders.py",
 )
-"""What takes longest, in this order: at the end, no process is left alone with one of these."""
+"""Longest units of work, in this order, so that no process is left alone with one at the end."""
 
 
 class ByModule(LoadScopeScheduling):

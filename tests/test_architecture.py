@@ -299,7 +299,7 @@ def named(path: Path) -> tuple[tuple[int, list[str]], ...]:
         ast.ClassDef: lambda n: [n.name],
     }
     found = ((node, words[type(node)](node)) for node in nodes(path))
-    return tuple((node.lineno, [word.lower() for word in each]) for node, each in found if each)  # type: ignore[attr-defined]
+    return tuple((node.lineno, [word.lower() for word in each]) for node, each in found if each)
 
 
 def test_the_check_for_task_names_can_fail(tmp_path: Path) -> None:

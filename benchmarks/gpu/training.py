@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from benchmarks import weather_transformer
 from benchmarks.gpu.parts import PartFailed, Setting
-from models.executors.members import GraphMembers
+from models.executors.graph_members import GraphMembers
 from models.executors.onnx import OnnxGraph
 from models.tasks.lesion.artefact import export as lesion_export
 from models.tasks.lesion.networks import architectures as lesion

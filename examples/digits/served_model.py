@@ -10,7 +10,7 @@ from digits.answer import TABLE
 from digits.spec import HEADS, SCHEMA, SIDE
 from digits.task import DigitsTask, Images
 from models.artefact import Artefact
-from models.executors.members import GraphMembers
+from models.executors.graph_members import GraphMembers
 from models.executors.onnx import OnnxGraph
 from models.executors.reduced import Reduced
 from services.runtime.errors import InvalidInput

@@ -18,7 +18,7 @@ from digits.spec import DIGIT, HEADS, INK, SCHEMA
 from models import building, card, npz
 from models.artefact import Artefact, Executor, Manifest, write
 from models.building import CARD, GOLDEN, Labelled, Provenance
-from models.executors.members import GraphMembers
+from models.executors.graph_members import GraphMembers
 from models.executors.onnx import OnnxGraph
 from models.executors.reduced import Reduced
 from models.predictive import Categorical

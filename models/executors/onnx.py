@@ -106,6 +106,34 @@ class OnnxGraph:
             self._give_up(session)
             raise DeviceFailed(kind_of(error)) from error
 
+    def require(self, outputs: tuple[str, ...]) -> None:
+        """Check that the graph has outputs of these names.
+
+        Raises:
+            ArtefactError: one is missing.
+        """
+        missing = [name for name in outputs if name not in self.outputs]
+        if missing:
+            raise ArtefactError(f"the graph has no output {missing[0]!r}, it has {', '.join(self.outputs)}")
+
+    def run_in_passes(
+        self, rows: NDArray[np.float32], outputs: tuple[str, ...], most_rows: int, *, axis: int
+    ) -> list[NDArray[np.float32]]:
+        """Return the named outputs for the input ``rows`` [n, F], in passes of about equal size; n may be zero.
+
+        Args:
+            most_rows: most rows of one pass.
+            axis: axis of the rows in the outputs.
+
+        Raises:
+            DeviceFailed: see ``run``.
+        """
+        passes = -(-len(rows) // most_rows)
+        if passes <= 1:
+            return self.run({"rows": rows}, outputs)
+        parts = [self.run({"rows": part}, outputs) for part in np.array_split(rows, passes)]
+        return [np.concatenate(column, axis=axis) for column in zip(*parts, strict=True)]
+
     def _current(self) -> ort.InferenceSession:
         session = self._session
         if session is not None:
@@ -146,9 +174,7 @@ class RowGraph:
         Raises:
             ArtefactError: the graph has no output of that name.
         """
-        missing = [name for name in outputs if name not in graph.outputs]
-        if missing:
-            raise ArtefactError(f"the graph has no output {missing[0]!r}, it has {', '.join(graph.outputs)}")
+        graph.require(outputs)
         self.outputs = outputs
         self.quantum_rows = quantum_rows
         self._pass_rows = pass_rows
@@ -156,11 +182,7 @@ class RowGraph:
         self._pace = Pace()
 
     def __call__(self, rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
-        passes = -(-len(rows) // self._pass_rows)
-        if passes == 1:
-            return tuple(self._graph.run({"rows": rows}, self.outputs))
-        parts = [self._graph.run({"rows": part}, self.outputs) for part in np.array_split(rows, passes)]
-        return tuple(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True))
+        return tuple(self._graph.run_in_passes(rows, self.outputs, self._pass_rows, axis=-1))
 
     def seconds(self, rows: int) -> float:
         """Return the expected duration for a number of rows, from ``measure``."""

@@ -41,7 +41,7 @@ def test_passes_do_not_show(graph: OnnxGraph, rows: np.ndarray, pass_rows: int) 
     np.testing.assert_array_equal(parts[2], (rows @ WEIGHTS).T)
 
 
-class Timed:
+class Timed(OnnxGraph):
     """A graph whose passes take a second and a 64th of one a row, on a clock of its own."""
 
     outputs = OUTPUTS

@@ -32,7 +32,7 @@ from tests.fuzz.target import Decoder, Target
 from tests.fuzz.tenants import ARTEFACTS, PROJECT, settings
 
 REFUSED_AT_START = (ArtefactError, LookupError, ProviderUnavailable, RuntimeError, SettingsError)
-"""What keeps a process alive, not ready, and saying why; see ``services.app.process``."""
+"""Errors that leave a process alive and not ready, with a reason; see ``services.app.process``."""
 _REPLAY_BYTES = 1 << 20
 _PATHS = ("..", ".", "", "/etc/passwd", "../ensemble.onnx", "a/b", "a\0b", "manifest.json", "ensemble.onnx ", "\\", "~")
 

@@ -7,7 +7,7 @@ import pytest
 
 from models.artefact import ArtefactError
 from models.executors.graph import Graph
-from models.executors.members import GraphMembers
+from models.executors.graph_members import GraphMembers
 from models.executors.onnx import OnnxGraph
 
 

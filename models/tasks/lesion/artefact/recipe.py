@@ -1,11 +1,11 @@
 """Serving recipe of a lesion artefact: ``recipe.json`` beside its graphs, hashed with them."""
 
-from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
 
 from models import recipe_file
+from models.artefact import Artefact
 from models.calibration import IntervalTable
 from models.recipe_file import RECIPE, encode
 
@@ -51,5 +51,10 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """
 
 
-read = partial(recipe_file.read, kind=Recipe)
-"""Function that returns the recipe of a verified artefact."""
+def read(artefact: Artefact) -> Recipe:
+    """Return the recipe of a verified artefact.
+
+    Raises:
+        ArtefactError: the recipe is missing or invalid.
+    """
+    return recipe_file.read(artefact, Recipe)

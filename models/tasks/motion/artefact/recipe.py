@@ -1,11 +1,11 @@
 """Serving recipe of a motion artefact: ``recipe.json`` beside its graph, hashed with it."""
 
-from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
 
 from models import recipe_file
+from models.artefact import Artefact
 from models.recipe_file import RECIPE, encode
 from models.tasks.motion.inference.grid import OFFICIAL, Grid
 from models.uncertainty.trajectories import TOP, Operator
@@ -46,5 +46,10 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         return Grid(self.size, self.resolution)
 
 
-read = partial(recipe_file.read, kind=Recipe)
-"""Function that returns the recipe of a verified artefact."""
+def read(artefact: Artefact) -> Recipe:
+    """Return the recipe of a verified artefact.
+
+    Raises:
+        ArtefactError: the recipe is missing or invalid.
+    """
+    return recipe_file.read(artefact, Recipe)

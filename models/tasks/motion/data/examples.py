@@ -48,11 +48,11 @@ class SparseMaps:
         In memory channels come last: convolutions take half the time on such maps.
         """
         channels, *cells = self.grid.shape
-        found = np.zeros((len(rows), *cells, channels), np.float32)
+        maps = np.zeros((len(rows), *cells, channels), np.float32)
         for number, row in enumerate(rows):
             part = slice(self.starts[row], self.starts[row + 1])
-            found[number].reshape(-1)[self.cells[part]] = self.values[part]
-        return found.transpose(0, 3, 1, 2)
+            maps[number].reshape(-1)[self.cells[part]] = self.values[part]
+        return maps.transpose(0, 3, 1, 2)
 
     @classmethod
     def load(cls, folder: Path, grid: Grid) -> SparseMaps:

@@ -51,15 +51,15 @@ def import_released(
     """
     from models.tasks.translation.artefact.build import build
 
-    found = read_released(directory)
+    released_ensemble = read_released(directory)
     ensemble = Ensemble(
         family="released",
-        members=tuple(member.weights for member in found.members),
-        sizes=found.sizes,
+        members=tuple(member.weights for member in released_ensemble.members),
+        sizes=released_ensemble.sizes,
         recipe=Recipe(tokens="released", forbidden=(PAD,)),
-        tokeniser=found.texts,
-        seeds=tuple(range(1, len(found.members) + 1)),
-        training={"checkpoints": len(found.members)},
+        tokeniser=released_ensemble.texts,
+        seeds=tuple(range(1, len(released_ensemble.members) + 1)),
+        training={"checkpoints": len(released_ensemble.members)},
     )
     folder = None if data is None else pairs_folder.read(data)
     return build(
@@ -132,14 +132,14 @@ def checkpoints(folder: Path) -> list[Path]:
     """
     if not folder.is_dir():
         raise ArtefactError(f"{folder}: no such folder; one with model1.pt, {SOURCE}, {TARGET} and {MERGES} is needed")
-    found = {int(match[1]): path for path in folder.iterdir() if (match := _MEMBER.fullmatch(path.name))}
-    if not found:
+    by_number = {int(match[1]): path for path in folder.iterdir() if (match := _MEMBER.fullmatch(path.name))}
+    if not by_number:
         raise ArtefactError(f"{folder}: no checkpoints; they are called model1.pt, model2.pt and so on")
-    if missing := sorted(set(range(1, max(found) + 1)) - found.keys())[:1]:
+    if missing := sorted(set(range(1, max(by_number) + 1)) - by_number.keys())[:1]:
         raise ArtefactError(
-            f"{folder}: model{missing[0]}.pt is missing, and model{max(found)}.pt is there; number them from 1 on"
+            f"{folder}: model{missing[0]}.pt is missing, and model{max(by_number)}.pt is there; number them from 1 on"
         )
-    return [found[number] for number in sorted(found)]
+    return [by_number[number] for number in sorted(by_number)]
 
 
 def merges_file(folder: Path) -> Path:
@@ -148,15 +148,15 @@ def merges_file(folder: Path) -> Path:
     Raises:
         ArtefactError: there is none, or several.
     """
-    found = [name for name in MERGES_NAMES if (folder / name).is_file()]
-    if not found:
+    names = [name for name in MERGES_NAMES if (folder / name).is_file()]
+    if not names:
         raise ArtefactError(
             f"{folder}: the file of merges is missing ({', '.join(MERGES_NAMES)}). The archive of the checkpoints does "
             "not have it: take the file 'code' that came of the preparation of the data they were trained with"
         )
-    if len(found) > 1:
-        raise ArtefactError(f"{folder}: {' and '.join(found)} are both there; leave the merges of the checkpoints")
-    return folder / found[0]
+    if len(names) > 1:
+        raise ArtefactError(f"{folder}: {' and '.join(names)} are both there; leave the merges of the checkpoints")
+    return folder / names[0]
 
 
 def _content(path: Path) -> bytes:

@@ -1,11 +1,11 @@
 """Serving recipe of a translation artefact: ``recipe.json`` beside its graphs, hashed with it."""
 
-from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
 
 from models import recipe_file
+from models.artefact import Artefact
 from models.recipe_file import RECIPE, encode
 from models.tasks.translation.inference.decoding.beams import Rules
 from models.tasks.translation.text.tokens import FIRST_MARK
@@ -62,5 +62,10 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         )
 
 
-read = partial(recipe_file.read, kind=Recipe)
-"""Function that returns the recipe of a verified artefact."""
+def read(artefact: Artefact) -> Recipe:
+    """Return the recipe of a verified artefact.
+
+    Raises:
+        ArtefactError: the recipe is missing or invalid.
+    """
+    return recipe_file.read(artefact, Recipe)

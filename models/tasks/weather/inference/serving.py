@@ -7,7 +7,8 @@ import numpy as np
 
 from models.artefact import Artefact, ArtefactError, Executor
 from models.executors.device import CPU, Device
-from models.executors.members import GraphMembers, Joined, MemberExecutor
+from models.executors.graph_members import GraphMembers
+from models.executors.members import Joined, MemberExecutor
 from models.executors.onnx import OnnxGraph
 from models.executors.trees.ensemble import TreeEnsemble
 from models.head import Head

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.executors.members import GraphMembers
+from models.executors.graph_members import GraphMembers
 from models.executors.onnx import OnnxGraph
 from models.tasks.weather.transformer import frozen, network
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble

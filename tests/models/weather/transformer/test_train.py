@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.executors.members import GraphMembers
+from models.executors.graph_members import GraphMembers
 from models.executors.onnx import OnnxGraph
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble
 from models.tasks.weather.transformer.export import export

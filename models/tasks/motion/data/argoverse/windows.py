@@ -106,11 +106,11 @@ def velocity(position: Floats, time: Floats) -> Floats:
         position: [F, D], m; NaN in steps without a position.
         time: [F], s, rising.
     """
-    found = np.where(np.isfinite(position), 0.0, np.nan)
+    result = np.where(np.isfinite(position), 0.0, np.nan)
     slope = np.diff(position, axis=0) / np.diff(time)[:, None]
-    found[1:] = np.where(np.isfinite(slope), slope, found[1:])
-    found[2:] += acceleration(position, time)[2:] * np.diff(time)[1:, None] / 2
-    return found
+    result[1:] = np.where(np.isfinite(slope), slope, result[1:])
+    result[2:] += acceleration(position, time)[2:] * np.diff(time)[1:, None] / 2
+    return result
 
 
 def acceleration(position: Floats, time: Floats) -> Floats:
@@ -118,8 +118,8 @@ def acceleration(position: Floats, time: Floats) -> Floats:
 
     It is that of the same parabola; zero if one of its three steps is not seen.
     """
-    found = np.where(np.isfinite(position), 0.0, np.nan)
+    result = np.where(np.isfinite(position), 0.0, np.nan)
     slope = np.diff(position, axis=0) / np.diff(time)[:, None]
     bend = 2 * np.diff(slope, axis=0) / (time[2:] - time[:-2])[:, None]
-    found[2:] = np.where(np.isfinite(bend), bend, found[2:])
-    return found
+    result[2:] = np.where(np.isfinite(bend), bend, result[2:])
+    return result
