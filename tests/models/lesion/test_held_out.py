@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from models.tasks.lesion.training.train import FOLDS, PLENTY, SHARE, blocks, held_out
+from models.tasks.lesion.training.held_out import FOLDS, PLENTY, SHARE, blocks, held_out
 
 CANONICAL = {"site_a": 8, "site_b": 5, "site_c": 10, "site_d": 10}
 

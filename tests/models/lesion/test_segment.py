@@ -10,8 +10,9 @@ import pytest
 from models.calibration import IntervalTable
 from models.tasks.lesion.artefact.recipe import Recipe
 from models.tasks.lesion.data.image import Scan, read_scan
+from models.tasks.lesion.inference.calls import finished
 from models.tasks.lesion.inference.preparation import prepare
-from models.tasks.lesion.inference.segment import finished, memory, segment, work
+from models.tasks.lesion.inference.segment import memory, segment, work
 from models.tasks.lesion.inference.segmentation import Segmentation
 from models.tasks.lesion.inference.windows import NotFinite
 from models.uncertainty.voxels import MEASURES, scan_structural_uncertainty, voxel_uncertainty

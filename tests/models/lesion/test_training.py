@@ -12,8 +12,7 @@ from models.assessment.segmentation import ndsc
 from models.tasks.lesion.data.examples import Example
 from models.tasks.lesion.networks import architectures
 from models.tasks.lesion.networks.settings import PRESETS, Stage, UNetSizes, preset
-from models.tasks.lesion.training import crops as tiles
-from models.tasks.lesion.training import member
+from models.tasks.lesion.training import member, tiles
 from models.tasks.lesion.training.crops import Crops
 from models.tasks.lesion.training.train import train_members
 from models.training.checkpoints import TrainedMember, finished

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from models.tasks.motion.data import examples
-from models.tasks.motion.data.examples import Examples, SparseMaps, Writer
+from models.tasks.motion.data.examples import Examples
+from models.tasks.motion.data.sparse_maps import SparseMaps, Writer
 from models.tasks.motion.inference.grid import Grid
 from models.tasks.motion.training import shares
 from tests.models.motion import bends

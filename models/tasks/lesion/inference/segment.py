@@ -6,10 +6,9 @@ no work between batches. Results do not depend on the order in which calls finis
 
 import math
 from collections.abc import Callable, Collection, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,55 +18,13 @@ from models.tasks.lesion.data.image import Scan
 from models.tasks.lesion.inference import lesions, maps
 from models.tasks.lesion.inference.appearance import appearance, remarks
 from models.tasks.lesion.inference.burden import Burden, quantity
+from models.tasks.lesion.inference.calls import Batch, batch_of, finished
 from models.tasks.lesion.inference.grid import Grid
 from models.tasks.lesion.inference.lesions import Agreement, Lesions, box_of
 from models.tasks.lesion.inference.maps import BrainMaps
 from models.tasks.lesion.inference.preparation import Prepared, prepare
 from models.tasks.lesion.inference.segmentation import Means, Segmentation
 from models.tasks.lesion.inference.windows import Stitch, Windows
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Bounded piece of work."""
-
-    seconds: float
-    """Expected duration, seconds."""
-    function: Callable[[], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Calls that may run in parallel, in any order; their results are sent back in the order of ``calls``."""
-
-    calls: tuple[Call, ...]
-    stage: str
-    """Description of the work."""
-    done: float
-    """Share of the whole work that is done before this batch, 0 to 1."""
-
-
-def batch_of(stage: str, done: float, *calls: tuple[float, Callable[[], Any]]) -> Batch:
-    """Return a batch of pairs (expected seconds, function)."""
-    return Batch(tuple(Call(seconds, function) for seconds, function in calls), stage, done)
-
-
-def finished(steps: Generator[Batch, list[Any], Result], threads: int = 1) -> Result:
-    """Run all batches in ``threads`` threads and return the generator's result."""
-    with ThreadPoolExecutor(threads) as pool:
-        run = map if threads == 1 else pool.map
-        results: list[Any] = []
-        try:
-            batch = next(steps)
-            while True:
-                results = list(run(lambda call: call.function(), batch.calls))
-                batch = steps.send(results)
-        except StopIteration as end:
-            found: Result = end.value
-            return found
-
 
 Float32 = NDArray[np.float32]
 Mask = NDArray[np.bool_]

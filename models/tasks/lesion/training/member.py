@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from models.tasks.lesion.data.examples import Example
 from models.tasks.lesion.networks import architectures
 from models.tasks.lesion.networks.settings import Settings, UNETRSizes, UNetSizes, cycle
-from models.tasks.lesion.training.crops import Crops, Tiles, difference
+from models.tasks.lesion.training.crops import Crops
+from models.tasks.lesion.training.tiles import Tiles, difference
 from models.training import loop
 from models.training.checkpoints import TrainedMember, claim_members
 from models.training.loop import Report, Stage, Weights
