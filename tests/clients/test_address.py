@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import demur
-from demur._address import DEFAULT_PORTS, check_target
+from demur._address import DEFAULT_PORTS, check_target, wrong_service
+from demur._errors import WROTE_TOO_LATE
 from services.runtime.registry import default_ports
 from services.runtime.settings import TASKS
 
@@ -108,3 +109,22 @@ async def test_a_server_of_somebody_else_is_told(other_server: str, asynchronous
         await asynchronous.vessel.describe()
     with demur.connect(other_server) as client, pytest.raises(demur.WrongAddress, match="has no service of lesion"):
         client.lesion.predict(b"no scan")
+
+
+class LostStatus(grpc.RpcError):
+    """Failure of a stream whose first frame was written while its status was under way."""
+
+    def code(self) -> grpc.StatusCode:
+        return grpc.StatusCode.INTERNAL
+
+    def details(self) -> str:
+        return WROTE_TOO_LATE
+
+    def trailing_metadata(self) -> tuple[()]:
+        return ()
+
+
+def test_a_lost_status_says_nothing_about_an_address_that_lists_no_services() -> None:
+    assert isinstance(wrong_service("ship:4005", "vessel", b"", LostStatus()), demur.Unavailable)
+    other = b"demur.v1.WeatherService"
+    assert isinstance(wrong_service("ship:4005", "vessel", other, LostStatus()), demur.WrongAddress)

@@ -85,7 +85,9 @@ def failure(failed: grpc.RpcError, seconds: float | None, target: str) -> DemurE
 
 
 def wrong_service(target: str, task: str, services: bytes, failed: grpc.RpcError) -> DemurError:
-    """Return the error of a call to a service that does not exist at the target.
+    """Return the error of a call to a service that may not exist at the target.
+
+    Without a reply, only the status of the call tells; a stream that has lost it says nothing about the address.
 
     Args:
         task: the task of the call.
@@ -93,7 +95,8 @@ def wrong_service(target: str, task: str, services: bytes, failed: grpc.RpcError
     """
     names = (name.lower() for name in _TASK_SERVICE.findall(services.decode(errors="replace")))
     present = sorted(set(names) - _NO_TASKS)
-    if task in present or task in _NO_TASKS:
+    call: Any = failed
+    if task in present or task in _NO_TASKS or (not services and call.details() == WROTE_TOO_LATE):
         return from_call(failed)
     found = f"is {' and '.join(present)}, not {task}" if present else f"has no service of {task}"
     default = DEFAULT_PORTS.get(task)
