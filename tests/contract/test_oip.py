@@ -2,121 +2,38 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import grpc
 import numpy as np
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from numpy.typing import NDArray
 
 from services.policy.decision import Decision
 from services.request.contract import Priority
 from services.request.schedule import Limits
-from services.transport.oip.datatypes import DATATYPES, datatype_of, from_raw, of_bytes, to_raw
 from services.transport.oip.messages import TEXT_SUFFIX
 from services.transport.oip.protocol import oip_pb2
 from services.transport.oip.request_parameters import wishes as wishes_of
-from tests.contract.serving import EPOCH, MODEL, PROFILE, Served, detail, serving
-from tests.contract.toys import rows, texts, volume
-from tests.contract.toys.toy import Body, Toy
+from tests.contract.oip import (
+    ASKS,
+    NAN,
+    SERVICE,
+    VERSION,
+    arrays,
+    first_head,
+    message,
+    method,
+    over_grpc,
+    posted,
+    says,
+    stream,
+)
+from tests.contract.serving import EPOCH, MODEL, PROFILE, detail, serving
+from tests.contract.toys import texts, volume
+from tests.contract.toys.toy import Toy
 
-SERVICE = "inference.GRPCInferenceService"
-VERSION = MODEL.rpartition(":")[2]
-NAN = float("nan")
-Tensors = dict[str, NDArray[Any]]
-
-
-def tensors(toy: Toy, body: Body) -> Tensors:
-    """The inputs that a toy's body amounts to."""
-    if toy is rows.TOY:
-        named = body["rows"]
-        return {
-            name: np.array([NAN if row[name] is None else row[name] for row in named], np.float32) for name in named[0]
-        }
-    if toy is texts.TOY:
-        return {"sentences": of_bytes(one.encode() for one in body["sentences"])}
-    return {"slices": np.array([[NAN if one is None else one for one in part] for part in body["slices"]], np.float32)}
-
-
-def message(toy: Toy, body: Body, **more: Any) -> Any:
-    """The request of a toy's body; its wishes are parameters."""
-    found = oip_pb2.ModelInferRequest(model_name=toy.name, **more)
-    for name, array in tensors(toy, body).items():
-        found.inputs.add(name=name, datatype=datatype_of(array), shape=array.shape)
-        found.raw_input_contents.append(to_raw(array))
-    for name, value in wishes(body).items():
-        choice = "string_param" if isinstance(value, str) else "bool_param" if value is True else "double_param"
-        setattr(found.parameters[name], choice, value)
-    return found
-
-
-def wishes(body: Body) -> dict[str, Any]:
-    found = {name: value for name, value in body.items() if name not in ("rows", "sentences", "slices")}
-    by_head = found.pop("defer_above", {})
-    if not isinstance(by_head, dict):
-        return found | {"defer_above": by_head}
-    return found | {f"defer_above_{head}": value for head, value in by_head.items()}
-
-
-def method(served: Served, name: str = "ModelInfer") -> Any:
-    return served.channel.unary_unary(
-        f"/{SERVICE}/{name}",
-        request_serializer=lambda one: one.SerializeToString(),
-        response_deserializer=getattr(oip_pb2, f"{name}Response").FromString,
-    )
-
-
-def stream(served: Served, requests: list[Any]) -> AsyncIterator[Any]:
-    call = served.channel.stream_stream(
-        f"/{SERVICE}/ModelStreamInfer",
-        request_serializer=lambda one: one.SerializeToString(),
-        response_deserializer=oip_pb2.ModelStreamInferResponse.FromString,
-    )
-    found: AsyncIterator[Any] = call(iter(requests))
-    return found
-
-
-def arrays(response: Any) -> Tensors:
-    return {
-        one.name: from_raw(one.name, DATATYPES[one.datatype], content, int(np.prod(one.shape))).reshape(one.shape)
-        for one, content in zip(response.outputs, response.raw_output_contents, strict=True)
-    }
-
-
-async def over_grpc(served: Served, body: Body, **more: Any) -> Tensors:
-    return arrays(await method(served)(message(served.toy, body, **more)))
-
-
-async def posted(served: Served, body: Body, **more: Any) -> Any:
-    """The HTTP response to JSON; data are nested, as the shape is."""
-    inputs = [
-        {"name": name, "shape": array.shape, "datatype": datatype_of(array), "data": _listed(array)}
-        for name, array in tensors(served.toy, body).items()
-    ]
-    given = {"inputs": inputs, "parameters": wishes(body)} | more
-    return await served.http.post(
-        f"/v2/models/{served.toy.name}/infer", content=json.dumps(given).replace("NaN", "null")
-    )
-
-
-def _listed(array: NDArray[Any]) -> list[Any]:
-    return [one.decode() for one in array] if array.dtype == object else array.tolist()
-
-
-async def over_http(served: Served, body: Body, **more: Any) -> Tensors:
-    response = await posted(served, body, **more)
-    assert response.status_code == 200, response.text
-    return {
-        one["name"]: np.array(
-            one["data"], object if one["datatype"] == "BYTES" else DATATYPES[one["datatype"]].dtype
-        ).reshape(one["shape"])
-        for one in response.json()["outputs"]
-    }
-
-
-ASKS = {"grpc": over_grpc, "http": over_http}
 Ask = Callable[..., Any]
 
 
@@ -124,16 +41,6 @@ Ask = Callable[..., Any]
 def ask(request: pytest.FixtureRequest) -> Ask:
     found: Ask = ASKS[request.param]
     return found
-
-
-def first_head(toy: Toy, found: Tensors, word: str) -> NDArray[Any]:
-    head = next(iter(toy.strict))
-    return found[f"{head}_{word}" if len(toy.strict) > 1 else word]
-
-
-def says(toy: Toy, found: Tensors) -> NDArray[Any]:
-    """The prediction of the first head."""
-    return found["level_prediction" if toy is rows.TOY else f"{next(iter(toy.strict))}_says"]
 
 
 async def test_answers_are_those_of_the_services_own_protocol(toy: Toy, ask: Ask) -> None:
