@@ -1,7 +1,7 @@
 """Limits of calls: size of their metadata, time until their message, size of their answer.
 
-The library bounds metadata only once its peer has acknowledged the settings of the connection, waits for the message of
-a call for as long as the connection lasts, and knows nothing of the limit that a client has for answers.
+The library does not always bound the metadata of the first calls of a connection, waits for the message of a call for
+as long as the connection lasts, and knows nothing of the limit that a client has for answers.
 """
 
 import asyncio
