@@ -80,5 +80,4 @@ def ledger_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """URL of an empty ledger, of each kind in turn."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'ledger.db'}"
-    url: str = request.getfixturevalue("postgres").database()
-    return url
+    return request.getfixturevalue("postgres").database()

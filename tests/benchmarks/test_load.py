@@ -17,8 +17,7 @@ from tests.contract.toys import rows
 
 @pytest.fixture(params=PROTOCOLS)
 def protocol(request: pytest.FixtureRequest) -> Protocol:
-    found: Protocol = request.param
-    return found
+    return request.param
 
 
 async def asked(served: Served, protocol: Protocol, body: object, **wishes: float) -> Ended:

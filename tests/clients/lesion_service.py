@@ -6,7 +6,6 @@ import queue
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +16,8 @@ import numpy as np
 from demur.v1 import common_pb2 as common
 from demur.v1 import lesion_pb2 as wire
 from demur.v1.lesion_pb2_grpc import LesionServiceServicer, add_LesionServiceServicer_to_server
-from tests.clients.stand_in import PROFILE, LabelStandIn, listening
+from tests.clients.stand_in import PROFILE, UnitStandIn
 
-EPOCH = 0xFEED
-THRESHOLD = 0.3
 MAPS = ("mask", "probability", "total", "data", "knowledge", "rmi", "advice")
 SINGLE = ("mask", "probability", "total", "advice")
 PIECE_BYTES = 1 << 20
@@ -51,50 +48,31 @@ def volumes(flair: bytes) -> dict[str, bytes]:
 
 
 @dataclass
-class LesionStandIn(LabelStandIn, LesionServiceServicer):
+class LesionStandIn(UnitStandIn, LesionServiceServicer):
     """The service, with what a test wants to see of it and do to it."""
 
+    register = staticmethod(add_LesionServiceServicer_to_server)
+    task, epoch, threshold = "lesion", 0xFEED, 0.3
+    head = common.HeadSpec(name="lesions", kind="volume", measure="scan_structural_uncertainty")
     images: bool = False
     """Whether scans are NIfTI images and answered as such; otherwise any bytes will do."""
     size: int = 64
     """Bytes of a map that is no image."""
     channels: tuple[str, ...] = ("flair",)
     maps: tuple[str, ...] = MAPS
-    withhold: bool = False
-    window: int = 2
-    seconds: float = 0.0
-    """Spent on every scan."""
     inline: bool = False
     """Whether files come in the result instead of before it."""
-    faults: list[grpc.StatusCode] = field(default_factory=list)
-    """With which the next streams are refused, one each."""
-    begins: list[Any] = field(default_factory=list)
-    heads: list[wire.LesionScan] = field(default_factory=list)
     scans: list[Images] = field(default_factory=list)
     largest_piece: int = 0
-    most_unanswered: int = 0
-    """Largest number of scans that were begun and not answered."""
-    ended: threading.Event = field(default_factory=threading.Event)
-    """Set when the last stream is over, however it ended."""
 
     def Describe(self, request, context):
-        return common.DescribeResponse(
-            task="lesion",
-            model="lesion:1",
-            features=[common.FeatureSpec(name=name, unit="1") for name in self.channels],
-            heads=[common.HeadSpec(name="lesions", kind="volume", measure="scan_structural_uncertainty")],
-            policies=[common.PolicySpec(head="lesions", version="p1", threshold=THRESHOLD)],
-        )
+        described = super().Describe(request, context)
+        described.features.extend(common.FeatureSpec(name=name, unit="1") for name in self.channels)
+        return described
 
     def PredictStream(self, requests, context):
-        self.ended.clear()
-        if self.faults:
-            context.abort(self.faults.pop(0), "out of order")
-        context.add_callback(self.ended.set)
-        begin = next(requests).begin
-        self.begins.append(begin)
-        accepted = common.StreamAccepted(model="lesion:1", profile=PROFILE, window_chunks=self.window)
-        yield wire.LesionStreamResponse(accepted=accepted)
+        begin = self.begun(requests, context)
+        yield wire.LesionStreamResponse(accepted=self.accepted())
         complete: queue.SimpleQueue[Any] = queue.SimpleQueue()
         begun = answered = 0
 
@@ -107,7 +85,7 @@ class LesionStandIn(LabelStandIn, LesionServiceServicer):
                     if kind == "scan":
                         head, images = frame.scan, {}
                         begun += 1
-                        self.most_unanswered = max(self.most_unanswered, begun - answered)
+                        self.unanswered(begun - answered)
                     elif kind == "piece":
                         self.largest_piece = max(self.largest_piece, len(frame.piece.content))
                         name = INPUTS[frame.piece.input]
@@ -122,7 +100,7 @@ class LesionStandIn(LabelStandIn, LesionServiceServicer):
         threading.Thread(target=read, daemon=True).start()
         while (one := complete.get()) is not None:
             head, images = one
-            self.heads.append(head)
+            self.requests.append(head)
             self.scans.append(images)
             time.sleep(self.seconds)
             frames = list(self._frames(head, images, begin))
@@ -167,25 +145,12 @@ class LesionStandIn(LabelStandIn, LesionServiceServicer):
     def answer(self, number: int, flair: bytes, begin: Any) -> wire.LesionAnswer:
         """Every other scan is too uncertain; a single model says less."""
         uncertainty = np.float32(0.2 + 0.2 * (number % 2))
-        decision = common.DECISION_ANSWER if uncertainty <= np.float32(THRESHOLD) else common.DECISION_DEFER
-        if decision == common.DECISION_ANSWER and begin.HasField("defer_above"):
-            stricter = uncertainty > np.float32(begin.defer_above)
-            decision = common.DECISION_CALLER_DEFERRED if stricter else decision
-        answer = wire.LesionAnswer(
-            deferral=common.Deferral(
-                ids=common.UnitIds(epoch=EPOCH, first=100 + number, count=1),
-                policy="p1",
-                measure="scan_structural_uncertainty",
-                threshold=THRESHOLD,
-                uncertainty=np.array([uncertainty], "<f4").tobytes(),
-                decisions=bytes([decision]),
-                shifts=bytes([common.SHIFT_KNOWLEDGE_ABOVE_REFERENCE * (number % 2)]),
-            ),
-        )
+        deferral = self.deferral(100 + number, uncertainty, common.SHIFT_KNOWLEDGE_ABOVE_REFERENCE, begin)
+        answer = wire.LesionAnswer(deferral=deferral)
         answer.remarks.add(
             code="thick_slices", message="slices of 3 mm; resample or expect less", value=3, unit="mm", lower=1, upper=2
         )
-        if self.withhold and decision != common.DECISION_ANSWER:
+        if self.withheld(deferral):
             return answer
         answer.brain_ml, answer.resampled = 1320.5, bool(number % 2)
         answer.count = 2
@@ -207,8 +172,3 @@ class LesionStandIn(LabelStandIn, LesionServiceServicer):
                 label=label,
             )
         return answer
-
-
-def serving(stand_in: LesionStandIn) -> AbstractContextManager[str]:
-    """Where it listens."""
-    return listening(stand_in, add_LesionServiceServicer_to_server)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import demur
 from demur._description import Feature
 from demur._rows.packing import Layout, pack
-from tests.clients.weather_service import METADATA, NAMES, WeatherStandIn, serving, some_rows
+from tests.clients.stand_in import serving
+from tests.clients.weather_service import METADATA, NAMES, WeatherStandIn, some_rows
 
 UNITS = ("°", "°C", "°C", "1", "%")
 FLAGS = frozenset({"gfs_available"})

@@ -1,6 +1,5 @@
 """Brain scans over a real socket: files in pieces, answers in order, failures that stay with their scan."""
 
-import asyncio
 import csv
 import gzip
 import io
@@ -8,10 +7,7 @@ import json
 import pickle
 import re
 from collections.abc import Iterator
-from contextlib import aclosing
-from pathlib import Path
 
-import grpc
 import nibabel
 import numpy as np
 import pytest
@@ -20,8 +16,9 @@ import demur
 from demur._lesion.request import PIECE_BYTES
 from demur.v1 import common_pb2 as common
 from demur.v1 import lesion_pb2 as wire
-from tests.clients.lesion_service import MAPS, SINGLE, LesionStandIn, canned, serving
-from tests.clients.stand_in import PROFILE
+from tests.clients import readme
+from tests.clients.lesion_service import MAPS, SINGLE, LesionStandIn, canned
+from tests.clients.stand_in import PROFILE, serving
 
 
 @pytest.fixture
@@ -136,27 +133,8 @@ def test_wishes_travel(client, lesion):
     assert set(answer.files) == {"mask", "rmi"}
     client.lesion.predict(b"1", maps="mask")
     assert [begin.purpose for begin in lesion.begins] == [common.PURPOSE_EXPLORE, common.PURPOSE_DECIDE]
-    assert list(lesion.heads[0].maps) == [wire.LESION_MAP_MASK, wire.LESION_MAP_RMI]
-    assert list(lesion.heads[1].maps) == [wire.LESION_MAP_MASK]
-
-
-@pytest.mark.parametrize(
-    "wish",
-    [
-        {"purpose": "guess"},
-        {"defer_above": float("nan")},
-        {"maps": ["mask", "entropy"]},
-        {"maps": []},
-        {"timeout": 0},
-    ],
-)
-def test_wishes_that_mean_nothing_are_named(client, lesion, wish):
-    (field,) = wish
-    for ask in (client.lesion.predict, lambda scan, **option: client.lesion.predict_many([scan], **option)):
-        with pytest.raises(demur.InvalidInput) as caught:
-            ask(b"1", **wish)
-        assert caught.value.field == field
-    assert lesion.begins == []
+    assert list(lesion.requests[0].maps) == [wire.LESION_MAP_MASK, wire.LESION_MAP_RMI]
+    assert list(lesion.requests[1].maps) == [wire.LESION_MAP_MASK]
 
 
 def test_progress_is_told(client):
@@ -184,78 +162,6 @@ def test_a_failed_scan_does_not_end_the_stream(client, lesion):
     assert outcomes[0].name == "a"
     assert outcomes[4].files["mask"] == canned("mask", b"2")
     assert len(lesion.begins) == 1
-
-
-@pytest.mark.parametrize("window", [1, 2, 100])
-def test_scans_are_drawn_ahead_by_no_more_than_the_window(client, lesion, window):
-    lesion.window = 3
-    drawn = 0
-
-    def scans() -> Iterator[bytes]:
-        nonlocal drawn
-        for number in range(20):
-            drawn += 1
-            yield str(number).encode()
-
-    lesion.seconds = 0.002
-    bound = min(window, lesion.window)
-    for position, answer in enumerate(client.lesion.predict_many(scans(), window=window)):
-        assert answer.files["mask"] == canned("mask", str(position).encode())
-        assert drawn - position <= bound
-    assert lesion.most_unanswered <= bound
-    assert position == 19
-
-
-def test_no_scans_give_no_answers(client):
-    assert list(client.lesion.predict_many([])) == []
-
-
-def test_closing_cancels(client, lesion):
-    def endless() -> Iterator[bytes]:
-        while True:
-            yield b"1"
-
-    stream = client.lesion.predict_many(endless())
-    next(stream)
-    stream.close()
-    assert lesion.ended.wait(60)
-    assert client.lesion.predict(b"1").count == 2
-
-
-def test_opening_is_retried_and_nothing_later(client, lesion):
-    lesion.faults = [grpc.StatusCode.UNAVAILABLE] * 2
-    assert client.lesion.predict(b"1").count == 2
-    lesion.faults = [grpc.StatusCode.INTERNAL]
-    with pytest.raises(demur.ServiceFailure):
-        client.lesion.predict(b"1")
-
-
-def test_the_deadline_holds(client, lesion):
-    lesion.seconds = 2
-    with pytest.raises(demur.DeadlineExceeded, match="within 0.3 s"):
-        client.lesion.predict(b"1", timeout=0.3)
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        lambda answer: answer.deferral.ids.MergeFrom(common.UnitIds(count=2)),
-        lambda answer: answer.deferral.MergeFrom(common.Deferral(decisions=b"\x09")),
-        lambda answer: answer.lesions[0].centroid_mm.append(1.0),
-    ],
-)
-def test_a_broken_answer_is_the_services_failure(client, lesion, broken):
-    right = lesion.answer
-
-    def wrong(*arguments):
-        answer = right(*arguments)
-        broken(answer)
-        return answer
-
-    lesion.answer = wrong
-    with pytest.raises(demur.ServiceFailure) as caught:
-        client.lesion.predict(b"1")
-    assert caught.value.code == "malformed"
 
 
 def test_explored_scans_can_be_committed(client, lesion):
@@ -325,12 +231,10 @@ def test_what_it_shows_of_itself_is_readable(client):
 
 
 def test_the_scans_of_the_readme_run(target, lesion, tmp_path, monkeypatch, capsys):
-    readme = (Path(demur.__file__).parents[1] / "README.md").read_text()
-    (code,) = (one for one in re.findall(r"```py\n(.*?)```", readme, re.DOTALL) if "client.lesion" in one)
     monkeypatch.chdir(tmp_path)
     for name in ("anna_FLAIR_isovox.nii.gz", "anna_gt_isovox.nii.gz", "a.nii.gz"):
         (tmp_path / name).write_bytes(name.encode())
-    exec(compile(code.replace("127.0.0.1:4004", target), "README.md", "exec"), {})
+    readme.run("lesion", "127.0.0.1:4004", target)
     said = capsys.readouterr().out
     assert "0.25 windows" in said
     assert "anna: answered" in said
@@ -365,31 +269,9 @@ def test_masks_are_labels_in_any_form(client, lesion, tmp_path):
             client.labels.submit(demur.Label("000000000000feed-100", value))
 
 
-async def test_asynchronously_it_is_the_same(client, lesion, target):
+async def test_progress_is_told_asynchronously(target):
+    told = []
     async with demur.aconnect(target, timeout=10) as other:
-        told = []
         answer = await other.lesion.predict(b"scan", name="a", progress=lambda *what: told.append(what))
-        assert told == [(0.25, "windows"), (0.75, "maps")]
-        lesion.scans.clear()
-        twin = client.lesion.predict(b"scan", name="a")
-        assert answer.to_dict() == twin.to_dict()
-        assert answer.files == twin.files
-        assert (await other.lesion.describe()).task == "lesion"
-        assert (await other.lesion.commit(answer)).units == 1
-        with pytest.raises(demur.InvalidInput):
-            await other.lesion.predict(b"bad")
-
-        async def scans():
-            for scan in (b"1", b"bad", b"", b"2"):
-                await asyncio.sleep(0)
-                yield scan
-
-        outcomes = [one async for one in other.lesion.predict_many(scans())]
-        assert [isinstance(one, demur.ScanError) for one in outcomes] == [False, True, True, False]
-        lesion.most_unanswered = 0
-        assert len([one async for one in other.lesion.predict_many([b"1"] * 9, window=1)]) == 9
-        assert lesion.most_unanswered == 1
-        async with aclosing(other.lesion.predict_many(b"1" for _ in iter(int, 1))) as stream:
-            await anext(stream)
-        await asyncio.to_thread(lesion.ended.wait, 5)
-        assert lesion.ended.is_set()
+    assert told == [(0.25, "windows"), (0.75, "maps")]
+    assert answer.name == "a"

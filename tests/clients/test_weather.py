@@ -1,10 +1,8 @@
 """Weather over a real socket: two heads a row, each with its own uncertainty and decisions."""
 
 import asyncio
-import re
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +13,9 @@ from hypothesis import strategies as st
 import demur
 from demur.v1 import common_pb2 as common
 from demur.v1 import weather_pb2 as wire
-from tests.clients.stand_in import PROFILE
-from tests.clients.weather_service import CLASS_NAMES, METADATA, NAMES, WeatherStandIn, members_of, serving, some_rows
+from tests.clients import readme
+from tests.clients.stand_in import PROFILE, serving
+from tests.clients.weather_service import CLASS_NAMES, METADATA, NAMES, WeatherStandIn, members_of, some_rows
 
 
 @pytest.fixture
@@ -253,19 +252,14 @@ def test_long_refusals_arrive_whole(client, weather, monkeypatch):
     assert (caught.value.code, str(caught.value), caught.value.allowed) == (detail.code, detail.message, detail.allowed)
 
 
-README = (Path(demur.__file__).parents[1] / "README.md").read_text()
-
-
 def test_the_weather_of_the_readme_runs(target, weather, tmp_path, monkeypatch):
     pandas = pytest.importorskip("pandas")
-    (code,) = (one for one in re.findall(r"```py\n(.*?)```", README, re.DOTALL) if "client.weather" in one)
     monkeypatch.chdir(tmp_path)
     frame = pandas.DataFrame(some_rows(30), columns=NAMES)
     for name in METADATA:
         frame[name] = "text"
     frame.to_csv("weather.csv", index=False)
-    found: dict[str, Any] = {}
-    exec(compile(code.replace("127.0.0.1:4001", target), "README.md", "exec"), found)
+    found = readme.run("weather", "127.0.0.1:4001", target)
     assert list(found["table"].columns) == list(found["answer"].to_dict())
     np.testing.assert_array_equal(weather.rows[0], some_rows(30))
     assert sum(run.count for run in weather.commits[0].units) == 60

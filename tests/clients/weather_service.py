@@ -1,6 +1,5 @@
 """A small weather service that keeps the contract, on a real socket, with a model whose answers are known."""
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from demur.v1 import common_pb2 as common
 from demur.v1 import weather_pb2 as wire
 from demur.v1.weather_pb2_grpc import WeatherServiceServicer, add_WeatherServiceServicer_to_server
-from tests.clients.stand_in import PROFILE, LabelStandIn, listening, refuse
+from tests.clients.stand_in import PROFILE, LabelStandIn, refuse
 
 NAMES = ("sun_elevation", "gfs_temperature_sea", "gfs_soil_temperature", "gfs_available", "gfs_humidity")
 METADATA = ("fact_time", "fact_latitude", "fact_longitude", "fact_temperature", "fact_cwsm_class", "climate")
@@ -48,6 +47,7 @@ def members_of(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 class WeatherStandIn(LabelStandIn, WeatherServiceServicer):
     """The service, with what a test wants to see of it and do to it."""
 
+    register = staticmethod(add_WeatherServiceServicer_to_server)
     heads: tuple[str, ...] = ("temperature", "precipitation")
     withhold: bool = False
     max_rows: int = 1000
@@ -194,8 +194,3 @@ def some_rows(n: int, seed: int = 0) -> np.ndarray:
     rows[:, 3] = rows[:, 3] > 0.5
     rows[random.uniform(size=rows.shape) < 0.1 * (np.arange(5) != 3)] = np.nan
     return rows
-
-
-def serving(stand_in: WeatherStandIn) -> AbstractContextManager[str]:
-    """Where it listens."""
-    return listening(stand_in, add_WeatherServiceServicer_to_server)

@@ -9,11 +9,9 @@ from tests.contract.toys.toy import Toy
 
 @pytest.fixture(params=TOYS, ids=lambda toy: toy.name)
 def toy(request: pytest.FixtureRequest) -> Toy:
-    found: Toy = request.param
-    return found
+    return request.param
 
 
 @pytest.fixture(params=PROTOCOLS)
 def protocol(request: pytest.FixtureRequest) -> Protocol:
-    found: Protocol = request.param
-    return found
+    return request.param

@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -109,13 +109,13 @@ class Served:
             path, request_serializer=msgspec.json.encode, response_deserializer=msgspec.json.decode
         )
 
-    def stream(self) -> Any:
-        """A stream of JSON values both ways."""
+    def stream(self, frames: AsyncIterable[Any] | Iterable[Any] | None = None, **options: Any) -> Any:
+        """A stream of JSON values both ways; without frames they are written to it one by one."""
         return self.channel.stream_stream(
             f"/{self.tenant.grpc.service}/PredictStream",
             request_serializer=msgspec.json.encode,
             response_deserializer=msgspec.json.decode,
-        )()
+        )(frames, **options)
 
     async def ask(self, protocol: Protocol, body: Body, timeout: float | None = None) -> Outcome:
         """One question over a protocol."""
@@ -138,8 +138,7 @@ class Served:
         """The path of a new job."""
         response = await self.http.post("/v1/jobs", json=body)
         assert response.status_code == 202, response.text
-        location: str = response.headers["location"]
-        return location
+        return response.headers["location"]
 
     async def ended(self, location: str) -> dict[str, Any]:
         """A job's last view."""

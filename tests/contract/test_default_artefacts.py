@@ -46,8 +46,7 @@ class Served:
     http: httpx.AsyncClient
 
     async def over_grpc(self, body: bytes) -> bytes:
-        content: bytes = await self.channel.unary_unary(wire.predict(self.task))(body)
-        return content
+        return await self.channel.unary_unary(wire.predict(self.task))(body)
 
     async def over_http(self, body: bytes) -> httpx.Response:
         return await self.http.post("/v1/predict", content=body, headers={"content-type": "application/x-protobuf"})

@@ -24,16 +24,14 @@ def chunk(sequence: int, *given: dict[str, Any]) -> dict[str, Any]:
     return {"chunk": sequence, "rows": list(given or GOOD)}
 
 
+async def sent_all(served: Served, frames: Any) -> list[dict[str, Any]]:
+    """All answers to the frames of an iterable."""
+    return [frame async for frame in served.stream(frames)]
+
+
 async def sent(served: Served, *frames: Any) -> list[dict[str, Any]]:
     """All answers to frames that are sent at once."""
-
-    async def requests() -> AsyncIterator[Any]:
-        for frame in frames:
-            yield frame
-
-    path = f"/{served.tenant.grpc.service}/PredictStream"
-    call = served.channel.stream_stream(path, request_serializer=JSON.encode, response_deserializer=JSON.decode)
-    return [frame async for frame in call(requests())]
+    return await sent_all(served, frames)
 
 
 async def left(call: Any) -> AsyncIterator[dict[str, Any]]:
@@ -122,18 +120,8 @@ async def test_frames_out_of_order_end_the_stream_after_what_was_asked(frames: l
         before = asyncio.all_tasks()
         answers = []
 
-        async def requests() -> AsyncIterator[Any]:
-            for frame in frames:
-                yield frame
-
-        call = served.channel.stream_stream(
-            f"/{served.tenant.grpc.service}/PredictStream",
-            request_serializer=JSON.encode,
-            response_deserializer=JSON.decode,
-        )(requests())
-
         async def read() -> None:
-            async for answer in call:
+            async for answer in served.stream(frames):
                 answers.append(answer)
 
         with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -297,15 +285,6 @@ async def test_large_chunks_are_checked_beside_the_event_loop_and_answered_alike
         assert last["progress"] == {"chunks": 3, "units": 3}
         assert [frame["result"] for frame in told if "result" in frame] == [0, 1, 2]
         assert sorted(name.startswith("offload") for name in where) == [False, False, True]
-
-
-async def sent_all(served: Served, requests: AsyncIterator[Any]) -> list[Any]:
-    call = served.channel.stream_stream(
-        f"/{served.tenant.grpc.service}/PredictStream",
-        request_serializer=JSON.encode,
-        response_deserializer=JSON.decode,
-    )
-    return [frame async for frame in call(requests)]
 
 
 @pytest.mark.parametrize("half_closed", [False, True])

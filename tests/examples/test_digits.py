@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,10 @@ from digits.answer import TABLE
 from digits.entry import ENTRY
 from digits.spec import DIGIT
 from models.artefact import Artefact
-from models.live.window_evaluator import WindowResult
 from services.runtime.registry import with_plugins
 from tests.proto.test_answer_tables import differences
-from tests.services.monitor.watching import Watch
 from tests.services.served import artefact_served
+from tests.services.tasks.live import judged
 
 pytest.importorskip("sklearn", reason="training needs the train extra")
 pytest.importorskip("onnx", reason="training needs the train extra")
@@ -46,14 +44,6 @@ def unseen() -> tuple[np.ndarray, np.ndarray]:
 
     table = tables()["test"]
     return table.features.reshape(-1, 8, 8).astype(np.uint8), table.labels[DIGIT.name]
-
-
-def live(home: Path) -> dict[str, WindowResult]:
-    """Source of labels to the figures of the last day."""
-    watch = Watch(f"sqlite:///{home / 'ledger' / 'digits.db'}", now=time.time() + 2)
-    published = watch.at()
-    watch.monitor.close()
-    return {one.source: one for one in published.windows if one.window == "1d"}
 
 
 def test_members_are_good_and_unlike_each_other(artefact: Artefact) -> None:
@@ -149,7 +139,7 @@ async def test_labels_of_deferred_images_reach_the_monitor(artefact: Artefact, u
     }
     assert all(value == labels[place] for place, value in resolved.items())
     assert len(resolved) == 50
-    requested = live(tmp_path)["requested"]
+    requested = judged("digits", tmp_path)["requested"]
     assert requested.labels == len(claimed)
     assert requested.units == len(images)
 
@@ -164,7 +154,7 @@ async def test_figures_of_a_census_are_those_of_the_labels(artefact: Artefact, u
         ]
         batch = (await http.post("/v1/labels", json={"labels": content})).json()
         assert not batch["rejected"], batch
-    census = live(tmp_path)["census"]
+    census = judged("digits", tmp_path)["census"]
     assert (census.valid, census.units, census.labels) == (True, len(images), len(images)), census.reasons
     wrong = np.mean([answer["digit"] != label for answer, label in zip(answers, labels, strict=True)])
     assert census.figures["mean_error"].estimate == pytest.approx(wrong)

@@ -51,8 +51,7 @@ def grid() -> Grid:
     from tests.fuzz.tenants import tenant
 
     task: Any = tenant("motion").pipeline.task
-    found: Grid = task._recipe.grid
-    return found
+    return task._recipe.grid
 
 
 @cache

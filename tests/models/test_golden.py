@@ -33,8 +33,7 @@ def model(weights: TensorProto | None = None, operator: str = "ReduceSum", domai
     )
     opsets = [helper.make_opsetid("", 18)] + ([helper.make_opsetid(domain, 1)] if domain else [])
     made = helper.make_model(graph, opset_imports=opsets, ir_version=9)
-    content: bytes = made.SerializeToString()
-    return content
+    return made.SerializeToString()
 
 
 @pytest.fixture

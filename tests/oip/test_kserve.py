@@ -42,8 +42,7 @@ async def asked(python: Path, served: Served, **parameters: str) -> dict[str, An
     )
     output, _ = await client.communicate()
     assert client.returncode == 0
-    found: dict[str, Any] = json.loads(output)
-    return found
+    return json.loads(output)
 
 
 async def test_the_threshold_is_read_and_numbers_are_sent_as_texts(python: Path) -> None:

@@ -1,36 +1,27 @@
 """A weather artefact behind both protocols, as a process serves it but for the sockets of HTTP."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import grpc
-import httpx
 import numpy as np
 from numpy.typing import NDArray
 
 from demur.v1 import common_pb2, weather_pb2
 from demur.v1.weather_pb2_grpc import WeatherServiceStub
-from models.artefact import Artefact
-from services.app.assembly import Assembled
 from tests.contract.serving import detail
 from tests.models.weather.tiny import SCHEMA
-from tests.services.served import artefact_served
+from tests.services.tasks.served_task import Json, ServedTask
 
 Rows = NDArray[np.float32]
-Json = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Served:
+class Served(ServedTask):
     """A running weather service."""
 
-    assembled: Assembled
-    stub: WeatherServiceStub
-    http: httpx.AsyncClient
+    task, stub_type, lanes = "weather", WeatherServiceStub, 1
+    request, stream_request = weather_pb2.WeatherPredictRequest, weather_pb2.WeatherStreamRequest
 
     async def json(self, body: Json | bytes) -> tuple[int, Json]:
         """Status and answer of a JSON question; a refusal is its error. Numbers that JSON has not fail the test."""
@@ -52,7 +43,7 @@ class Served:
     async def message(self, rows: Any, **wishes: Any) -> weather_pb2.WeatherPredictResponse:
         """The answer over gRPC to packed rows, or to a ``common_pb2.Rows``."""
         given = packed(rows) if isinstance(rows, np.ndarray) else rows
-        return await self.stub.Predict(weather_pb2.WeatherPredictRequest(rows=given, **wishes))
+        return await self.stub.Predict(self.request(rows=given, **wishes))
 
     async def refused(self, rows: Any, **wishes: Any) -> Json:
         """The typed detail of a refusal over gRPC, with its code."""
@@ -63,11 +54,7 @@ class Served:
         raise AssertionError("it was answered")
 
 
-@asynccontextmanager
-async def serving(artefact: Artefact, home: Path | None = None, **settings: Any) -> AsyncIterator[Served]:
-    """Serves an artefact; decisions are recorded where a home is given."""
-    async with artefact_served(artefact, "weather", home, **settings) as (assembled, channel, http):
-        yield Served(assembled, WeatherServiceStub(channel), http)
+serving = Served.serving
 
 
 def packed(rows: Rows) -> common_pb2.Rows:

@@ -36,10 +36,7 @@ TITLE = "Motion: the tables of the paper on simulated traffic"
 
 def quality(task: str, name: str) -> dict[str, dict[str, float]]:
     """Figures of a card, which are written from the manifest."""
-    found: dict[str, dict[str, float]] = json.loads((ROOT / "artefacts" / task / name / "manifest.json").read_text())[
-        "quality"
-    ]
-    return found
+    return json.loads((ROOT / "artefacts" / task / name / "manifest.json").read_text())["quality"]
 
 
 def table(page: str, heading: str, row: Sequence[str]) -> dict[str, str]:

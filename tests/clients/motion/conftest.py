@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.clients.motion.service import MotionStandIn, serving
+from tests.clients.motion.service import MotionStandIn
+from tests.clients.stand_in import serving
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
 """A small motion service that keeps the contract, on a real socket: five plans of constant velocity, so known."""
 
 import math
-import threading
 import time
 import zlib
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,25 +16,15 @@ from demur.v1 import motion_pb2 as wire
 from demur.v1.motion_pb2_grpc import MotionServiceServicer, add_MotionServiceServicer_to_server
 from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, Submission
 from tests.clients.ahead import Ahead
-from tests.clients.stand_in import PROFILE, LabelStandIn, listening, refuse
+from tests.clients.stand_in import PROFILE, Refused, UnitStandIn, refuse
 from tests.models.motion import towns
 
-EPOCH = 0xD0
-THRESHOLD = 10.0
 STEPS = 25
 YAW = 0.5
 SPEEDS = np.array([1.0, 0.8, 1.2, 0.5, 1.5], np.float32)
 SCORES = np.array([20.0, 19.0, 18.5, 15.0, 12.0], np.float32)
 SIZE = 8
 """Cells a side of its maps."""
-
-
-class Refused(Exception):
-    """What the whole question is refused with."""
-
-    def __init__(self, code: str, message: str, field: str = "scene", value: str = "", index: int = -1) -> None:
-        super().__init__(message)
-        self.detail = common.ErrorDetail(code=code, message=message, field=field, value=value, index=index)
 
 
 def confidences() -> np.ndarray:
@@ -72,37 +60,21 @@ def map_file(value: float = 1.0) -> bytes:
 
 
 @dataclass
-class MotionStandIn(LabelStandIn, MotionServiceServicer):
+class MotionStandIn(UnitStandIn, MotionServiceServicer):
     """The service, with what a test wants to see of it and do to it."""
 
-    withhold: bool = False
+    register = staticmethod(add_MotionServiceServicer_to_server)
+    task, epoch, threshold = "motion", 0xD0, 10.0
+    head = common.HeadSpec(name="trajectories", kind="trajectories", unit="m", measure="request_uncertainty")
     singular: bool = False
     """A single model: no data and knowledge spread."""
-    window: int = 2
-    seconds: float = 0.0
-    """Spent on every question."""
-    faults: list[grpc.StatusCode] = field(default_factory=list)
-    """With which the next calls are refused, one each."""
     spoilt: set[int] = field(default_factory=set)
     """Tracks that cannot be predicted."""
-    requests: list[wire.MotionPredictRequest] = field(default_factory=list)
-    begins: list[common.StreamBegin] = field(default_factory=list)
     answered: int = 0
     """Requests so far."""
-    most_unanswered: int = 0
-    ended: threading.Event = field(default_factory=threading.Event)
-
-    def Describe(self, request, context):
-        return common.DescribeResponse(
-            task="motion",
-            model="motion:1",
-            heads=[common.HeadSpec(name="trajectories", kind="trajectories", unit="m", measure="request_uncertainty")],
-            policies=[common.PolicySpec(head="trajectories", version="p1", threshold=THRESHOLD)],
-        )
 
     def Predict(self, request, context):
-        if self.faults:
-            context.abort(self.faults.pop(0), "out of order")
+        self.fail(context)
         time.sleep(self.seconds)
         try:
             return self.answer(request, request)
@@ -110,15 +82,9 @@ class MotionStandIn(LabelStandIn, MotionServiceServicer):
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, error.detail)
 
     def PredictStream(self, requests, context):
-        self.ended.clear()
-        context.add_callback(self.ended.set)
-        if self.faults:
-            context.abort(self.faults.pop(0), "out of order")
-        begin = next(requests).begin
-        self.begins.append(begin)
-        accepted = common.StreamAccepted(model="motion:1", profile=PROFILE, window_chunks=self.window)
-        yield wire.MotionStreamResponse(accepted=accepted)
-        ahead = Ahead(requests, self._unanswered)
+        begin = self.begun(requests, context)
+        yield wire.MotionStreamResponse(accepted=self.accepted())
+        ahead = Ahead(requests, self.unanswered)
         for chunk in ahead:
             time.sleep(self.seconds)
             try:
@@ -133,9 +99,6 @@ class MotionStandIn(LabelStandIn, MotionServiceServicer):
             yield wire.MotionStreamResponse(progress=common.StreamProgress(chunks_done=ahead.done))
             ahead.done += 1
             yield response
-
-    def _unanswered(self, chunks: int) -> None:
-        self.most_unanswered = max(self.most_unanswered, chunks)
 
     def answer(self, request: wire.MotionPredictRequest, manner: Any) -> wire.MotionPredictResponse:
         self.requests.append(request)
@@ -161,7 +124,7 @@ class MotionStandIn(LabelStandIn, MotionServiceServicer):
         try:
             found.ParseFromString(request.scene)
         except DecodeError:
-            raise Refused("not_a_scene", "scene is no Scene of the Shifts motion data") from None
+            raise Refused("not_a_scene", "scene is no Scene of the Shifts motion data", "scene") from None
         response.scene_id = found.id
         tracks = list(request.track_ids) or [one.track_id for one in found.prediction_requests]
         agents: list[tuple[wire.MotionAgent, float, float | None]] = []
@@ -199,28 +162,17 @@ class MotionStandIn(LabelStandIn, MotionServiceServicer):
         """Every other request is too uncertain, and says so."""
         number, self.answered = self.answered, self.answered + 1
         uncertainty = np.float32(5.0 + 10.0 * (number % 2))
-        decision = common.DECISION_ANSWER if uncertainty <= np.float32(THRESHOLD) else common.DECISION_DEFER
-        if decision == common.DECISION_ANSWER and manner.HasField("defer_above"):
-            stricter = uncertainty > np.float32(manner.defer_above)
-            decision = common.DECISION_CALLER_DEFERRED if stricter else decision
+        deferral = self.deferral(number, uncertainty, common.SHIFT_OUTSIDE_TRAINING_RANGE, manner)
         answer = wire.MotionAnswer(
             item=item,
             agent=agent,
             recorded=manner.purpose != common.PURPOSE_EXPLORE,
-            deferral=common.Deferral(
-                ids=common.UnitIds(epoch=EPOCH, first=number, count=1),
-                policy="p1",
-                measure="request_uncertainty",
-                threshold=THRESHOLD,
-                uncertainty=uncertainty.tobytes(),
-                decisions=bytes([decision]),
-                shifts=bytes([common.SHIFT_OUTSIDE_TRAINING_RANGE * (number % 2)]),
-            ),
+            deferral=deferral,
             unseen_seconds=unseen,
         )
         if number % 2:
             answer.remarks.add(code="fast", message="speed is 50 m/s", value=50, unit="m/s", lower=0, upper=20)
-        if self.withhold and decision != common.DECISION_ANSWER:
+        if self.withheld(deferral):
             return answer
         found = plans(speed)
         answer.modes, answer.steps = found.shape[:2]
@@ -258,11 +210,6 @@ def submission(answers: Sequence[wire.MotionAnswer]) -> Submission:
                 mode.trajectory.points.add(x=x, y=y)
         found.predictions.append(one)
     return found
-
-
-def serving(stand_in: MotionStandIn) -> AbstractContextManager[str]:
-    """Where it listens."""
-    return listening(stand_in, add_MotionServiceServicer_to_server)
 
 
 def maps(*speeds: float) -> np.ndarray:

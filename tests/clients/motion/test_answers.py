@@ -1,11 +1,7 @@
 """Motion over a real socket: scenes and maps in any form, answers in both frames, failures that stay with theirs."""
 
-import asyncio
 import json
 import math
-import re
-from contextlib import aclosing
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import demur
+from tests.clients import readme
 from tests.clients.motion.service import (
     SCORES,
     STEPS,
@@ -141,11 +138,6 @@ def test_explored_requests_can_be_committed(client, motion):
     assert (unit.epoch, unit.first, unit.count) == (0xD0, 1, 1)
 
 
-def test_describe_tells_the_measure(client):
-    described = client.motion.describe()
-    assert (described.task, described.heads[0].measure) == ("motion", "request_uncertainty")
-
-
 metres = st.floats(-1e5, 1e5)
 
 
@@ -229,42 +221,11 @@ def test_what_it_shows_of_itself_is_readable(client):
 
 
 def test_the_motion_of_the_readme_runs(target, motion, tmp_path, monkeypatch, capsys):
-    readme = (Path(demur.__file__).parents[1] / "README.md").read_text()
-    (code,) = (one for one in re.findall(r"```py\n(.*?)```", readme, re.DOTALL) if "client.motion" in one)
     monkeypatch.chdir(tmp_path)
     for name in ("scene.pb", "a.pb"):
         (tmp_path / name).write_bytes(scene().SerializeToString())
-    exec(compile(code.replace("127.0.0.1:4003", target), "README.md", "exec"), {})
+    readme.run("motion", "127.0.0.1:4003", target)
     said = capsys.readouterr().out
     assert "scene s, track 7: answered" in said
     assert "b.pb cannot be read" in said, "the one that is not there"
     assert len(motion.given) == 1
-
-
-async def test_asynchronously_it_is_the_same(client, motion, target):
-    async with demur.aconnect(target, timeout=10) as other:
-        motion.answered = 0
-        answers = await other.motion.predict(scene())
-        motion.answered = 0
-        assert answers.to_dict() == client.motion.predict(scene()).to_dict()
-        assert (await other.motion.describe()).task == "motion"
-        assert (await other.motion.commit(answers)).units == 2
-        assert len(await other.motion.predict([map_file(n) for n in range(70)])) == 70
-        for wrong in (b"\xff", b"", "/nowhere/a.pb"):
-            with pytest.raises(demur.InvalidInput):
-                await other.motion.predict(wrong)
-
-        async def scenes():
-            for one in (scene("1"), b"\xff", b"", scene("2")):
-                await asyncio.sleep(0)
-                yield one
-
-        outcomes = [one async for one in other.motion.predict_many(scenes())]
-        assert [isinstance(one, demur.ChunkError) for one in outcomes] == [False, True, True, False]
-        motion.most_unanswered = 0
-        assert len([one async for one in other.motion.predict_many([scene()] * 9, window=1)]) == 9
-        assert motion.most_unanswered == 1
-        async with aclosing(other.motion.predict_many(scene() for _ in iter(int, 1))) as stream:
-            await anext(stream)
-        await asyncio.to_thread(motion.ended.wait, 5)
-        assert motion.ended.is_set()

@@ -1,9 +1,7 @@
 """Calls of any size over a real socket: many messages, streams, wishes, and what fails in them."""
 
 import re
-from collections.abc import Iterator
 
-import grpc
 import numpy as np
 import pytest
 
@@ -39,6 +37,11 @@ def test_what_does_not_fit_a_message_goes_in_several(client, motion):
     agents = [demur.Agent("s", n) for n in range(70)]
     some = client.motion.predict([map_file(n) for n in range(70)], agents=agents)
     assert [(one.item, one.track_id) for one in some.failures] == [(66, 66)]
+
+
+async def test_what_does_not_fit_a_message_goes_in_several_asynchronously(target):
+    async with demur.aconnect(target, timeout=10) as other:
+        assert len(await other.motion.predict([map_file(n) for n in range(70)])) == 70
 
 
 def test_files_go_in_as_many_messages_as_their_bytes_need(client, motion):
@@ -104,24 +107,6 @@ def test_wishes_travel(client, motion):
     assert (begin.purpose, begin.defer_above, motion.requests[-1].submission) == (common.PURPOSE_REPLAY, 2.0, True)
 
 
-@pytest.mark.parametrize(
-    "wish",
-    [
-        {"purpose": "guess"},
-        {"defer_above": float("nan")},
-        {"defer_above": {"trajectories": 1.0}},
-        {"timeout": 0},
-    ],
-)
-def test_wishes_that_mean_nothing_are_named(client, motion, wish):
-    (field,) = wish
-    for ask in (client.motion.predict, lambda asked, **option: client.motion.predict_many([asked], **option)):
-        with pytest.raises(demur.InvalidInput) as caught:
-            ask(scene(), **wish)
-        assert caught.value.field == field
-    assert (motion.requests, motion.begins) == ([], [])
-
-
 def test_a_request_that_fails_spoils_no_other(client, motion):
     motion.spoilt = {7}
     answers = client.motion.predict(scene())
@@ -150,76 +135,6 @@ def test_a_question_that_fails_does_not_end_the_stream(client, motion, tmp_path)
     assert [one.scene_id for one in (outcomes[0], outcomes[4], outcomes[7])] == ["a", "", "b"]
     assert len(outcomes[7].failures) == 1
     assert len(motion.begins) == 1
-
-
-@pytest.mark.parametrize("window", [1, 2, 100])
-def test_scenes_are_drawn_ahead_by_no_more_than_the_window(client, motion, window):
-    motion.window = 3
-    motion.seconds = 0.002
-    drawn = 0
-
-    def scenes() -> Iterator[bytes]:
-        nonlocal drawn
-        for number in range(20):
-            drawn += 1
-            yield scene(str(number)).SerializeToString()
-
-    bound = min(window, motion.window)
-    for position, answers in enumerate(client.motion.predict_many(scenes(), window=window)):
-        assert answers.scene_id == str(position)
-        assert drawn - position <= bound
-    assert motion.most_unanswered <= bound
-    assert position == 19
-
-
-def test_no_scenes_give_no_answers(client):
-    assert list(client.motion.predict_many([])) == []
-
-
-def test_closing_cancels(client, motion):
-    stream = client.motion.predict_many(scene() for _ in iter(int, 1))
-    next(stream)
-    stream.close()
-    assert motion.ended.wait(60)
-
-
-def test_predict_is_retried_whole(client, motion):
-    motion.faults = [grpc.StatusCode.UNAVAILABLE] * 2
-    assert len(client.motion.predict(scene())) == 2
-    motion.faults = [grpc.StatusCode.INTERNAL]
-    with pytest.raises(demur.ServiceFailure):
-        client.motion.predict(scene())
-
-
-def test_the_deadline_holds(client, motion):
-    motion.seconds = 2
-    with pytest.raises(demur.DeadlineExceeded, match="within 0.3 s"):
-        client.motion.predict(scene(), timeout=0.3)
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        lambda answer: answer.deferral.ids.MergeFrom(common.UnitIds(count=2)),
-        lambda answer: answer.deferral.MergeFrom(common.Deferral(decisions=b"\x09")),
-        lambda answer: setattr(answer, "modes", 4),
-        lambda answer: setattr(answer, "scene_trajectories", bytes(16)),
-        lambda answer: setattr(answer, "total", bytes(4)),
-        lambda answer: setattr(answer, "confidences", bytes(4)),
-    ],
-)
-def test_a_broken_answer_is_the_services_failure(client, motion, broken):
-    right = motion.answer
-
-    def wrong(*arguments):
-        response = right(*arguments)
-        broken(response.answers[0])
-        return response
-
-    motion.answer = wrong
-    with pytest.raises(demur.ServiceFailure) as caught:
-        client.motion.predict(scene())
-    assert caught.value.code == "malformed"
 
 
 @pytest.mark.parametrize("what", ["model", "profile"])

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.clients.translation.service import TranslationStandIn, serving
+from tests.clients.stand_in import serving
+from tests.clients.translation.service import TranslationStandIn
 
 
 @pytest.fixture

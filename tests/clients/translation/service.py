@@ -1,11 +1,9 @@
 """A small translation service that keeps the contract, on a real socket: it writes English in Cyrillic, so known."""
 
 import re
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import grpc
@@ -15,10 +13,8 @@ from demur.v1 import common_pb2 as common
 from demur.v1 import translation_pb2 as wire
 from demur.v1.translation_pb2_grpc import TranslationServiceServicer, add_TranslationServiceServicer_to_server
 from tests.clients.ahead import Ahead
-from tests.clients.stand_in import PROFILE, LabelStandIn, listening, refuse
+from tests.clients.stand_in import PROFILE, Refused, UnitStandIn, refuse
 
-EPOCH = 0x7E
-THRESHOLD = 1.0
 SCORES = ("eoe", "scr_pe")
 LARGEST_SENTENCES = 1024
 LARGEST_CHARACTERS = 10**5
@@ -28,14 +24,6 @@ _LETTERS = dict(zip("abcdefghiklmnoprstuvwyz", "абцдефгхиклмнопр
     "x": "кс",
 }
 _SENTENCE = re.compile(r"[^\s.!?\U0001F600][^.!?\n]*[.!?]?")
-
-
-class Refused(Exception):
-    """What a whole question is refused with."""
-
-    def __init__(self, code: str, message: str, field: str = "", index: int = -1) -> None:
-        super().__init__(message)
-        self.detail = common.ErrorDetail(code=code, message=message, field=field, index=index)
 
 
 def russian(text: str) -> str:
@@ -54,44 +42,28 @@ def doubt(word: str) -> float:
 
 
 @dataclass
-class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
+class TranslationStandIn(UnitStandIn, TranslationServiceServicer):
     """The service, with what a test wants to see of it and do to it.
 
-    Every other sentence is too uncertain. One with ``spoilt`` cannot be translated, one with ``nicht`` is not English.
+    One with ``spoilt`` cannot be translated, one with ``nicht`` is not English.
     A text with ``refused`` is refused, and one with ``overloaded`` finds no room.
     """
 
-    withhold: bool = False
+    register = staticmethod(add_TranslationServiceServicer_to_server)
+    task, epoch, threshold = "translation", 0x7E, 1.0
+    head = common.HeadSpec(name="translation", kind="text", unit="1", measure="scr_pe", label="text")
     singular: bool = False
     """A single model: no released scores, no data and knowledge uncertainty."""
     hypotheses: int = 2
-    window: int = 2
-    seconds: float = 0.0
-    """Spent on every question."""
     early: int = 0
     """Of a chunk's sentences so many are told before it is done, the last first."""
     together: int = 1
     """Chunks of a stream that are worked on at once: their early sentences come by turns."""
-    faults: list[grpc.StatusCode] = field(default_factory=list)
-    """With which the next calls are refused, one each."""
-    requests: list[wire.TranslationPredictRequest] = field(default_factory=list)
-    begins: list[common.StreamBegin] = field(default_factory=list)
     answered: int = 0
     """Sentences so far."""
-    most_unanswered: int = 0
-    ended: threading.Event = field(default_factory=threading.Event)
-
-    def Describe(self, request, context):
-        return common.DescribeResponse(
-            task="translation",
-            model="translation:1",
-            heads=[common.HeadSpec(name="translation", kind="text", unit="1", measure="scr_pe", label="text")],
-            policies=[common.PolicySpec(head="translation", version="p1", threshold=THRESHOLD)],
-        )
 
     def Predict(self, request, context):
-        if self.faults:
-            context.abort(self.faults.pop(0), "out of order")
+        self.fail(context)
         time.sleep(self.seconds)
         try:
             return self.answer(request, request)
@@ -101,15 +73,9 @@ class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
             refuse(context, status, error.detail)
 
     def PredictStream(self, requests, context):
-        self.ended.clear()
-        context.add_callback(self.ended.set)
-        if self.faults:
-            context.abort(self.faults.pop(0), "out of order")
-        begin = next(requests).begin
-        self.begins.append(begin)
-        accepted = common.StreamAccepted(model="translation:1", profile=PROFILE, window_chunks=self.window)
-        yield wire.TranslationStreamResponse(accepted=accepted)
-        ahead = Ahead(requests, self._unanswered)
+        begin = self.begun(requests, context)
+        yield wire.TranslationStreamResponse(accepted=self.accepted())
+        ahead = Ahead(requests, self.unanswered)
         group: list[Any] = []
         for chunk in ahead:
             group.append(chunk)
@@ -147,9 +113,6 @@ class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
             result = wire.TranslationResult(sequence=chunk.sequence, answer=outcome)
             yield wire.TranslationStreamResponse(result=result)
 
-    def _unanswered(self, chunks: int) -> None:
-        self.most_unanswered = max(self.most_unanswered, chunks)
-
     def answer(self, request: wire.TranslationPredictRequest, manner: Any) -> wire.TranslationPredictResponse:
         self.requests.append(request)
         scores = () if self.singular else SCORES
@@ -159,7 +122,7 @@ class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
             raise Refused("too_long", "too many characters", "texts")
         for number, text in enumerate(request.texts):
             if "refused" in text:
-                raise Refused("bad_text", "texts is refused", "texts", number)
+                raise Refused("bad_text", "texts is refused", "texts", index=number)
             if "overloaded" in text:
                 raise Refused("queue_full", "no room")
             first, place, parts = item, 0, []
@@ -191,25 +154,14 @@ class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
     def _sentence(self, source: str, detail: int, manner: Any) -> wire.TranslatedSentence:
         number, self.answered = self.answered, self.answered + 1
         uncertainty = np.float32(0.5 + number % 2)
-        decision = common.DECISION_ANSWER if uncertainty <= np.float32(THRESHOLD) else common.DECISION_DEFER
-        if decision == common.DECISION_ANSWER and manner.HasField("defer_above"):
-            stricter = uncertainty > np.float32(manner.defer_above)
-            decision = common.DECISION_CALLER_DEFERRED if stricter else decision
+        deferral = self.deferral(number, uncertainty, common.SHIFT_OUTSIDE_TRAINING_RANGE, manner)
         sentence = wire.TranslatedSentence(
             recorded=manner.purpose != common.PURPOSE_EXPLORE,
-            deferral=common.Deferral(
-                ids=common.UnitIds(epoch=EPOCH, first=number, count=1),
-                policy="p1",
-                measure="scr_pe",
-                threshold=THRESHOLD,
-                uncertainty=uncertainty.tobytes(),
-                decisions=bytes([decision]),
-                shifts=bytes([common.SHIFT_OUTSIDE_TRAINING_RANGE * (number % 2)]),
-            ),
+            deferral=deferral,
         )
         if number % 2:
             sentence.remarks.add(code="slang", message="many unknown pieces", value=0.5, unit="1", lower=0, upper=0.2)
-        if self.withhold and decision != common.DECISION_ANSWER:
+        if self.withheld(deferral):
             return sentence
         if "nicht" in source:
             unknown = np.full(0 if self.singular else len(SCORES), np.nan, "<f4")
@@ -243,8 +195,3 @@ class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
         if not self.singular:
             message.data, message.knowledge = (uncertain * 0.75).tobytes(), (uncertain * 0.25).tobytes()
         return message
-
-
-def serving(stand_in: TranslationStandIn) -> AbstractContextManager[str]:
-    """Where it listens."""
-    return listening(stand_in, add_TranslationServiceServicer_to_server)

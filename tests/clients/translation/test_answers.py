@@ -1,15 +1,12 @@
 """Translation over a real socket: texts in, sentences with hypotheses, tokens and decisions out."""
 
-import asyncio
 import json
-import re
-from contextlib import aclosing
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import demur
+from tests.clients import readme
 from tests.clients.stand_in import PROFILE
 from tests.clients.translation.service import doubt, russian, russian_text
 
@@ -213,11 +210,6 @@ def test_explored_sentences_can_be_committed_and_labelled(client, translation):
     assert translation.given[0].value.text == "Три."
 
 
-def test_describe_tells_the_measure(client):
-    described = client.translation.describe()
-    assert (described.task, described.heads[0].measure) == ("translation", "scr_pe")
-
-
 def test_plain_values_are_json(client):
     translations = client.translation.predict(["One. spoilt.", "Two."], tokens="all")
     found = json.loads(json.dumps(translations.to_dict()))
@@ -256,42 +248,12 @@ def test_what_it_shows_of_itself_is_readable(client):
 
 
 def test_the_translation_of_the_readme_runs(target, translation, tmp_path, monkeypatch, capsys):
-    readme = (Path(demur.__file__).parents[1] / "README.md").read_text()
-    (code,) = (one for one in re.findall(r"```py\n(.*?)```", readme, re.DOTALL) if "client.translation" in one)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "book.txt").write_text("Call me Ishmael. " * 2000)
     translation.early = 5
-    exec(compile(code.replace("127.0.0.1:4002", target), "README.md", "exec"), {})
+    readme.run("translation", "127.0.0.1:4002", target)
     said = capsys.readouterr().out
     assert "sentence 0: answered" in said
     assert "texts[0] is None, not text (str)" in said
     assert (tmp_path / "book.ru.txt").read_text() == russian_text("Call me Ishmael. ") * 2000
     assert len(translation.given) == 1
-
-
-async def test_asynchronously_it_is_the_same(client, translation, target):
-    async with demur.aconnect(target, timeout=10) as other:
-        translations = await other.translation.predict(TEXT)
-        translation.answered = 0
-        assert translations.to_dict() == client.translation.predict(TEXT).to_dict()
-        assert (await other.translation.describe()).task == "translation"
-        assert (await other.translation.commit(translations)).units == 3
-        for wrong in ("refused", [], 7, "\ud800"):
-            with pytest.raises(demur.InvalidInput):
-                await other.translation.predict(wrong)
-
-        async def texts():
-            for one in ("One.", "refused", b"", ["Two.", "Three."]):
-                await asyncio.sleep(0)
-                yield one
-
-        translation.early = 1
-        outcomes = [one async for one in other.translation.predict_many(texts())]
-        assert [isinstance(one, demur.ChunkError) for one in outcomes] == [False, True, True, False]
-        translation.most_unanswered = 0
-        assert len([one async for one in other.translation.predict_many(["One."] * 9, window=1)]) == 9
-        assert translation.most_unanswered == 1
-        async with aclosing(other.translation.predict_many("One." for _ in iter(int, 1))) as stream:
-            await anext(stream)
-        await asyncio.to_thread(translation.ended.wait, 5)
-        assert translation.ended.is_set()

@@ -1,9 +1,7 @@
 """Calls over a real socket: wishes, streams with sentences before their results, refusals, broken promises."""
 
 import re
-from collections.abc import Iterator
 
-import grpc
 import pytest
 
 import demur
@@ -83,27 +81,6 @@ def test_wishes_travel(client, translation):
     assert wishes == [wire.TRANSLATION_DETAIL_NONE, wire.TRANSLATION_DETAIL_BEST]
 
 
-@pytest.mark.parametrize(
-    "wish",
-    [
-        {"purpose": "guess"},
-        {"defer_above": float("nan")},
-        {"defer_above": {"translation": 1.0}},
-        {"tokens": "some"},
-        {"tokens": True},
-        {"timeout": 0},
-    ],
-)
-def test_wishes_that_mean_nothing_are_named_at_once(client, translation, wish):
-    (field,) = wish
-    service = client.translation
-    for ask in (service.predict, service.document, lambda text, **more: service.predict_many([text], **more)):
-        with pytest.raises(demur.InvalidInput) as caught:
-            ask("One.", **wish)
-        assert caught.value.field == field
-    assert (translation.requests, translation.begins) == ([], [])
-
-
 @pytest.mark.parametrize("early", [0, 1, 2, 99])
 @pytest.mark.parametrize("together", [1, 3])
 def test_sentences_before_their_result_are_part_of_it(client, translation, early, together):
@@ -127,57 +104,11 @@ def test_a_stream_that_finds_no_room_says_so(client):
     assert isinstance(outcome.error, demur.Busy)
 
 
-@pytest.mark.parametrize("window", [1, 2, 100])
-def test_questions_are_drawn_ahead_by_no_more_than_the_window(client, translation, window):
-    translation.window, translation.seconds, translation.early = 3, 0.002, 1
-    drawn = 0
-
-    def texts() -> Iterator[str]:
-        nonlocal drawn
-        for number in range(20):
-            drawn += 1
-            yield f"Number {number}."
-
-    bound = min(window, translation.window)
-    for position, translations in enumerate(client.translation.predict_many(texts(), window=window)):
-        assert translations[0].source == f"Number {position}."
-        assert drawn - position <= bound
-    assert translation.most_unanswered <= bound
-    assert position == 19
-
-
-def test_no_questions_give_no_answers(client):
-    assert list(client.translation.predict_many([])) == []
-
-
-def test_closing_cancels(client, translation):
-    stream = client.translation.predict_many("One." for _ in iter(int, 1))
-    next(stream)
-    stream.close()
-    assert translation.ended.wait(60)
-
-
-def test_predict_is_retried_whole(client, translation):
-    translation.faults = [grpc.StatusCode.UNAVAILABLE] * 2
-    assert len(client.translation.predict("One.")) == 1
-    translation.faults = [grpc.StatusCode.INTERNAL]
-    with pytest.raises(demur.ServiceFailure):
-        client.translation.predict("One.")
-
-
-def test_the_deadline_holds(client, translation):
-    translation.seconds = 2
-    with pytest.raises(demur.DeadlineExceeded, match="within 0.3 s"):
-        client.translation.predict("One.", timeout=0.3)
-
-
 def _first(response: wire.TranslationPredictResponse) -> wire.TranslatedSentence:
     return response.sentences[0]
 
 
 BROKEN = {
-    "two ids": lambda answer: _first(answer).deferral.ids.MergeFrom(common.UnitIds(count=2)),
-    "no such decision": lambda answer: _first(answer).deferral.MergeFrom(common.Deferral(decisions=b"\x09")),
     "a text too many": lambda answer: answer.texts.add(),
     "a sentence too few": lambda answer: answer.sentences.pop(),
     "a sentence twice": lambda answer: answer.sentences.append(_first(answer)),

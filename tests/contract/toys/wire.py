@@ -207,5 +207,4 @@ def must_be_body(body: Any, name: str) -> list[Any]:
     """The list under ``name`` of a JSON body."""
     if not isinstance(body, dict) or not isinstance(body.get(name), list) or not body[name]:
         raise InvalidInput(f"the body needs a list {name!r} that is not empty", code="not_a_body", field=name)
-    found: list[Any] = body[name]
-    return found
+    return body[name]

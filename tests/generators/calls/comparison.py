@@ -20,8 +20,7 @@ _IDENTITIES = {"prediction_id", "prediction_ids"}
 
 def body(task: str) -> dict[str, Any]:
     """The body of a request."""
-    read: dict[str, Any] = json.loads((FOLDER / f"{task}.json").read_text())
-    return read
+    return json.loads((FOLDER / f"{task}.json").read_text())
 
 
 def plain(task: str) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """An artefact whose members mark what is bright, the higher the member the pickier: known answers, without training."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,19 +12,9 @@ from models.tasks.lesion.artefact.build import build
 from models.tasks.lesion.artefact.ensemble import Ensemble
 from models.tasks.lesion.artefact.recipe import Channel, Recipe
 from tests.models.lesion import heads
+from tests.models.lesion.toys import Case
 
 WINDOW = (32, 32, 32)
-
-
-@dataclass(frozen=True)
-class Case:
-    """The files of a scan, as ``official.Case`` has them."""
-
-    id: str
-    flair: Path
-    truth: Path | None
-    t1: Path | None = None
-    brain: Path | None = None
 
 
 def graph(member: int, channels: int = 1) -> bytes:
@@ -45,8 +34,7 @@ def graph(member: int, channels: int = 1) -> bytes:
         [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()],
     )
     model = helper.make_model(made, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
-    content: bytes = model.SerializeToString(deterministic=True)
-    return content
+    return model.SerializeToString(deterministic=True)
 
 
 def artefact(

@@ -14,6 +14,7 @@ from models.tasks.lesion.artefact import released
 from models.tasks.lesion.networks import architectures
 from models.tasks.lesion.networks.settings import RELEASED, UNetSizes
 from tests.conftest import PROJECT
+from tests.models.interrupted import TouchingFile
 
 SHAPES = json.loads((PROJECT / "tests/fixtures/lesion_unet_keys.json").read_text())["state_dict_shapes"]
 State = dict[str, torch.Tensor]
@@ -53,20 +54,12 @@ def test_a_folder_becomes_an_ensemble_in_the_order_of_its_seeds(tmp_path: Path) 
     assert len(set(found.graphs)) == 3
 
 
-class Evil:
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[object, tuple[Path]]:
-        return Path.touch, (self.path,)
-
-
 def test_code_in_a_checkpoint_is_refused_and_never_run(tmp_path: Path) -> None:
     witness = tmp_path / "ran"
-    path = saved(tmp_path, 1, {"model.0.conv.weight": Evil(witness)})
+    path = saved(tmp_path, 1, {"model.0.conv.weight": TouchingFile(witness)})
     with pytest.raises(ArtefactError, match="holds more than weights"):
         released.load_released(tmp_path)
-    path.write_bytes(pickle.dumps(Evil(witness)))
+    path.write_bytes(pickle.dumps(TouchingFile(witness)))
     with pytest.raises(ArtefactError, match="seed1"):
         released.load_released(tmp_path)
     assert not witness.exists()

@@ -1,6 +1,5 @@
 """Training a member: it learns, it repeats, it goes on after a kill, it refuses what cannot be."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,31 +14,13 @@ from models.tasks.lesion.networks.settings import PRESETS, Stage, UNetSizes, pre
 from models.tasks.lesion.training import member, tiles
 from models.tasks.lesion.training.crops import Crops
 from models.tasks.lesion.training.train import train_members
-from models.training.checkpoints import TrainedMember, finished
+from models.training.checkpoints import finished
 from models.training.loop import Progress
+from tests.models.interrupted import Killed, killed_at, same
 from tests.models.lesion import toys
 
 SCANS = [toys.example(seed) for seed in range(3)]
 DEV = [toys.example(9)]
-
-
-class Killed(Exception):
-    pass
-
-
-def killed_at(call: int) -> Callable[[Progress], None]:
-    calls: list[float] = []
-
-    def report(state: Progress) -> None:
-        calls.append(state.share)
-        if len(calls) == call:
-            raise Killed
-
-    return report
-
-
-def same(one: TrainedMember, other: TrainedMember) -> bool:
-    return all(torch.equal(value, other.weights[name]) for name, value in one.weights.items())
 
 
 def test_a_tiny_training_lowers_the_loss_and_finds_lesions() -> None:

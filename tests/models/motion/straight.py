@@ -78,5 +78,4 @@ def graph(members: int, size: int, samples: int = SAMPLES) -> bytes:
     )
     model = helper.make_model(made, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
     onnx.checker.check_model(model)
-    content: bytes = model.SerializeToString(deterministic=True)
-    return content
+    return model.SerializeToString(deterministic=True)

@@ -16,6 +16,7 @@ from models.tasks.motion.artefact import recipe, released
 from models.tasks.motion.inference import members
 from models.tasks.motion.networks.network import Network
 from models.tasks.motion.networks.settings import RELEASED_BC, RELEASED_DIM, Sizes
+from tests.models.interrupted import TouchingFile
 from tests.models.motion import city
 
 State = dict[str, torch.Tensor]
@@ -62,20 +63,12 @@ def test_a_folder_becomes_an_ensemble_in_the_order_of_its_seeds(tmp_path: Path) 
     assert found.subset(2).seeds == (10, 20)
 
 
-class Evil:
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[object, tuple[Path]]:
-        return Path.touch, (self.path,)
-
-
 def test_code_in_a_checkpoint_is_refused_and_never_run(tmp_path: Path) -> None:
     witness = tmp_path / "ran"
-    path = saved(tmp_path / "rip", 1, {"_decoder.weight_hh": Evil(witness)})
+    path = saved(tmp_path / "rip", 1, {"_decoder.weight_hh": TouchingFile(witness)})
     with pytest.raises(ArtefactError, match="holds more than weights"):
         released.load_released(tmp_path / "rip")
-    path.write_bytes(pickle.dumps(Evil(witness)))
+    path.write_bytes(pickle.dumps(TouchingFile(witness)))
     with pytest.raises(ArtefactError, match="model-seed-1"):
         released.load_released(tmp_path / "rip")
     assert not witness.exists()

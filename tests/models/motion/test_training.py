@@ -1,6 +1,5 @@
 """Training a member: it learns, it repeats, it goes on after a kill, it refuses what cannot be."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -13,8 +12,8 @@ from models.tasks.motion.data.examples import Examples
 from models.tasks.motion.networks.settings import FAMILIES
 from models.tasks.motion.training import member
 from models.tasks.motion.training.presets import Schedule, Settings, preset
-from models.training.checkpoints import TrainedMember
 from models.training.loop import Progress
+from tests.models.interrupted import Killed, killed_at, same
 from tests.models.motion import bends
 
 
@@ -22,25 +21,6 @@ from tests.models.motion import bends
 def data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Examples, Examples]:
     folder = tmp_path_factory.mktemp("examples")
     return bends.stored(folder / "train", 0, 48), bends.stored(folder / "dev", 100, 16)
-
-
-class Killed(Exception):
-    pass
-
-
-def killed_at(call: int) -> Callable[[Progress], None]:
-    calls: list[float] = []
-
-    def report(state: Progress) -> None:
-        calls.append(state.share)
-        if len(calls) == call:
-            raise Killed
-
-    return report
-
-
-def same(one: TrainedMember, other: TrainedMember) -> bool:
-    return all(torch.equal(value, other.weights[name]) for name, value in one.weights.items())
 
 
 def short(family: str, steps: int = 4) -> Settings:

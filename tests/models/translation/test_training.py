@@ -13,10 +13,11 @@ from models.tasks.translation.networks.settings import Settings, Sizes, preset, 
 from models.tasks.translation.networks.transformer import Transformer
 from models.tasks.translation.training import member
 from models.tasks.translation.training.train import DEV, PIECES, TRAIN, prepare, train_members
-from models.training.checkpoints import TrainedMember, finished
+from models.training.checkpoints import finished
 from models.training.loop import Progress, loaded
 from models.training.parallel_training import seeds
 from models.training.training_folder import DESCRIPTION
+from tests.models.interrupted import Killed, killed_at, same
 from tests.models.translation import made
 
 SETTINGS = with_vocabulary(preset("tiny"), 320)
@@ -25,18 +26,6 @@ SETTINGS = with_vocabulary(preset("tiny"), 320)
 @pytest.fixture(scope="module")
 def data() -> tuple[Examples, Examples]:
     return tuple(examples(made.corpus(count, seed), made.pieces(), 64) for count, seed in ((120, 0), (20, 9)))  # type: ignore[return-value]
-
-
-class Killed(Exception):
-    pass
-
-
-def killed(state: Progress) -> None:
-    raise Killed
-
-
-def same(one: TrainedMember, other: TrainedMember) -> bool:
-    return all(torch.equal(value, other.weights[name]) for name, value in one.weights.items())
 
 
 def test_a_tiny_training_lowers_the_loss(data: tuple[Examples, Examples]) -> None:
@@ -64,15 +53,8 @@ def test_a_training_that_was_cut_off_ends_in_the_same_weights(
     settings = replace(SETTINGS, sizes=replace(SETTINGS.sizes, shared=shared), steps=14, dev_every=5)
     monkeypatch.setattr(member, "REPORT_EVERY", 4)
     whole = member.train(*data, settings, 3)
-    calls: list[float] = []
-
-    def twice(state: Progress) -> None:
-        calls.append(state.share)
-        if len(calls) == 2:  # after 8 steps, of which 5 are kept
-            raise Killed
-
-    with pytest.raises(Killed):
-        member.train(*data, settings, 3, folder=tmp_path, progress=twice)
+    with pytest.raises(Killed):  # after 8 steps, of which 5 are kept
+        member.train(*data, settings, 3, folder=tmp_path, progress=killed_at(2))
     assert (tmp_path / "member-3.state.pt").exists()
     assert finished(tmp_path, 3) is None
     torch.manual_seed(77)  # whatever happened in between
@@ -82,7 +64,7 @@ def test_a_training_that_was_cut_off_ends_in_the_same_weights(
     assert same(whole, went_on)
     assert (went_on.score, went_on.steps) == (whole.score, whole.steps)
     assert not (tmp_path / "member-3.state.pt").exists()
-    again = member.train(*data, settings, 3, folder=tmp_path, progress=killed)  # it is there already
+    again = member.train(*data, settings, 3, folder=tmp_path, progress=killed_at(1))  # it is there already
     assert same(whole, again)
 
 

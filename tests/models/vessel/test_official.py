@@ -13,6 +13,7 @@ from models.tasks.vessel.artefact.ensemble import TrainedEnsemble
 from models.tasks.vessel.artefact.export import export
 from models.tasks.vessel.data.table import NAMES
 from models.tasks.vessel.inference import scoring
+from tests.models.interrupted import TouchingFile
 from tests.models.vessel import released_folder
 from tests.models.vessel.released_folder import RELEASED, STATE
 
@@ -74,15 +75,9 @@ def test_without_data_there_is_no_calibration(released: Path, tmp_path: Path) ->
     assert artefact.manifest.quality == {}
 
 
-class Harmful:
-    def __reduce__(self) -> tuple:
-        return (Path.touch, (Path("harm"),))
-
-
-def test_foreign_files_are_refused_and_never_unpickled(released: Path, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_foreign_files_are_refused_and_never_unpickled(released: Path, tmp_path: Path) -> None:
     path = released / "member_2" / "best_model.pth"
-    torch.save({"linear1.weight": Harmful()}, path)
+    torch.save({"linear1.weight": TouchingFile(tmp_path / "harm")}, path)
     with pytest.raises(ArtefactError, match=r"member_2.*not a plain state dict"):
         official.load_released(released)
     assert not (tmp_path / "harm").exists()

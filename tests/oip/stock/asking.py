@@ -67,8 +67,7 @@ def plain(kind: Any) -> dict[str, bool]:
 def parameters(kind: Any, result: Any) -> dict[str, Any]:
     response = result.get_response()
     if kind is http:
-        found: dict[str, Any] = response["parameters"]
-        return found
+        return response["parameters"]
     return {name: getattr(value, value.WhichOneof("parameter_choice")) for name, value in response.parameters.items()}
 
 

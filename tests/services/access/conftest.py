@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.toys import TOYS
-from tests.contract.toys.toy import Toy
+from tests.contract.conftest import protocol, toy  # noqa: F401 (fixtures)
 from tests.services.access.authority import Authority
 from tests.services.access.passes import Passes
 
@@ -13,12 +12,6 @@ from tests.services.access.passes import Passes
 @pytest.fixture
 def passes(tmp_path: Path) -> Passes:
     return Passes(tmp_path / "secrets" / "tokens.toml")
-
-
-@pytest.fixture(params=TOYS, ids=lambda toy: toy.name)
-def toy(request: pytest.FixtureRequest) -> Toy:
-    found: Toy = request.param
-    return found
 
 
 @pytest.fixture(scope="session")

@@ -9,18 +9,12 @@ import pytest
 from grpc_health.v1 import health_pb2
 
 from services.access.tokens import hashed, mint
-from tests.contract.serving import PROTOCOLS, Outcome, Protocol, Served, detail, seen, serving
+from tests.contract.serving import Outcome, Protocol, Served, detail, seen, serving
 from tests.contract.toys import TOYS
 from tests.services.access.passes import Passes, bearer, carried
 
 TOY = TOYS[0]
 LATER, EARLIER = (datetime.now(UTC) + timedelta(days=days) for days in (1, -1))
-
-
-@pytest.fixture(params=PROTOCOLS)
-def protocol(request: pytest.FixtureRequest) -> Protocol:
-    found: Protocol = request.param
-    return found
 
 
 async def ask(served: Served, protocol: Protocol, token: str | None, body: Any = None) -> Outcome:

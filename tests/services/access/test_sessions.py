@@ -2,14 +2,12 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import grpc
-import msgspec
 import pytest
 
 from demur.v1 import labels_pb2
-from tests.contract.serving import Served, detail, events, serving
+from tests.contract.serving import detail, events, serving
 from tests.contract.toys import TOYS
 from tests.services.access.passes import Passes, bearer, carried
 from tests.services.labels.test_http import SETTINGS, post, predicted
@@ -18,18 +16,10 @@ from tests.services.tabular import TABULAR
 TOY = TOYS[0]
 
 
-def open_stream(served: Served, token: str) -> Any:
-    return served.channel.stream_stream(
-        f"/{served.tenant.grpc.service}/PredictStream",
-        request_serializer=msgspec.json.encode,
-        response_deserializer=msgspec.json.decode,
-    )(metadata=carried(token))
-
-
 async def test_an_open_stream_ends_in_words_when_its_token_does(passes: Passes) -> None:
     ends, stays = passes.give("anna"), passes.give("bert")
     async with serving(TOY, tokens=str(passes.path)) as served:
-        streams = {name: open_stream(served, token) for name, token in (("ends", ends), ("stays", stays))}
+        streams = {name: served.stream(metadata=carried(token)) for name, token in (("ends", ends), ("stays", stays))}
         for stream in streams.values():
             assert await stream.read() is not grpc.aio.EOF  # accepted
         passes.revoke("anna")
@@ -45,7 +35,7 @@ async def test_an_open_stream_ends_in_words_when_its_token_does(passes: Passes) 
 async def test_a_stream_with_a_token_says_what_one_without_says(passes: Passes) -> None:
     token = passes.give("anna")
     async with serving(TOY, tokens=str(passes.path)) as served:
-        stream = open_stream(served, token)
+        stream = served.stream(metadata=carried(token))
         await stream.read()
         await stream.write({"none": 1})  # no frame of this stream
         assert await stream.code() is grpc.StatusCode.INVALID_ARGUMENT

@@ -14,19 +14,13 @@ import httpx
 import pytest
 
 from services.access.certificates import CertificateError, Certificates, Files
-from tests.contract.serving import PROTOCOLS, Protocol, Served, serving
+from tests.contract.serving import Protocol, Served, serving
 from tests.contract.toys import TOYS
 from tests.services.access.authority import Authority, Pair
 
 TOY = TOYS[0]
 CHECK = "/grpc.health.v1.Health/Check"
 FAILURES = 'demur_access_reload_failures_total{file="tls"'
-
-
-@pytest.fixture(params=PROTOCOLS)
-def protocol(request: pytest.FixtureRequest) -> Protocol:
-    found: Protocol = request.param
-    return found
 
 
 @dataclass(frozen=True)

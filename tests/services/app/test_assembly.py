@@ -11,7 +11,6 @@ from prometheus_client import CollectorRegistry
 from models import artefact, npz
 from models.artefact import Artefact, ArtefactError
 from services.app.assembly import assemble, profile
-from services.app.reference import folder
 from services.ledger.database import Database, LedgerRefused
 from services.request.contract import Call
 from services.request.metrics import Metrics
@@ -23,11 +22,6 @@ from tests.ledger_reader import Reader
 TASK = Settings().task
 MODEL = DEFAULT_MODELS[TASK]
 SETTINGS = Settings(task=TASK, lanes=1)
-
-
-@pytest.fixture(scope="module")
-def reference() -> Artefact:
-    return artefact.read(folder(MODEL), TASK)
 
 
 def golden(found: Artefact) -> dict[str, np.ndarray]:

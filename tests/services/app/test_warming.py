@@ -7,20 +7,13 @@ import numpy as np
 import pytest
 from prometheus_client import CollectorRegistry
 
-from models import artefact
 from models.artefact import Artefact
 from models.executors.onnx import RowGraph
 from services.app import warming
 from services.app.assembly import assemble
-from services.app.reference import folder
 from services.request.metrics import Metrics
 from services.request.row_task import Packed, RowsRequest
-from tests.services.app.test_assembly import MODEL, SETTINGS, TASK
-
-
-@pytest.fixture(scope="module")
-def reference() -> Artefact:
-    return artefact.read(folder(MODEL), TASK)
+from tests.services.app.test_assembly import SETTINGS, TASK
 
 
 async def test_every_shape_that_serves_runs_before_ready(

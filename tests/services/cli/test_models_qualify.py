@@ -28,18 +28,12 @@ from tests.models.motion import city
 from tests.models.translation import made
 from tests.services.tasks.motion import straight_artefact
 
+pytestmark = pytest.mark.usefixtures("home")
 REFERENCE = Path(__file__).resolve().parents[3] / "artefacts"
 CUDA = Profile(provider="cuda", version="1.0", architecture="sm_90")
 """Device that computes what this CPU does."""
 Case = tuple[Artefact, Path]
 """An artefact, and a folder of labelled files for it."""
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("DEMUR_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("BENTOML_HOME", "")  # what the store sets is undone at the end
-    return tmp_path / "home"
 
 
 def vessel(folder: Path) -> Case:

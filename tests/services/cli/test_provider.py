@@ -16,15 +16,9 @@ from services.tasks import IMPORTERS, WORKBENCHES
 from simulators.vessel.dataset import simulate
 from tests.models.vessel import released_folder
 
+pytestmark = pytest.mark.usefixtures("home")
 REFERENCE = Path(__file__).resolve().parents[3] / "artefacts" / "vessel" / "dnn-1"
 no_gpu = pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has an NVIDIA device")
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("DEMUR_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("BENTOML_HOME", "")  # what the store sets is undone at the end
-    return tmp_path / "home"
 
 
 @pytest.fixture

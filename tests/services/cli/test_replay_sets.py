@@ -12,12 +12,7 @@ from models import artefact
 from services.cli import main
 
 PROJECT = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DEMUR_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("BENTOML_HOME", "")  # what the store sets is undone at the end
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def test_training_leaves_the_set_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from services.cli.output import CommandError
 from services.cli.rows import chunking, csv_file
 from services.cli.rows.chunking import Chunk, Selection
 from services.cli.rows.scored_table import Answered, Scored
-from tests.clients.weather_service import METADATA, NAMES, WeatherStandIn, members_of, serving, some_rows
+from tests.clients.weather_service import METADATA, NAMES, WeatherStandIn, members_of, some_rows
 
 NULLABLE = ("a", "c")
 
@@ -106,17 +105,6 @@ def test_what_was_written_is_read(rows: list[tuple[float | None, ...]], missing:
         found = read("\n".join(["i,a,b,c,z", *lines]), ("a", "b", "c"))
     expected = [[np.nan if x is None else x for x in row] for row in rows]
     np.testing.assert_array_equal(found, np.array(expected, np.float32))
-
-
-@pytest.fixture
-def weather() -> WeatherStandIn:
-    return WeatherStandIn()
-
-
-@pytest.fixture
-def target(weather: WeatherStandIn) -> Iterator[str]:
-    with serving(weather) as where:
-        yield where
 
 
 OPTIONS = {"on_error": "defer", "members": False, "keep": None, "submission": None}

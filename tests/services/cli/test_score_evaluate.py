@@ -3,7 +3,6 @@
 import csv
 import json
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +11,9 @@ import pytest
 
 import demur
 from services.cli import main
-from tests.clients.weather_service import NAMES, WeatherStandIn, serving, some_rows
+from tests.clients.weather_service import NAMES, some_rows
 
 N = 400
-
-
-@pytest.fixture
-def weather() -> WeatherStandIn:
-    return WeatherStandIn()
-
-
-@pytest.fixture
-def target(weather: WeatherStandIn) -> Iterator[str]:
-    with serving(weather) as where:
-        yield where
 
 
 def labelled(path: Path, *, bad: tuple[int, ...] = ()) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -46,8 +34,7 @@ def evaluated(capsys: pytest.CaptureFixture[str], task: str, path: Path, *words:
     capsys.readouterr()
     command = ["evaluate", "--task", task, "--predictions", str(path), "--json", *map(str, words)]
     assert main(command) == 0, capsys.readouterr().err
-    document: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return document
+    return json.loads(capsys.readouterr().out)
 
 
 def directly(target: str, path: Path, rows: np.ndarray, truth: np.ndarray, shifted: np.ndarray) -> None:

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +12,14 @@ import demur
 from services.cli import main
 from services.cli.rows import csv_file, scorer
 from services.cli.rows.chunking import Table
-from tests.clients.weather_service import NAMES, WeatherStandIn, serving, some_rows
+from tests.clients.weather_service import NAMES, WeatherStandIn, some_rows
 
 ROWS = 300
 
 
-@pytest.fixture
-def weather() -> WeatherStandIn:
-    return WeatherStandIn()
-
-
-@pytest.fixture
-def target(weather: WeatherStandIn, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_file, "CHUNK_BYTES", 2000)
-    with serving(weather) as where:
-        yield where
 
 
 def score(target: str, *words: object) -> int:

@@ -16,12 +16,7 @@ from services.cli import main
 from services.tasks import IMPORTERS, WORKBENCHES
 
 PROJECT = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DEMUR_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("BENTOML_HOME", "")  # what the store sets is undone at the end
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,6 @@
 """The measure to defer by, chosen at start: its own thresholds, its own stream, and clear words where it cannot be."""
 
 import json
-import time
 from pathlib import Path
 
 import msgspec
@@ -27,7 +26,7 @@ from services.request.metrics import Metrics
 from services.runtime.settings import Settings
 from services.runtime.variables import SettingsError
 from tests.models.weather.tiny import Tiny, table
-from tests.services.monitor.watching import Watch
+from tests.services.tasks.live import watched
 from tests.services.weather import numbers, serving
 
 
@@ -204,9 +203,7 @@ async def test_streams_of_two_measures_are_never_mixed(tiny: Tiny, tmp_path: Pat
         (f"{tag}@varm", "varm"),
     }
     assert {model for head, model, _, _ in deployments(tmp_path) if head == "precipitation"} == {tag}
-    watch = Watch(f"sqlite:///{tmp_path / 'ledger' / 'weather.db'}", now=time.time() + 2)
-    published = watch.at()
-    watch.monitor.close()
+    published = watched("weather", tmp_path)
     states = {one.key.model: one for one in published.streams if one.key.head == "temperature"}
     assert {model: state.measure for model, state in states.items()} == {tag: "tvar", f"{tag}@varm": "varm"}
     for model, parts in ((tag, (starts[0], starts[2])), (f"{tag}@varm", (starts[1],))):

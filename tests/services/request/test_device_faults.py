@@ -15,12 +15,10 @@ import numpy as np
 import pytest
 from prometheus_client import CollectorRegistry
 
-from models import artefact
 from models.artefact import Artefact
 from models.executors import transfers
 from models.executors.onnx import OnnxGraph
 from services.app.assembly import Assembled, assemble
-from services.app.reference import folder
 from services.request.contract import Call, Priority
 from services.request.metrics import Metrics
 from services.request.row_task import Packed, RowsRequest
@@ -28,7 +26,7 @@ from services.runtime.errors import DemurError, DeviceUnavailable, status
 from services.runtime.lifecycle import Lifecycle
 from services.runtime.settings import Settings
 from tests.models.executors.device_sessions import FAULTS, KINDS, Machine, install
-from tests.services.app.test_assembly import MODEL, TASK
+from tests.services.app.test_assembly import TASK
 
 SETTINGS = Settings(task=TASK, lanes=2, provider="cuda", fixed_threshold=1e9, ledger="none", queue_seconds=1e5)
 SIZES = {1: 60, 2: 20, 7: 10, 64: 8, 300: 1.5, 1500: 0.5}
@@ -58,11 +56,6 @@ class Weather:
         self.left -= 1
         self.injected[KINDS[self.kind]] += 1
         return FAULTS[self.kind]()
-
-
-@pytest.fixture(scope="module")
-def reference() -> Artefact:
-    return artefact.read(folder(MODEL), TASK)
 
 
 @pytest.fixture(scope="module")

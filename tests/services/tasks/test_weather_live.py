@@ -1,7 +1,6 @@
 """From answers to live figures: a census and requests for both weather heads, and ``demur evaluate`` says the same."""
 
 import json
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,10 +11,9 @@ import pytest
 from models.building import Labelled
 from models.live.window_evaluator import WindowResult
 from models.tasks.weather.inference import serving as opening
-from services.cli import main
 from tests.models.weather.tiny import SCHEMA, Tiny, table
-from tests.services.monitor.watching import Watch
-from tests.services.weather import Json, Rows, Served, serving
+from tests.services.tasks.live import evaluated, watched
+from tests.services.weather import Json, Rows, serving
 
 HEADS = ("temperature", "precipitation")
 
@@ -38,28 +36,17 @@ def given_labels(answer: Json, given: Labelled, head: str, source: str = "census
     ]
 
 
-async def labels(served: Served, content: list[Json], **more: Any) -> Json:
-    response = await served.http.post("/v1/labels", json={"labels": content} | more)
-    assert response.status_code == 200, response.text
-    found: Json = response.json()
-    return found
-
-
 def judged(home: Path, **options: Any) -> dict[tuple[str, str], WindowResult]:
     """(head, source) to the judgement of the last day."""
-    watch = Watch(f"sqlite:///{home / 'ledger' / 'weather.db'}", now=time.time() + 2, **options)
-    published = watch.at()
-    watch.monitor.close()
-    return {(one.key.head, one.source): one for one in published.windows if one.window == "1d"}
+    windows = watched("weather", home, **options).windows
+    return {(one.key.head, one.source): one for one in windows if one.window == "1d"}
 
 
-def evaluated(tiny: Tiny, given: Labelled, head: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> Json:
+def figures(tiny: Tiny, given: Labelled, head: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> Json:
     """Figures by measure, as ``demur evaluate`` prints them of a file of the same predictions."""
     path = folder / f"{head}.npz"
     np.savez(path, members=opening.members(tiny.trees)(rows_of(given))[head], target=given.labels[head])
-    capsys.readouterr()
-    assert main(["evaluate", "--task", "weather", "--predictions", str(path), "--json"]) == 0
-    return dict(json.loads(capsys.readouterr().out)["measures"])
+    return evaluated("weather", capsys, "--predictions", path)
 
 
 @pytest.mark.parametrize("measures", ["", "temperature=varm,precipitation=entropy"])
@@ -70,13 +57,13 @@ async def test_live_figures_of_a_census_are_those_of_the_evaluation(
         answer = await served.answer(rows_of(labelled))
         assert answer["recorded"] is True
         for head in HEADS:
-            batch = await labels(served, given_labels(answer, labelled, head))
+            batch = await served.labels(given_labels(answer, labelled, head))
             assert not batch["rejected"], batch
     live = judged(tmp_path)
     for head in HEADS:
         window = live[head, "census"]
         assert (window.valid, window.units, window.labels) == (True, 300, 300), window.reasons
-        known = evaluated(tiny, labelled, head, tmp_path, capsys)[answer[head]["measure"]]
+        known = figures(tiny, labelled, head, tmp_path, capsys)[answer[head]["measure"]]
         for name, theirs in (
             ("r_auc", "r_auc"),
             ("f1_auc", "f1_auc"),
@@ -113,14 +100,14 @@ async def test_labels_that_are_none_are_refused_one_by_one(tiny: Tiny, labelled:
             {"unit": answer["precipitation"]["prediction_ids"][-2], "head": "precipitation", "value": 2.0},
             {"unit": answer["temperature"]["prediction_ids"][-1], "head": "temperature", "value": -12},
         ]
-        batch = await labels(served, content + fine, source="census")
+        batch = await served.labels(content + fine, source="census")
         rejected = {one["index"]: one for one in batch["rejected"]}
         assert sorted(rejected) == list(range(len(BAD_LABELS)))
         for at, (head, _, words) in enumerate(BAD_LABELS.values()):
             assert words in rejected[at]["error"]["message"]
             assert head in rejected[at]["error"]["message"]
         other = {"unit": answer["precipitation"]["prediction_ids"][0], "head": "temperature", "value": 3.0}
-        (rejection,) = (await labels(served, [other], source="census"))["rejected"]
+        (rejection,) = (await served.labels([other], source="census"))["rejected"]
         assert "precipitation" in rejection["error"]["message"]
         nameless = {"unit": answer["precipitation"]["prediction_ids"][0], "value": 3}
         response = await served.http.post("/v1/labels", json={"labels": [nameless], "source": "census"})
@@ -151,25 +138,21 @@ async def test_deferred_units_of_a_head_without_a_census_are_asked_about(
             if decision == "DEFER"
         }
         assert 30 < len(deferred) < 200
-        await labels(served, given_labels(answer, labelled, "temperature"))
+        await served.labels(given_labels(answer, labelled, "temperature"))
         by_row = [row.tobytes() for row in rows_of(labelled)]
         done = 0
         while True:
-            claim = await served.http.post("/v1/requests/claim", json={"count": 100, "head": "precipitation"})
-            requests = claim.json()["requests"]
+            requests = await served.claimed(count=100, head="precipitation")
             if not requests:
                 break
             for request in requests:
                 assert request["head"] == "precipitation"
-                value = _label(request, by_row, labelled)
-                reply = await served.http.post(
-                    f"/v1/requests/{request['request']}/submit", json={"lease": request["lease"], "value": value}
-                )
+                reply = await served.submitted(request, _label(request, by_row, labelled))
                 assert reply.status_code == 200, reply.text
                 done += 1
         assert done > len(deferred) + 30, "deferred ones and audits"
         unit, label = next(iter(deferred.items()))
-        told = (await served.http.get(f"/v1/units/{unit}/resolution")).json()
+        told = await served.resolution(unit)
         assert told["value"] == label
         assert isinstance(told["value"], int)
     live = judged(tmp_path, estimator="ht")
@@ -200,15 +183,13 @@ async def test_explored_rows_are_committed_for_both_heads(tiny: Tiny, labelled: 
             assert response.json() == {"units": 80, "unknown": []}, response.text
         for head in HEADS:
             content = given_labels(answer, labelled, head)[:40]
-            assert not (await labels(served, content))["rejected"]
+            assert not (await served.labels(content))["rejected"]
     live = judged(tmp_path)
     for head in HEADS:
         window = live[head, "census"]
         assert (window.units, window.labels) == (40, 40)
     assert live["precipitation", "census"].key.model == f"{tiny.trees.tag}@mi"
-    watch = Watch(f"sqlite:///{tmp_path / 'ledger' / 'weather.db'}", now=time.time() + 2)
-    explored = {one.key: dict(one.explored) for one in watch.at().streams}
-    watch.monitor.close()
+    explored = {one.key: dict(one.explored) for one in watched("weather", tmp_path).streams}
     assert {(key.head, key.model): counts for key, counts in explored.items()} == {
         ("temperature", tiny.trees.tag): {"explore": 300},
         ("precipitation", f"{tiny.trees.tag}@mi"): {"explore": 300},

@@ -1,9 +1,6 @@
 """Small artefacts behind both protocols."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import grpc
@@ -13,63 +10,40 @@ import pytest
 from demur.v1 import common_pb2, lesion_pb2
 from demur.v1.lesion_pb2_grpc import LesionServiceStub
 from models.artefact import Artefact
-from services.app.assembly import Assembled
-from tests.contract.serving import detail
+from tests.clients import stand_in
+from tests.clients.lesion_service import LesionStandIn
 from tests.models.lesion import bright
-from tests.services.served import artefact_served
-
-Json = dict[str, Any]
+from tests.services.tasks.served_task import Json, ServedTask, answered, refused_alike
 
 
-@dataclass(frozen=True)
-class Served:
+class Served(ServedTask):
     """A running lesion service."""
 
-    assembled: Assembled
-    stub: LesionServiceStub
-    http: httpx.AsyncClient
+    task, stub_type = "lesion", LesionServiceStub
+    request, stream_request = lesion_pb2.LesionPredictRequest, lesion_pb2.LesionStreamRequest
 
     async def form(self, flair: bytes, *, accept: str = "application/json", **fields: Any) -> httpx.Response:
         """A form; fields of bytes are files."""
-        files: Json = {"flair": ("anybody's name.nii.gz", flair)}
-        files |= {name: (name, value) for name, value in fields.items() if isinstance(value, bytes)}
-        texts = {name: value for name, value in fields.items() if not isinstance(value, bytes)}
-        return await self.http.post("/v1/predict", files=files, data=texts, headers={"accept": accept})
+        return await self.sent_form(accept, fields, flair=("anybody's name.nii.gz", flair))
 
     async def answer(self, flair: bytes, **fields: Any) -> Json:
-        response = await self.form(flair, **fields)
-        assert response.status_code == 200, response.text
-        found: Json = response.json()
-        return found
+        return answered(await self.form(flair, **fields))
 
     async def refusal(self, flair: bytes, **fields: Any) -> Json:
         """The error, which both protocols must word alike."""
         response = await self.form(flair, **fields)
-        assert response.status_code in (413, 422), response.text
-        error: Json = response.json()["error"]
         files = {name: value for name, value in fields.items() if isinstance(value, bytes)}
-        try:
-            await self.stub.Predict(lesion_pb2.LesionPredictRequest(flair=flair, **files))
-        except grpc.aio.AioRpcError as other:
-            said = detail(other)
-            assert {name: said[name] for name in error} == error
-            return error
-        raise AssertionError("gRPC answered it")
+        with pytest.raises(grpc.aio.AioRpcError) as other:
+            await self.message(flair, **files)
+        return refused_alike(response, other.value)
 
     async def message(self, flair: bytes, **wishes: Any) -> lesion_pb2.LesionPredictResponse:
-        return await self.stub.Predict(lesion_pb2.LesionPredictRequest(flair=flair, **wishes))
+        return await self.stub.Predict(self.request(flair=flair, **wishes))
 
     async def streamed(self, *scans: Json, begin: common_pb2.StreamBegin | None = None, piece: int = 1000) -> list[Any]:
         """All frames that answer scans sent in pieces."""
-
-        async def frames() -> AsyncIterator[Any]:
-            if begin is not None:
-                yield lesion_pb2.LesionStreamRequest(begin=begin)
-            for number, scan in enumerate(scans):
-                for frame in pieces(number, scan, piece):
-                    yield frame
-
-        return [frame async for frame in self.stub.PredictStream(frames())]
+        sent = [frame for number, scan in enumerate(scans) for frame in pieces(number, scan, piece)]
+        return await self.frames(*sent, begin=begin)
 
 
 def pieces(number: int, scan: Json, size: int) -> list[Any]:
@@ -87,11 +61,20 @@ def pieces(number: int, scan: Json, size: int) -> list[Any]:
     return [*found, lesion_pb2.LesionStreamRequest(end=lesion_pb2.LesionScanEnd())]
 
 
-@asynccontextmanager
-async def serving(artefact: Artefact, home: Path | None = None, **settings: Any) -> AsyncIterator[Served]:
-    """Serves an artefact; decisions are recorded where a home is given."""
-    async with artefact_served(artefact, "lesion", home, **({"lanes": 2} | settings)) as (assembled, channel, http):
-        yield Served(assembled, LesionServiceStub(channel), http)
+serving = Served.serving
+
+
+@pytest.fixture
+def lesion() -> LesionStandIn:
+    """Stand-in of the service, with images."""
+    return LesionStandIn(images=True)
+
+
+@pytest.fixture
+def target(lesion: LesionStandIn) -> Iterator[str]:
+    """Where the stand-in listens."""
+    with stand_in.serving(lesion) as where:
+        yield where
 
 
 @pytest.fixture(scope="session")

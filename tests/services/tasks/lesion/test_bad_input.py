@@ -5,14 +5,11 @@ import gzip
 import tracemalloc
 from typing import Any
 
-import grpc
 import nibabel
 import numpy as np
 import pytest
 
-from demur.v1 import lesion_pb2
 from models.artefact import Artefact
-from tests.contract.serving import detail
 from tests.models.lesion.heads import head, packed
 from tests.services.tasks.lesion.conftest import serving
 from tests.work import unpacked
@@ -127,12 +124,5 @@ async def test_an_upload_that_is_too_large_is_dropped_while_it_comes(three: Arte
     ],
 )
 async def test_frames_out_of_order_end_a_stream_in_words(three: Artefact, frames: Any, code: str) -> None:
-    async def sent() -> Any:
-        for fields in frames:
-            yield lesion_pb2.LesionStreamRequest(**fields)
-
     async with serving(three) as served:
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            async for _ in served.stub.PredictStream(sent()):
-                pass
-        assert detail(caught.value)["code"] == code
+        assert (await served.stream_refusal(frames))["code"] == code

@@ -1,8 +1,6 @@
 """``demur score lesion`` on folders of Grand Challenge, made and read by ITK."""
 
-import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +11,13 @@ import pytest
 from models.evaluation.unit_errors import ErrorOptions
 from models.tasks.lesion.data import predictions
 from services.cli import main
-from tests.clients.lesion_service import LesionStandIn, serving
+from tests.clients.lesion_service import LesionStandIn
+from tests.services.tasks.tables import table
 
 SHAPE = (30, 32, 28)
 DIRECTION = np.array([[0.0, 0, -1], [1, 0, 0], [0, -1, 0]])
 """Axes that grow to the back, to the feet and to the right: a matrix that is not its own transpose."""
 SLOTS = [f"images/white-matter-multiple-sclerosis-lesion-{kind}" for kind in ("segmentation", "uncertainty-map")]
-
-
-@pytest.fixture
-def lesion() -> LesionStandIn:
-    return LesionStandIn(images=True)
-
-
-@pytest.fixture
-def target(lesion: LesionStandIn) -> Iterator[str]:
-    with serving(lesion) as where:
-        yield where
 
 
 def made(values: np.ndarray) -> Any:
@@ -65,7 +53,7 @@ def given(root: Path, *names: str) -> None:
 
 
 def summary(out: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader((out / "summary.csv").read_text().splitlines()))
+    return table(out / "summary.csv")
 
 
 def score(target: str, *words: object) -> int:

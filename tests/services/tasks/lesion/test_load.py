@@ -1,6 +1,5 @@
 """What scans cost a process: nothing large on the event loop, and no memory that nobody declared or that stays."""
 
-import asyncio
 import base64
 import threading
 from pathlib import Path
@@ -17,28 +16,16 @@ from services.tasks.lesion import presentation, task
 from services.tasks.lesion.task import LesionTask, ScanRequest
 from tests.models.lesion.heads import head, packed
 from tests.services.tasks.lesion.conftest import serving
+from tests.services.tasks.served_task import threads_of
 
 PLAIN = packed(head())
-MINUTE = 60.0
 
 
 async def test_however_small_a_file_is_it_is_unpacked_and_answered_beside_the_event_loop(
     three: Artefact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some kB unpack to many MB, and answers are larger than what they answer."""
-    threads: dict[str, set[threading.Thread]] = {"read": set(), "written": set()}
-    read, written = LesionTask._read, presentation.files
-
-    def noting_read(self: LesionTask, request: ScanRequest) -> Any:
-        threads["read"].add(threading.current_thread())
-        return read(self, request)
-
-    def noting_written(portion: Any) -> Any:
-        threads["written"].add(threading.current_thread())
-        return written(portion)
-
-    monkeypatch.setattr(LesionTask, "_read", noting_read)
-    monkeypatch.setattr(presentation, "files", noting_written)
+    threads = threads_of(monkeypatch, (LesionTask, "_read"), (presentation, "files"))
     small = packed(np.where(head() > 0, np.where(head() > 150, 200, 100), 0).astype(np.uint8))
     assert len(small) < 1 << 14
     async with serving(three) as served:
@@ -46,13 +33,9 @@ async def test_however_small_a_file_is_it_is_unpacked_and_answered_beside_the_ev
         await served.message(small)
         text = {"flair": base64.b64encode(small).decode()}
         assert (await served.http.post("/v1/predict", json=text)).status_code == 200
-        job = (await served.http.post("/v1/jobs", files={"flair": ("x", small)})).json()
-        async with asyncio.timeout(MINUTE):
-            while (await served.http.get(f"/v1/jobs/{job['id']}")).json()["state"] == "running":
-                await asyncio.sleep(0.02)
-    assert threads["read"]
-    assert threads["written"]
+        await served.job({"flair": ("x", small)})
     for name, found in threads.items():
+        assert found, name
         assert threading.main_thread() not in found, name
 
 

@@ -1,8 +1,6 @@
 """``demur score lesion`` against a service that keeps the contract: what is written, and that ``evaluate`` reads it."""
 
-import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import nibabel
@@ -12,21 +10,12 @@ import pytest
 from models.evaluation.unit_errors import ErrorOptions
 from models.tasks.lesion.data import inputs, predictions
 from services.cli import main
-from tests.clients.lesion_service import SINGLE, LesionStandIn, serving
+from tests.clients.lesion_service import SINGLE, LesionStandIn
+from tests.clients.stand_in import serving
+from tests.services.tasks.tables import table
 
 SHAPE = (30, 32, 28)
 AFFINE = np.array([[-1.0, 0, 0, 14], [0, 1, 0, -15], [0, 0, 1, -13], [0, 0, 0, 1]])
-
-
-@pytest.fixture
-def lesion() -> LesionStandIn:
-    return LesionStandIn(images=True)
-
-
-@pytest.fixture
-def target(lesion: LesionStandIn) -> Iterator[str]:
-    with serving(lesion) as where:
-        yield where
 
 
 def volume(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -56,10 +45,6 @@ def official(root: Path, one: str, seed: int = 0) -> None:
 
 def score(target: str, *arguments: object) -> int:
     return main(["score", "lesion", *map(str, arguments), "--target", target])
-
-
-def table(path: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(path.read_text().splitlines()))
 
 
 def test_one_file_of_any_name(target: str, lesion: LesionStandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

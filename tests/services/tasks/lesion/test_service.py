@@ -18,12 +18,12 @@ from models.tasks.lesion.data.files import PROBABILITY_STEPS
 from models.tasks.lesion.data.image import read_scan
 from models.tasks.lesion.inference import members
 from models.tasks.lesion.inference.segment import segment
-from services.policy.decision import Decision
 from services.transport.grpc.limits import LIMIT_KEY as KEY
 from tests.contract.serving import detail
 from tests.models.lesion.heads import SPOTS, head, packed, unpacked
 from tests.services.tasks.documents import misfits
 from tests.services.tasks.lesion.conftest import Json, Served, serving
+from tests.services.tasks.served_task import same_deferral
 
 MAPS = ("mask", "probability", "rmi", "total", "data", "knowledge", "advice")
 PLAIN = packed(head())
@@ -44,14 +44,10 @@ def of_message(message: lesion_pb2.LesionPredictResponse) -> dict[str, bytes]:
 
 def same(answer: Json, message: lesion_pb2.LesionPredictResponse) -> None:
     """All that both protocols tell of a scan."""
-    said, deferral = message.answer, message.answer.deferral
+    said = message.answer
     assert (answer["model"], answer["recorded"], answer["name"]) == (message.model, message.recorded, message.name)
     assert answer["profile"] == message.profile != ""
-    assert answer["decision"] == Decision(deferral.decisions[0]).name
-    assert np.float32(answer["uncertainty"]) == np.frombuffer(deferral.uncertainty, "<f4")[0]
-    assert (answer["measure"], answer["policy"]) == (deferral.measure, deferral.policy)
-    assert answer["threshold"] == (deferral.threshold if np.isfinite(deferral.threshold) else None)
-    assert len(answer["shifted"]) == bin(deferral.shifts[0]).count("1")
+    same_deferral(answer, said.deferral)
     for name in ("count", "volume_mm3", "total", "data", "knowledge", "rmi", "structural", "look_at_voxels"):
         assert said.HasField(name) == (name in answer), name
         assert getattr(said, name) == answer.get(name, 0), name
@@ -278,11 +274,7 @@ async def test_an_archive_holds_all_files(three: Artefact) -> None:
 
 async def test_a_job_shows_progress_and_keeps_its_files(three: Artefact) -> None:
     async with serving(three) as served:
-        created = await served.http.post("/v1/jobs", files={"flair": PLAIN})
-        assert created.status_code == 202
-        location = created.headers["location"]
-        events = (await served.http.get(f"{location}/events")).text
-        view = (await served.http.get(location)).json()
+        view, events = await served.job({"flair": PLAIN})
         mask = await served.http.get(view["result"]["files"]["mask.nii.gz"])
         answer = await asked(served)
     assert events.rstrip().splitlines()[-2] == "event: done"

@@ -2,10 +2,7 @@
 
 import base64
 import json
-from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import grpc
@@ -15,22 +12,15 @@ import pytest
 from demur.v1 import common_pb2, motion_pb2
 from demur.v1.motion_pb2_grpc import MotionServiceStub
 from models.artefact import Artefact
-from services.app.assembly import Assembled
-from tests.contract.serving import detail
-from tests.services.served import artefact_served
 from tests.services.tasks.motion import straight_artefact
+from tests.services.tasks.served_task import Json, ServedTask, answered, refused_alike
 
-Json = dict[str, Any]
 
-
-@dataclass(frozen=True)
-class Served:
+class Served(ServedTask):
     """A running motion service."""
 
-    assembled: Assembled
-    channel: grpc.aio.Channel
-    stub: MotionServiceStub
-    http: httpx.AsyncClient
+    task, stub_type = "motion", MotionServiceStub
+    request, stream_request = motion_pb2.MotionPredictRequest, motion_pb2.MotionStreamRequest
 
     async def post(self, body: Json) -> httpx.Response:
         """JSON; bytes are sent as base64."""
@@ -38,52 +28,34 @@ class Served:
 
     async def form(self, *, accept: str = "application/json", **fields: Any) -> httpx.Response:
         """A form; fields of bytes are files."""
-        files = {name: (name, value) for name, value in fields.items() if isinstance(value, bytes)}
-        texts = {name: value for name, value in fields.items() if not isinstance(value, bytes)}
-        return await self.http.post("/v1/predict", files=files, data=texts, headers={"accept": accept})
+        return await self.sent_form(accept, fields)
 
     async def answer(self, **body: Any) -> Json:
-        response = await self.post(body)
-        assert response.status_code == 200, response.text
-        found: Json = response.json()
-        return found
+        return answered(await self.post(body))
 
     async def message(self, **fields: Any) -> motion_pb2.MotionPredictResponse:
-        return await self.stub.Predict(motion_pb2.MotionPredictRequest(**fields))
+        return await self.stub.Predict(self.request(**fields))
 
-    async def refusal(
-        self, *, status: tuple[int, ...] = (413, 422), during: AbstractContextManager[Any] | None = None, **body: Any
-    ) -> Json:
+    async def refusal(self, *, during: AbstractContextManager[Any] | None = None, **body: Any) -> Json:
         """The error, which both protocols must word alike.
 
         Args:
             during: surrounds the two calls, without what a client does before them.
         """
         content = json.dumps(_texts(body)).encode()
-        message = motion_pb2.MotionPredictRequest(**_fields(body))
+        message = self.request(**_fields(body))
         with during or nullcontext():
             response = await self.http.post(
                 "/v1/predict", content=content, headers={"content-type": "application/json"}
             )
             with pytest.raises(grpc.aio.AioRpcError) as other:
                 await self.stub.Predict(message)
-        assert response.status_code in status, response.text
-        error: Json = response.json()["error"]
-        said = detail(other.value)
-        assert {name: said[name] for name in error} == error
-        return error
+        return refused_alike(response, other.value)
 
     async def streamed(self, *requests: Json, begin: common_pb2.StreamBegin | None = None) -> list[Any]:
         """All frames that answer requests, each a chunk."""
-
-        async def frames() -> AsyncIterator[Any]:
-            if begin is not None:
-                yield motion_pb2.MotionStreamRequest(begin=begin)
-            for number, fields in enumerate(requests):
-                request = motion_pb2.MotionPredictRequest(**fields)
-                yield motion_pb2.MotionStreamRequest(chunk=motion_pb2.MotionChunk(sequence=number, request=request))
-
-        return [frame async for frame in self.stub.PredictStream(frames())]
+        chunks = [{"sequence": number, "request": self.request(**fields)} for number, fields in enumerate(requests)]
+        return await self.frames(*(self.stream_request(chunk=chunk) for chunk in chunks), begin=begin)
 
 
 def _texts(value: Any) -> Any:
@@ -105,11 +77,7 @@ def _fields(body: Json) -> Json:
     return given
 
 
-@asynccontextmanager
-async def serving(artefact: Artefact, home: Path | None = None, **settings: Any) -> AsyncIterator[Served]:
-    """Serves an artefact; decisions are recorded where a home is given."""
-    async with artefact_served(artefact, "motion", home, **({"lanes": 2} | settings)) as (assembled, channel, http):
-        yield Served(assembled, channel, MotionServiceStub(channel), http)
+serving = Served.serving
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,9 @@
 import numpy as np
 
 from demur.v1 import motion_pb2
-from services.policy.decision import Decision
 from services.tasks.motion.answer import ARRAYS
 from tests.services.tasks.motion.conftest import Json
+from tests.services.tasks.served_task import same_deferral
 
 
 def numbers(message: motion_pb2.MotionAnswer, name: str) -> np.ndarray:
@@ -33,14 +33,8 @@ def same(answer: Json, message: motion_pb2.MotionPredictResponse) -> None:
 
 
 def same_request(said: Json, one: motion_pb2.MotionAnswer) -> None:
-    deferral = one.deferral
     assert (said["item"], said["recorded"]) == (one.item, one.recorded)
-    assert said["decision"] == Decision(deferral.decisions[0]).name
-    assert len(deferral.decisions) == deferral.ids.count == 1
-    assert np.float32(said["uncertainty"]) == np.frombuffer(deferral.uncertainty, "<f4")[0]
-    assert (said["measure"], said["policy"]) == (deferral.measure, deferral.policy)
-    assert said["threshold"] == (deferral.threshold if np.isfinite(deferral.threshold) else None)
-    assert len(said["shifted"]) == bin(deferral.shifts[0]).count("1")
+    same_deferral(said, one.deferral)
     for name, key in [(field.name, field.json_name) for field in ARRAYS]:
         assert bool(getattr(one, name)) == (key in said), name
         if key in said:

@@ -1,6 +1,5 @@
 """The Python client and ``demur score`` against the service itself: all forms of a request, both frames, labels."""
 
-import csv
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager
@@ -35,6 +34,7 @@ from tests.services.tasks.motion.streets import (
     street,
     tensor,
 )
+from tests.services.tasks.tables import table
 
 Connect: TypeAlias = Callable[..., AbstractContextManager[str]]
 
@@ -202,7 +202,7 @@ def test_a_folder_is_scored_drawn_and_judged(target: str, tmp_path: Path, capsys
         path.write_bytes(lived(f"street{number}").SerializeToString())
     assert main(["score", "motion", str(data), str(out), "--figure", "--target", target]) == 0
     assert "9 requests of 3 files" in capsys.readouterr().out
-    rows = list(csv.DictReader((out / "summary.csv").read_text().splitlines()))
+    rows = table(out / "summary.csv")
     assert [(row["scene"], int(row["track"])) for row in rows] == [
         (f"street{number}", track) for number in range(3) for track in SPEEDS
     ]

@@ -2,8 +2,6 @@
 agrees."""
 
 import base64
-import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +13,11 @@ from demur.v1 import labels_pb2
 from demur.v1.labels_pb2_grpc import LabelServiceStub
 from models.artefact import Artefact
 from models.assessment.trajectories import cnll
-from models.live.window_evaluator import WindowResult
 from models.tasks.motion.inference.grid import to_scene
 from models.tasks.motion.protocol.motion_pb2 import Scene
-from services.cli import main
 from tests.models.motion.towns import town, vehicle
-from tests.services.monitor.watching import Watch
-from tests.services.tasks.motion.conftest import Json, Served, serving
+from tests.services.tasks.live import evaluated, judged
+from tests.services.tasks.motion.conftest import serving
 from tests.services.tasks.motion.streets import CONTENT, FAST, TIMES, agents, street, tensor
 
 SCENES, CARS = 4, 6
@@ -44,22 +40,6 @@ def lived(seed: int) -> tuple[bytes, dict[int, NDArray[np.float64]]]:
     return scene.SerializeToString(), futures
 
 
-async def labelled(served: Served, unit: str, value: Any, source: str) -> Json:
-    body = {"labels": [{"unit": unit, "value": value, "source": source}]}
-    response = await served.http.post("/v1/labels", json=body)
-    assert response.status_code == 200, response.text
-    found: Json = response.json()
-    return found
-
-
-def judged(home: Path) -> dict[str, WindowResult]:
-    """Source to the judgement of the last day."""
-    watch = Watch(f"sqlite:///{home / 'ledger' / 'motion.db'}", now=time.time() + 2)
-    published = watch.at()
-    watch.monitor.close()
-    return {one.source: one for one in published.windows if one.window == "1d"}
-
-
 async def test_live_errors_of_a_census_are_those_of_the_evaluation(
     three: Artefact, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,18 +58,14 @@ async def test_live_errors_of_a_census_are_those_of_the_evaluation(
                 plans, weights = np.array(said["trajectories_m"]), np.array(said["confidences"])
                 errors.append(cnll(truth[None], plans[None], weights[None])[0])
                 assert said["recorded"]
-                batch = await labelled(served, said["prediction_id"], truth.tolist(), "census")
+                batch = await served.labelled(said["prediction_id"], truth.tolist())
                 assert not batch["rejected"], batch
-    live = judged(tmp_path / "home")["census"]
+    live = judged("motion", tmp_path / "home")["census"]
     assert (live.valid, live.units, live.labels) == (True, SCENES * CARS, SCENES * CARS), live.reasons
     assert live.figures["mean_error"].estimate == pytest.approx(np.mean(errors), rel=1e-6)
     path = tmp_path / "submission.pb"
     path.write_bytes(submission)
-    capsys.readouterr()
-    arguments = ["--predictions", str(path), "--scenes", str(scenes), "--json"]
-    assert main(["evaluate", "--task", "motion", *arguments]) == 0
-    evaluation = json.loads(capsys.readouterr().out)
-    (figures, *_) = evaluation["measures"].values()
+    (figures, *_) = evaluated("motion", capsys, "--predictions", path, "--scenes", scenes).values()
     assert figures["error"] == pytest.approx(np.mean(errors), rel=1e-3), (
         "truth of scenes is float32 in the agents' frame"
     )
@@ -111,9 +87,9 @@ async def test_a_deferred_request_is_asked_for_and_judged_over_grpc(three: Artef
         await labels.SubmitClaimed(
             labels_pb2.SubmitClaimedRequest(request=request.request, lease=request.lease, value=value)
         )
-        told = (await served.http.get(f"/v1/units/{said['prediction_id']}/resolution")).json()
+        told = await served.resolution(said["prediction_id"])
     np.testing.assert_allclose(told["value"], futures[1])
-    live = judged(tmp_path)["requested"]
+    live = judged("motion", tmp_path)["requested"]
     assert live.labels == 1
     plans, weights = np.array(said["trajectories_m"]), np.array(said["confidences"])
     assert live.figures["mean_error"].estimate == pytest.approx(
@@ -124,11 +100,11 @@ async def test_a_deferred_request_is_asked_for_and_judged_over_grpc(three: Artef
 async def test_a_future_that_is_known_in_part_is_kept_and_has_no_error(three: Artefact, tmp_path: Path) -> None:
     async with serving(three, tmp_path, census=HEAD) as served:
         (said, *_) = (await served.answer(scene=CONTENT))["answers"]
-        batch = await labelled(served, said["prediction_id"], [[2.0, 0.0], None, [6.0, 0.0]], "census")
+        batch = await served.labelled(said["prediction_id"], [[2.0, 0.0], None, [6.0, 0.0]])
         assert batch["outcomes"] == ["accepted"]
-        told = (await served.http.get(f"/v1/units/{said['prediction_id']}/resolution")).json()
+        told = await served.resolution(said["prediction_id"])
     assert told["value"] == [[2.0, 0.0], None, [6.0, 0.0], *[None] * 22]
-    live = judged(tmp_path)
+    live = judged("motion", tmp_path)
     assert not any(one.labels for one in live.values()), "it is no error of anybody"
 
 
@@ -147,7 +123,7 @@ async def test_labels_that_are_no_trajectories_are_refused(
 ) -> None:
     async with serving(three, tmp_path, census=HEAD) as served:
         (said, *_) = (await served.answer(scene=CONTENT))["answers"]
-        (rejected,) = (await labelled(served, said["prediction_id"], value, "census"))["rejected"]
+        (rejected,) = (await served.labelled(said["prediction_id"], value))["rejected"]
     assert rejected["error"]["code"] == "bad_label"
     assert words in rejected["error"]["message"]
 
@@ -156,7 +132,7 @@ async def test_kept_inputs_are_scenes_with_one_request_and_without_the_future(th
     content, _ = lived(2)
     async with serving(three, tmp_path, fixed_threshold=-1e9, keep_payload="on") as served:
         await served.answer(scene=content)
-        claimed = (await served.http.post("/v1/requests/claim", json={"count": 10})).json()["requests"]
+        claimed = await served.claimed(count=10)
     kept = [Scene.FromString(base64.b64decode(one["input"]["base64"])) for one in claimed]
     assert {one["input"]["media_type"] for one in claimed} == {"application/x-protobuf"}
     came = Scene.FromString(content)
@@ -175,7 +151,7 @@ async def test_of_maps_and_of_large_scenes_ids_are_kept(three: Artefact, tmp_pat
     async with serving(three, tmp_path, fixed_threshold=-1e9, keep_payload="on") as served:
         await served.answer(scene=large.SerializeToString(), track_ids=[FAST])
         await served.answer(tensor=tensor(), agents=whose)
-        claimed = (await served.http.post("/v1/requests/claim", json={"count": 10})).json()["requests"]
+        claimed = await served.claimed(count=10)
     kept = [Scene.FromString(base64.b64decode(one["input"]["base64"])) for one in claimed]
     told = {(scene.id, scene.prediction_requests[0].track_id) for scene in kept}
     assert told == {("large", FAST), *((one["scene_id"], one["track_id"]) for one in whose)}

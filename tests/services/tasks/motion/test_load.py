@@ -3,7 +3,7 @@
 import asyncio
 import math
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,9 @@ from services.tasks.motion.request import MotionRequest, RenderedForm, SceneForm
 from services.tasks.motion.task import MotionTask
 from tests.models.motion.towns import town
 from tests.services.tasks.motion.conftest import Served, serving
+from tests.services.tasks.motion.sameness import timeless
 from tests.services.tasks.motion.streets import CONTENT, FAST, rendered, tensor
+from tests.services.tasks.served_task import threads_of
 
 MINUTE = 60.0
 MAP_BYTES = 4 * 17 * 32 * 32
@@ -37,10 +39,6 @@ def made(artefact: Artefact, *, lanes: int = 1, keeps_inputs: bool = False) -> M
     plan = recipe.read(artefact)
     planning = Planning(members.members(artefact), plan)
     return MotionTask(planning, plan, task.Pace(), lanes=lanes, keeps_inputs=keeps_inputs)
-
-
-def timeless(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{name: value for name, value in one.items() if name != "prediction_id"} for one in answers]
 
 
 @asynccontextmanager
@@ -86,7 +84,7 @@ async def test_requests_of_many_callers_share_passes_and_get_their_own_answers(
     assert sum(passes) == 3 * len(contents)
     assert len(passes) < len(contents), passes
     for one, other in zip(alone, together, strict=True):
-        assert timeless(one["answers"]) == timeless(other["answers"]), "in no digit"
+        assert list(map(timeless, one["answers"])) == list(map(timeless, other["answers"])), "in no digit"
 
 
 async def test_a_short_request_is_not_held_up_by_a_large_scene(
@@ -112,32 +110,16 @@ async def test_a_short_request_is_not_held_up_by_a_large_scene(
 
 
 def _planning(found: Any) -> Planning:
-    planning: Planning = found._planning
-    return planning
+    return found._planning
 
 
 async def test_however_small_a_request_is_it_is_read_and_answered_beside_the_event_loop(
     three: Artefact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some kB of zlib unpack to a megabyte, and answers are larger than scenes."""
-    threads: dict[str, set[threading.Thread]] = {}
-
-    def noting(module: Any, name: str) -> None:
-        call: Callable[..., Any] = getattr(module, name)
-
-        def noted(*given: Any, **more: Any) -> Any:
-            threads.setdefault(name, set()).add(threading.current_thread())
-            return call(*given, **more)
-
-        monkeypatch.setattr(module, name, noted)
-
     files, packed = rendered(), tensor()
-    noting(maps, "read_rendered")
-    noting(maps, "read_tensor")
-    noting(scenes, "parse")
-    noting(Renderer, "draw")
-    noting(presentation, "submission")
-    noting(presentation, "answered")
+    reading = [(maps, "read_rendered"), (maps, "read_tensor"), (scenes, "parse"), (Renderer, "draw")]
+    threads = threads_of(monkeypatch, *reading, (presentation, "submission"), (presentation, "answered"))
     async with serving(three) as served:
         for body in ({"scene": CONTENT}, {"rendered": files}, {"tensor": packed}):
             await served.answer(**body)
@@ -145,12 +127,9 @@ async def test_however_small_a_request_is_it_is_read_and_answered_beside_the_eve
         await served.form(rendered=files[0])
         await served.streamed({"scene": CONTENT, "submission": True})
         await served.form(scene=CONTENT, accept="application/zip")
-        job = (await served.http.post("/v1/jobs", files={"scene": CONTENT}, data={"submission": "1"})).json()
-        async with asyncio.timeout(MINUTE):
-            while (await served.http.get(f"/v1/jobs/{job['id']}")).json()["state"] == "running":
-                await asyncio.sleep(0.02)
-    assert len(threads) == 6
+        await served.job({"scene": CONTENT}, {"submission": "1"})
     for name, found in threads.items():
+        assert found, name
         assert threading.main_thread() not in found, name
 
 
@@ -179,8 +158,7 @@ def test_many_files_wait_as_they_came(three: Artefact, monkeypatch: pytest.Monke
 
 
 def _input(units: Units[Any]) -> Input:
-    found: Input = units.payload.input
-    return found
+    return units.payload.input
 
 
 async def test_explored_requests_hold_no_input(

@@ -1,6 +1,5 @@
 """``demur score motion`` against a service that keeps the contract: what is written, and that ``evaluate`` reads it."""
 
-import csv
 import gc
 import json
 import tracemalloc
@@ -19,7 +18,9 @@ from models.tasks.motion.inference.maps import encode_rendered
 from models.tasks.motion.inference.render import Renderer
 from models.tasks.motion.protocol.motion_pb2 import Scene, Submission
 from services.cli import main
-from tests.clients.motion.service import MotionStandIn, confidences, map_file, scene, serving
+from tests.clients.motion.service import MotionStandIn, confidences, map_file, scene
+from tests.clients.stand_in import serving
+from tests.services.tasks.tables import table
 
 
 @pytest.fixture
@@ -41,10 +42,6 @@ def save(path: Path, content: Scene | bytes) -> Path:
 
 def score(target: str, *arguments: object) -> int:
     return main(["score", "motion", *map(str, arguments), "--target", target])
-
-
-def table(path: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(path.read_text().splitlines()))
 
 
 def submitted(path: Path) -> list[tuple[str, int]]:
@@ -90,20 +87,8 @@ def test_a_folder_of_scenes_can_be_judged(
     assert len(judged.errors["cnll"].values) == 10
     assert judged.errors["minade"].values.max() < 1e-3, "the first plan is what happened"
     assert judged.measures["uncertainty"].tolist() == [5.0, 15.0] * 5
-    assert (
-        main(
-            [
-                "evaluate",
-                "--task",
-                "motion",
-                "--predictions",
-                str(out / "submission.pb"),
-                "--scenes",
-                str(data / "eval_pb"),
-            ]
-        )
-        == 0
-    )
+    arguments = ["--predictions", str(out / "submission.pb"), "--scenes", str(data / "eval_pb")]
+    assert main(["evaluate", "--task", "motion", *arguments]) == 0
     assert "cnll" in capsys.readouterr().out
     assert {request.submission for request in motion.requests} == {True}
 
@@ -161,14 +146,18 @@ def _small(request):
     return request
 
 
+def troubled(motion: MotionStandIn, data: Path) -> Path:
+    """Three files: a request of the first and the whole second fail."""
+    motion.spoilt = {9}
+    for name, content in {"1": scene("1"), "2": b"\xff\xff", "3": scene("3", (1,))}.items():
+        save(data / f"{name}.pb", content)
+    return data
+
+
 def test_what_fails_spoils_nothing_else(
     target: str, motion: MotionStandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    motion.spoilt = {9}
-    data, out = tmp_path / "data", tmp_path / "out"
-    save(data / "1.pb", scene("1"))
-    save(data / "2.pb", b"\xff\xff")
-    save(data / "3.pb", scene("3", (1,)))
+    data, out = troubled(motion, tmp_path / "data"), tmp_path / "out"
     assert score(target, data, out) == 1
     said = capsys.readouterr().out
     assert "2.pb: failed: scene is no Scene" in said
@@ -196,11 +185,7 @@ def test_what_fails_is_left_out_or_ends_the_run(
     way: str,
     expected: list[tuple[str, str]],
 ) -> None:
-    motion.spoilt = {9}
-    data, out = tmp_path / "data", tmp_path / "out"
-    save(data / "1.pb", scene("1"))
-    save(data / "2.pb", b"\xff\xff")
-    save(data / "3.pb", scene("3", (1,)))
+    data, out = troubled(motion, tmp_path / "data"), tmp_path / "out"
     assert score(target, data, out, "--on-error", way) == 1
     rows = table(out / "summary.csv")
     assert [(row["file"], row["track"]) for row in rows] == expected

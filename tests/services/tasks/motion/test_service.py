@@ -219,11 +219,7 @@ async def test_the_submission_is_one_that_the_official_scorer_reads(three: Artef
 
 async def test_a_job_shows_progress_and_keeps_the_submission(three: Artefact) -> None:
     async with serving(three) as served:
-        created = await served.http.post("/v1/jobs", files={"scene": CONTENT}, data={"submission": "true"})
-        assert created.status_code == 202
-        location = created.headers["location"]
-        events = (await served.http.get(f"{location}/events")).text
-        view = (await served.http.get(location)).json()
+        view, events = await served.job({"scene": CONTENT}, {"submission": "true"})
         file = await served.http.get(view["result"]["files"]["submission.pb"])
         message = await served.message(scene=CONTENT, submission=True)
         answer = await served.answer(scene=CONTENT)

@@ -1,9 +1,5 @@
 """Small artefacts behind both protocols."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -13,24 +9,18 @@ import pytest
 from demur.v1 import common_pb2, translation_pb2
 from demur.v1.translation_pb2_grpc import TranslationServiceStub
 from models.artefact import Artefact
-from services.app.assembly import Assembled
-from tests.contract.serving import detail
 from tests.models.translation import small_ensemble
-from tests.services.served import artefact_served
+from tests.services.tasks.served_task import Json, ServedTask, answered, refused_alike
 
-Json = dict[str, Any]
 TEXT = "The dog sees a house today. She likes the moon (77).\n\n- My brother finds a book at night! 😀"
 """Three sentences of the made-up language."""
 
 
-@dataclass(frozen=True)
-class Served:
+class Served(ServedTask):
     """A running translation service."""
 
-    assembled: Assembled
-    channel: grpc.aio.Channel
-    stub: TranslationServiceStub
-    http: httpx.AsyncClient
+    task, stub_type = "translation", TranslationServiceStub
+    request, stream_request = translation_pb2.TranslationPredictRequest, translation_pb2.TranslationStreamRequest
 
     async def post(self, body: Any) -> httpx.Response:
         """JSON, or the bytes of a body that shall be JSON."""
@@ -39,50 +29,25 @@ class Served:
         return await self.http.post("/v1/predict", json=body)
 
     async def answer(self, *texts: str, **wishes: Any) -> Json:
-        response = await self.post({"texts": list(texts), **wishes})
-        assert response.status_code == 200, response.text
-        found: Json = response.json()
-        return found
+        return answered(await self.post({"texts": list(texts), **wishes}))
 
     async def message(self, *texts: str, **fields: Any) -> translation_pb2.TranslationPredictResponse:
-        return await self.stub.Predict(translation_pb2.TranslationPredictRequest(texts=texts, **fields))
+        return await self.stub.Predict(self.request(texts=texts, **fields))
 
-    async def refusal(self, *texts: str, status: tuple[int, ...] = (413, 422)) -> Json:
+    async def refusal(self, *texts: str) -> Json:
         """The error, which both protocols must word alike."""
         response = await self.post({"texts": list(texts)})
-        assert response.status_code in status, response.text
-        error: Json = response.json()["error"]
-        try:
+        with pytest.raises(grpc.aio.AioRpcError) as other:
             await self.message(*texts)
-        except grpc.aio.AioRpcError as other:
-            said = detail(other)
-            assert {name: said[name] for name in error} == error
-            return error
-        raise AssertionError("gRPC answered it")
+        return refused_alike(response, other.value)
 
     async def streamed(self, *chunks: list[str], begin: common_pb2.StreamBegin | None = None) -> list[Any]:
         """All frames that answer chunks."""
-
-        async def frames() -> AsyncIterator[Any]:
-            if begin is not None:
-                yield translation_pb2.TranslationStreamRequest(begin=begin)
-            for number, texts in enumerate(chunks):
-                request = translation_pb2.TranslationPredictRequest(texts=texts)
-                chunk = translation_pb2.TranslationChunk(sequence=number, request=request)
-                yield translation_pb2.TranslationStreamRequest(chunk=chunk)
-
-        return [frame async for frame in self.stub.PredictStream(frames())]
+        sent = [{"sequence": number, "request": self.request(texts=texts)} for number, texts in enumerate(chunks)]
+        return await self.frames(*(self.stream_request(chunk=chunk) for chunk in sent), begin=begin)
 
 
-@asynccontextmanager
-async def serving(artefact: Artefact, home: Path | None = None, **settings: Any) -> AsyncIterator[Served]:
-    """Serves an artefact; decisions are recorded where a home is given."""
-    async with artefact_served(artefact, "translation", home, **({"lanes": 2} | settings)) as (
-        assembled,
-        channel,
-        http,
-    ):
-        yield Served(assembled, channel, TranslationServiceStub(channel), http)
+serving = Served.serving
 
 
 @pytest.fixture(scope="session")

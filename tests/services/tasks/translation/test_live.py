@@ -3,7 +3,6 @@ and the evaluation agrees."""
 
 import base64
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,36 +11,12 @@ import pytest
 
 from models.artefact import Artefact
 from models.assessment.text import egleu_error, n_best_gleu
-from models.live.window_evaluator import WindowResult
-from services.cli import main
 from tests.models.translation.made import corpus
-from tests.services.monitor.watching import Watch
-from tests.services.tasks.translation.conftest import Json, Served, serving
+from tests.services.tasks.live import evaluated, judged
+from tests.services.tasks.translation.conftest import Json, serving
 
 HEAD = "hypotheses"
 PAIRS = corpus(24, seed=5).pairs
-
-
-async def labelled(served: Served, unit: str, value: Any, source: str) -> Json:
-    body = {"labels": [{"unit": unit, "value": value, "source": source}]}
-    response = await served.http.post("/v1/labels", json=body)
-    assert response.status_code == 200, response.text
-    found: Json = response.json()
-    return found
-
-
-async def submitted(served: Served, request: Json, value: str) -> None:
-    body = {"value": value, "lease": request["lease"]}
-    answer = await served.http.post(f"/v1/requests/{request['request']}/submit", json=body)
-    assert answer.status_code == 200, answer.text
-
-
-def judged(home: Path) -> dict[str, WindowResult]:
-    """Source to the judgement of the last day."""
-    watch = Watch(f"sqlite:///{home / 'ledger' / 'translation.db'}", now=time.time() + 2)
-    published = watch.at()
-    watch.monitor.close()
-    return {one.source: one for one in published.windows if one.window == "1d"}
 
 
 def error(said: Json, reference: str) -> float:
@@ -59,21 +34,19 @@ async def test_live_errors_of_a_census_are_those_of_the_evaluation(
         for number, (said, pair) in enumerate(zip(found["sentences"], PAIRS, strict=True)):
             assert said["recorded"]
             reference = pair.russian if number % 3 else "Это совсем другое предложение."
-            batch = await labelled(served, said["prediction_id"], reference, "census")
+            batch = await served.labelled(said["prediction_id"], reference)
             assert not batch["rejected"], batch
             errors.append(error(said, reference))
             hypos = [{"text": one["text"], "confidence": one["confidence"]} for one in said["hypotheses"]]
             records.append(({"id": number, "uncertainty": said["uncertainty"], "hypos": hypos}, reference))
-    live = judged(tmp_path / "home")["census"]
+    live = judged("translation", tmp_path / "home")["census"]
     assert (live.valid, live.units, live.labels) == (True, len(PAIRS), len(PAIRS)), live.reasons
     assert live.figures["mean_error"].estimate == pytest.approx(np.mean(errors), rel=1e-6)
     path, references = tmp_path / "submission.jsonl", tmp_path / "ref.ru"
     path.write_text("".join(f"{json.dumps(record)}\n" for record, _ in records))
     references.write_text("".join(f"{reference}\n" for _, reference in records))
-    capsys.readouterr()
-    arguments = ["--predictions", str(path), "--references", str(references), "--json"]
-    assert main(["evaluate", "--task", "translation", *arguments]) == 0
-    (figures, *_) = json.loads(capsys.readouterr().out)["measures"].values()
+    measures = evaluated("translation", capsys, "--predictions", path, "--references", references)
+    (figures, *_) = measures.values()
     assert figures["error"] == pytest.approx(np.mean(errors), rel=1e-6)
     assert live.figures["r_auc"].estimate == pytest.approx(figures["r_auc"], rel=1e-5)
 
@@ -85,16 +58,16 @@ async def test_a_deferred_sentence_is_asked_for_with_its_text_and_can_be_forgott
     async with serving(three, tmp_path, fixed_threshold=-1.0, keep_payload="on") as served:
         (said,) = (await served.answer(pair.english))["sentences"]
         assert (said["deferred"], said["recorded"]) == (True, True)
-        (request,) = (await served.http.post("/v1/requests/claim", json={"count": 5})).json()["requests"]
+        (request,) = await served.claimed(count=5)
         assert request["input"]["media_type"].startswith("text/plain")
         assert base64.b64decode(request["input"]["base64"]).decode() == pair.english
-        await submitted(served, request, pair.russian)
+        assert (await served.submitted(request, pair.russian)).status_code == 200
         unit = said["prediction_id"]
-        told = (await served.http.get(f"/v1/units/{unit}/resolution")).json()
+        told = await served.resolution(unit)
         assert told["value"] == pair.russian
         erased = await served.http.post("/v1/erase", json={"units": [unit], "reason": "asked for"})
         assert erased.status_code == 200, erased.text
-        after = (await served.http.get(f"/v1/units/{unit}/resolution")).json()
+        after = await served.resolution(unit)
     assert "value" not in after or after["value"] is None
     content = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert pair.english.encode() not in content
@@ -105,7 +78,7 @@ async def test_texts_are_not_kept_unless_settings_say_so(three: Artefact, tmp_pa
     pair = PAIRS[1]
     async with serving(three, tmp_path, fixed_threshold=-1.0) as served:
         await served.answer(pair.english)
-        (request,) = (await served.http.post("/v1/requests/claim", json={"count": 5})).json()["requests"]
+        (request,) = await served.claimed(count=5)
     assert not request.get("input")
     assert pair.english.encode() not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
@@ -113,11 +86,11 @@ async def test_texts_are_not_kept_unless_settings_say_so(three: Artefact, tmp_pa
 async def test_what_is_not_english_has_an_error_when_its_reference_comes(three: Artefact, tmp_path: Path) -> None:
     async with serving(three, tmp_path) as served:
         (said,) = (await served.answer("Он открыл дверь."))["sentences"]
-        (request,) = (await served.http.post("/v1/requests/claim", json={"count": 5})).json()["requests"]
+        (request,) = await served.claimed(count=5)
         assert "reference translation" in request["label"]
-        await submitted(served, request, "Он открыл дверь.")
+        assert (await served.submitted(request, "Он открыл дверь.")).status_code == 200
     assert said["deferred"]
-    assert judged(tmp_path)["requested"].figures["mean_error"].estimate == pytest.approx(0.0, abs=1e-9)
+    assert judged("translation", tmp_path)["requested"].figures["mean_error"].estimate == pytest.approx(0.0, abs=1e-9)
 
 
 @pytest.mark.parametrize(("value", "words"), [(7, "text"), ("", "token"), (["Он"], "text"), ("x" * 2_000_000, "bytes")])
@@ -126,6 +99,6 @@ async def test_labels_that_are_no_translations_are_refused(
 ) -> None:
     async with serving(three, tmp_path, census=HEAD) as served:
         (said,) = (await served.answer(PAIRS[2].english))["sentences"]
-        (rejected,) = (await labelled(served, said["prediction_id"], value, "census"))["rejected"]
+        (rejected,) = (await served.labelled(said["prediction_id"], value))["rejected"]
     assert rejected["error"]["code"] == "bad_label"
     assert words in rejected["error"]["message"]

@@ -1,7 +1,6 @@
 """`demur score translation`: files of lines through a running service, and what may go wrong with them."""
 
 import asyncio
-import csv
 import json
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from models.artefact import Artefact
 from services.cli import main
 from tests.models.translation.made import corpus
 from tests.ports import free_port
+from tests.services.tasks.tables import table
 from tests.services.tasks.translation.conftest import serving
 
 PAIRS = corpus(6, seed=9).pairs
@@ -38,7 +38,7 @@ async def test_a_file_becomes_a_submission_a_text_and_a_table(
     assert await scored(three, source, out, "--fairseq") == 0
     text = (out / "translation.txt").read_text().splitlines()
     records = [json.loads(line) for line in (out / "submission.jsonl").read_text().splitlines()]
-    rows = list(csv.DictReader((out / "summary.csv").read_text().splitlines()))
+    rows = table(out / "summary.csv")
     assert len(text) == len(records) == len(LINES)
     assert text[-4].startswith("Кошка рисует")
     assert "Она любит реку" in text[-4]
@@ -116,7 +116,7 @@ async def test_a_line_that_is_too_long_spoils_no_other(
     path, out = tmp_path / "lines.en", tmp_path / "out"
     path.write_text(f"{LINES[0]}\n{'x' * 100_001}\n{LINES[1]}\n")
     assert await scored(three, path, out, "--on-error", way) == 1
-    rows = list(csv.DictReader((out / "summary.csv").read_text().splitlines()))
+    rows = table(out / "summary.csv")
     lines = {"defer": ["0", "1", "2"], "skip": ["0", "2"], "fail": ["0"]}[way]
     assert list(dict.fromkeys(row["line"] for row in rows)) == lines
     assert [row["reason"] for row in rows if row["error"]] == ["invalid_input"] * (way == "defer")

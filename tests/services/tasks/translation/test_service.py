@@ -16,8 +16,7 @@ RUSSIAN = "Собака видит дом сегодня. Она любит лу
 
 
 def numbers(packed: bytes, kind: str = "<f4") -> list[float]:
-    found: list[float] = np.frombuffer(packed, kind).tolist()
-    return found
+    return np.frombuffer(packed, kind).tolist()
 
 
 async def test_a_text_comes_back_whole_and_its_sentences_stand_where_they_say(three: Artefact) -> None:
@@ -150,8 +149,7 @@ async def test_the_same_sentence_has_the_same_translation_in_any_company(three: 
 
 async def test_policies_defer_withhold_and_callers_may_be_stricter(three: Artefact) -> None:
     async def decided(served: Served, **wishes: object) -> list[Json]:
-        found: list[Json] = (await served.answer(TEXT, **wishes))["sentences"]
-        return found
+        return (await served.answer(TEXT, **wishes))["sentences"]
 
     async with serving(three, fixed_threshold=1e9) as served:
         assert {one["decision"] for one in await decided(served)} == {"ANSWER"}
