@@ -3,7 +3,6 @@
 ``python -m benchmarks [--quick] [--json PATH] [--only PART …]``
 """
 
-import argparse
 import json
 import os
 import sys
@@ -11,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import callers, ensembles, latency, machine, mixed, oip, stages, stream
+from benchmarks import callers, ensembles, harness, latency, machine, mixed, oip, stages, stream
 from benchmarks.harness import Figure, plain, table
 from benchmarks.inputs import SERVED
 from benchmarks.service import pinned, running
@@ -21,17 +20,14 @@ PARTS = ("ensembles", "stages", "latency", "oip", "callers", "mixed", "stream")
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print and write the figures; return 0 even if a target is missed."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser = harness.parser("", __doc__, parts=PARTS)
     parser.add_argument("--quick", action="store_true", help="below a minute, with wider spreads")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write all figures to this file")
     parser.add_argument("--task", choices=sorted(SERVED), default="vessel", help="whose service is measured")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS))
     options = parser.parse_args(arguments)
     start = time.perf_counter()
-    sys.stdout.write(f"{machine.line()}\n")
-    figures = []
-    for figure in measure(options.only, quick=options.quick, task=options.task):
-        figures.append(figure)
+    harness.announce()
+    figures = list(measure(options.only, quick=options.quick, task=options.task))
     sys.stdout.write(f"{table(figures)}\n\n{time.perf_counter() - start:.0f} s, load {os.getloadavg()[0]:.1f}\n")
     if options.json:
         options.json.write_text(json.dumps({"machine": machine.describe(), "figures": plain(figures)}, indent=1))

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import harness, machine
+from benchmarks import harness, machine, markdown
 from benchmarks.connections import Protocol
 from benchmarks.open_loop import generate
 from benchmarks.questions import TASKS, Question, question
@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path, help="also write the page here")
     options = parser.parse_args(arguments)
-    lines = [f"{machine.line()}", "", _row(_HEADINGS), _row(["---"] * len(_HEADINGS))]
+    lines = [f"{machine.line()}", "", markdown.head(_HEADINGS)]
     sys.stdout.write("\n".join(lines) + "\n")
     for task in options.tasks:
         asked = [question(task, count) for count in options.rows] if task in ("vessel", "weather") else [question(task)]
@@ -92,20 +92,16 @@ def measure(asked: Question, count: int, protocols: Sequence[Protocol], seconds:
                 found[protocol].append(_round(asked, service, protocol, least, count, own_cores))
     shared = "*" * (cores[-1] in service_cores)
     return [
-        _row(
-            [
-                asked.name,
-                f"{count}{shared}",
-                protocol,
-                _spread([one.rate for one in each]),
-                _spread([one.rate * asked.units for one in each]),
-                _spread([1e3 * one.p50 for one in each]),
-                _spread([1e3 * one.p99 for one in each]),
+        markdown.row(
+            (
+                *(asked.name, f"{count}{shared}", protocol),
+                *(_spread([factor * one.rate for one in each]) for factor in (1, asked.units)),
+                *(_spread([1e3 * getattr(one, name) for one in each]) for name in ("p50", "p99")),
                 f"{np.median([one.refused for one in each]):.2%}",
                 f"{idle['RSS']:.0f} ({idle['PSS']:.0f})",
                 f"{max(one.rss for one in each):.0f} ({max(one.pss for one in each):.0f})",
                 f"{start:.1f}",
-            ]
+            )
         )
         for protocol, each in found.items()
     ]
@@ -141,10 +137,6 @@ def _spread(values: list[float]) -> str:
     middle, half = float(np.median(values)), (max(values) - min(values)) / 2
     digits = 0 if middle >= 100 else 1 if middle >= 10 else 2
     return f"{middle:,.{digits}f} ± {half:,.{digits}f}"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -3,18 +3,15 @@
 import tempfile
 from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import Figure, interleaved
-from benchmarks.inputs import ARTEFACTS, artefact, rows
+from benchmarks.inputs import ARTEFACTS, artefact, opened, rowed, rows
 from models.executors.onnx import OnnxGraph
-from models.tasks.vessel.artefact.ensemble import Scaling, TrainedEnsemble
 from models.tasks.vessel.artefact.export import export
-from models.tasks.vessel.data.table import NAMES
 
 MEMBERS = {"dnn-1": 1, "dnn-10": 10, "variational-10x10": 100}
 """Reference artefacts of one, ten and a hundred predictors."""
@@ -27,7 +24,7 @@ def measure(seconds: float) -> Iterator[Figure]:
         for count in (1, 1000):
             cases = {name: partial(_run, graph, rows(artefact(), count)) for name, (graph, _) in graphs.items()}
             timed = interleaved(cases, seconds / 2)
-            part = f"Ensembles in process, {'one row' if count == 1 else f'{count} rows'}"
+            part = f"Ensembles in process, {rowed(count)}"
             single = timed["dnn-1"].p50
             yield Figure(part, "one member", single * 1e3, "ms p50", note=graphs["dnn-1"][1])
             for name, limit in (("dnn-10", 3.0), ("variational-10x10", 10.0)):
@@ -50,18 +47,6 @@ def _graph(name: str, directory: Path) -> tuple[OnnxGraph, str]:
     if (ARTEFACTS / "vessel" / name / "manifest.json").exists():
         source = artefact("vessel", name)
         return OnnxGraph(source.path(source.manifest.executor.file)), name
-    path = directory / f"{name}.onnx"
-    path.write_bytes(export(random_ensemble(MEMBERS[name])))
-    return OnnxGraph(path), "random weights"
+    from benchmarks.vessel_graphs import untrained  # needs torch, which no other figure should pay for
 
-
-def random_ensemble(members: int) -> TrainedEnsemble:
-    """Return networks of the released size with random weights."""
-    draw = np.random.default_rng(members)
-    widths = (len(NAMES), 50, 20, 2)
-    weights: dict[str, NDArray[np.float32]] = {}
-    for layer, (given, taken) in enumerate(pairwise(widths), 1):
-        weights[f"w{layer}"] = (draw.normal(size=(members, given, taken)) / given**0.5).astype(np.float32)
-        weights[f"b{layer}"] = np.zeros((members, 1, taken), np.float32)
-    scaling = Scaling(np.zeros(len(NAMES)), np.full(len(NAMES), 10.0), 0.0, 1.0)
-    return TrainedEnsemble("dnn", scaling, weights, tuple(range(members)))
+    return opened(export(untrained("dnn", MEMBERS[name])), directory), "random weights"

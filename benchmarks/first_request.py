@@ -6,21 +6,19 @@ Each kind of request is sent to processes of its own, through the pipeline, as t
 Times are processor seconds of the whole process, which do not depend on other load of the machine.
 """
 
-import argparse
 import asyncio
 import gc
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from prometheus_client import CollectorRegistry
 
-from benchmarks import inputs
+from benchmarks import harness, inputs, markdown
+from benchmarks.processes import last_line
 from models import artefact
 from services.app.assembly import assemble
 from services.app.reference import folder
@@ -29,7 +27,6 @@ from services.request.metrics import Metrics
 from services.runtime.settings import Settings
 from services.tasks import DEFAULT_MODELS
 
-ROOT = Path(__file__).resolve().parents[1]
 KINDS = {
     "vessel": ("1", "7", "64", "1024", "5000"),
     "weather": ("1", "7", "64", "1024", "5000"),
@@ -106,7 +103,7 @@ async def measured(task: str, size: int, repeats: int, examples: bool) -> dict[s
 
 def main() -> None:
     """Print a row for each task and size: the median over starts of first/median, and its range."""
-    parser = argparse.ArgumentParser(description="first request against the median")
+    parser = harness.parser("first_request", __doc__)
     parser.add_argument("--tasks", nargs="+", default=[*KINDS], choices=[*KINDS])
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--starts", type=int, default=3)
@@ -118,24 +115,18 @@ def main() -> None:
         task, size = options.child
         tell(json.dumps(asyncio.run(measured(task, int(size), options.repeats, not options.unwarmed))) + "\n")
         return
-    tell(
-        "| task | size | first, ms | median, ms | first / median | range | warm-up, s |\n"
-        "|---|---|---|---|---|---|---|\n"
-    )
+    heads = ("task", "size", "first, ms", "median, ms", "first / median", "range", "warm-up, s")
+    tell(f"{markdown.head(heads)}\n")
     for task in options.tasks:
         for size in KINDS[task]:
-            command = [sys.executable, "-m", "benchmarks.first_request", "--child", task, size]
-            command += ["--repeats", str(options.repeats), *(["--unwarmed"] if options.unwarmed else [])]
-            found = []
-            for _ in range(options.starts):
-                ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-                found.append(json.loads(ran.stdout.splitlines()[-1]))
+            command = ["--child", task, size, "--repeats", str(options.repeats)]
+            command += ["--unwarmed"] * options.unwarmed
+            found = [json.loads(last_line("benchmarks.first_request", *command)) for _ in range(options.starts)]
             ratios = [one["first"] / one["median"] for one in found]
             first, median, warm = (float(np.median([one[name] for one in found])) for name in found[0])
-            tell(
-                f"| {task} | {size} | {1e3 * first:.2f} | {1e3 * median:.2f} | {np.median(ratios):.2f} | "
-                f"{min(ratios):.2f} to {max(ratios):.2f} | {warm:.1f} |\n"
-            )
+            times = (f"{1e3 * first:.2f}", f"{1e3 * median:.2f}", f"{np.median(ratios):.2f}")
+            cells = (task, size, *times, f"{min(ratios):.2f} to {max(ratios):.2f}", f"{warm:.1f}")
+            tell(f"{markdown.row(cells)}\n")
             sys.stdout.flush()
 
 

@@ -1,7 +1,5 @@
 """Cost of the transport alone: a bare asyncio gRPC server that returns fixed bytes."""
 
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,25 +9,20 @@ import grpc
 import psutil
 import uvloop
 
-from benchmarks.service import HOST, Service, free_port
+from benchmarks.processes import child
+from benchmarks.service import HOST, Service
 from benchmarks.wire import predict as path_of
+from tests.ports import free_port
 
 
 @contextmanager
 def bare(cores: set[int], answer_bytes: int, task: str = "vessel") -> Iterator[Service]:
     """Run a bare server in a process of its own, without HTTP."""
     port = free_port()
-    child = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.floor", str(port), str(answer_bytes), task],
-        preexec_fn=lambda: os.sched_setaffinity(0, cores),
-    )
-    try:
+    with child(["-m", "benchmarks.floor", str(port), str(answer_bytes), task], cores) as process:
         with grpc.insecure_channel(f"{HOST}:{port}") as channel:
             grpc.channel_ready_future(channel).result(20)
-        yield Service(psutil.Process(child.pid), 0, port, task)
-    finally:
-        child.kill()
-        child.wait()
+        yield Service(psutil.Process(process.pid), 0, port, task)
 
 
 async def serve(port: int, answer_bytes: int, task: str) -> None:

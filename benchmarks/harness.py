@@ -8,7 +8,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -95,6 +95,11 @@ class Timed:
         """Share of the wall clock during which this process (the load generator) computed."""
         return self.cpu_seconds / float(self.seconds.sum())
 
+    @property
+    def note(self) -> str:
+        """Tail, spread and the load generator's share of the processor as text."""
+        return f"p99 {self.p99 * 1e3:.3f} ms, ±{self.spread():.0%}, generator's CPU {self.cpu_share:.0%}"
+
     def spread(self, parts: int = 8) -> float:
         """Return half the range of the medians of consecutive parts, relative to the median of all."""
         medians = [np.median(part) for part in np.array_split(self.seconds, parts) if len(part)]
@@ -132,17 +137,28 @@ def interleaved(
     return {name: Timed(np.array(values), computed[name]) for name, values in durations.items()}
 
 
-def parser(benchmark: str, description: str | None) -> argparse.ArgumentParser:
+def parser(
+    benchmark: str, description: str | None, *, seconds: float | None = None, parts: Collection[str] = ()
+) -> argparse.ArgumentParser:
     """Return the parser of a benchmark's command.
 
     Args:
         benchmark: module below ``benchmarks``.
+        seconds: default of ``--seconds``; None for no such option.
+        parts: choices of ``--only``, all by default; empty for no such option.
     """
-    return argparse.ArgumentParser(
-        prog=f"python -m benchmarks.{benchmark}",
+    options = argparse.ArgumentParser(
+        prog=f"python -m benchmarks{f'.{benchmark}' * bool(benchmark)}",
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    if seconds is not None:
+        options.add_argument("--seconds", type=float, default=seconds, help="of each comparison")
+    if parts:
+        options.add_argument(
+            "--only", nargs="+", choices=parts, default=list(parts), metavar="PART", help=", ".join(parts)
+        )
+    return options
 
 
 def announce() -> None:
@@ -151,9 +167,10 @@ def announce() -> None:
     sys.stdout.flush()
 
 
-def report(figures: Iterable[Figure], *, load: bool = True) -> None:
-    """Measure, and print figures as a table, with the machine's load at the end."""
+def report(figures: Iterable[Figure], *, load: bool = True) -> int:
+    """Measure, and print figures as a table, with the machine's load at the end; return 0, the exit code."""
     sys.stdout.write(f"{table(figures)}\n")
     if load:
         sys.stdout.write(f"load {os.getloadavg()[0]:.1f}\n")
     sys.stdout.flush()
+    return 0

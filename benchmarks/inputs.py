@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.artefact import Artefact, read
+from models.executors.graph import Graph
 from models.executors.onnx import OnnxGraph
 from models.executors.reduced import Reduced
 from models.tasks.weather.inference import serving
@@ -38,6 +39,30 @@ def rows(source: Artefact, count: int) -> NDArray[np.float32]:
     for position, values in source.schema.enumerated:
         found[:, position] = values[-1]
     return found
+
+
+def rowed(count: int) -> str:
+    """Return a number of rows as words in the titles of figures."""
+    return "one row" if count == 1 else f"{count} rows"
+
+
+def normal_rows(count: int, features: int, seed: int) -> NDArray[np.float32]:
+    """Return rows [count, features] of standard normal values, one in twenty missing."""
+    draw = np.random.default_rng(seed)
+    drawn = draw.normal(size=(count, features)).astype(np.float32)
+    drawn[draw.random(drawn.shape) < 0.05] = np.nan
+    return drawn
+
+
+def opened(content: Graph | bytes, folder: Path) -> OnnxGraph:
+    """Open a graph in a session of one thread.
+
+    Args:
+        folder: folder for its file, which the next graph replaces.
+    """
+    path = folder / "graph.onnx"
+    path.write_bytes(content.serialise() if isinstance(content, Graph) else content)
+    return OnnxGraph(path)
 
 
 Call = Callable[[NDArray[np.float32]], list[NDArray[np.float32]]]

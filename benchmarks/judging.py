@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import harness
+from benchmarks import harness, markdown
 
 COLUMNS = {"errors.parquet": 2, "errors.csv": 2, "domains.parquet": 3}
 IDLE = "import services.cli.evaluate, models.evaluation.generic, pyarrow.parquet, pyarrow.csv"
@@ -36,8 +36,7 @@ def main() -> None:
         writer.join()
         _, idle = _run([sys.executable, "-c", IDLE])
         print(f"\n{options.rows} rows; a process that only imports what is needed has {idle / 1e6:.0f} MB\n")
-        print("| file | columns | time, s | memory above idle, MB | times the columns |")
-        print("|---|---|---|---|---|")
+        print(markdown.head(("file", "columns", "time, s", "memory above idle, MB", "times the columns")))
         for path, columns in files.items():
             command = [sys.executable, "-m", "services.cli", "evaluate", "--task", "generic", "--acceptable", "1"]
             runs = [_run([*command, "--json", "--predictions", str(path)]) for _ in range(options.repeats)]
@@ -45,7 +44,7 @@ def main() -> None:
             above = max(run[1] for run in runs) - idle
             size = 8 * options.rows * columns
             spread = f"{statistics.median(seconds):.1f} ({min(seconds):.1f} to {max(seconds):.1f})"
-            print(f"| {path.name} | {columns} | {spread} | {above / 1e6:.0f} | {above / size:.2f} |")
+            print(markdown.row((path.name, columns, spread, f"{above / 1e6:.0f}", f"{above / size:.2f}")))
 
 
 def _write(folder: Path, rows: int) -> None:

@@ -8,7 +8,7 @@ import grpc
 import demur
 from benchmarks import floor, wire
 from benchmarks.harness import Figure, Timed, interleaved
-from benchmarks.inputs import artefact, direct, rows
+from benchmarks.inputs import artefact, direct, rowed, rows
 from benchmarks.service import HOST, Service
 
 
@@ -44,11 +44,10 @@ def _turns(service: Service, cores: set[int], count: int, seconds: float) -> dic
 
 
 def _figures(count: int, timed: dict[str, Timed]) -> Iterator[Figure]:
-    part = f"One caller, {'one row' if count == 1 else f'{count} rows'}"
+    part = f"One caller, {rowed(count)}"
     model = timed["in process"].p50
     for name, one in timed.items():
-        note = f"p99 {one.p99 * 1e3:.3f} ms, ±{one.spread():.0%}, generator's CPU {one.cpu_share:.0%}"
-        yield Figure(part, name, one.p50 * 1e3, "ms p50", note=note)
+        yield Figure(part, name, one.p50 * 1e3, "ms p50", note=one.note)
     for name, one in timed.items():
         if name in ("in process", "bare gRPC, no model"):
             continue

@@ -130,17 +130,13 @@ def ingest(url: str, units: int) -> Figure:
 
 
 def main() -> int:
-    parser = harness.parser("ledger", __doc__)
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each comparison")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS))
-    options = parser.parse_args()
+    options = harness.parser("ledger", __doc__, seconds=20, parts=PARTS).parse_args()
     harness.announce()
     with running_postgres() as server:
         urls = ("", server.database()) if "ingest" in options.only else ()
         figures = [ingest(url, 500_000) for url in urls]
         figures += measure(options.seconds, server.database(), [part for part in options.only if part != "ingest"])
-    harness.report(figures)
-    return 0
+    return harness.report(figures)
 
 
 if __name__ == "__main__":

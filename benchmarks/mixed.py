@@ -1,17 +1,16 @@
 """Single interactive rows while a bulk stream runs, against the same rows on an idle service."""
 
 import itertools
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 
 import demur
 from benchmarks.harness import Figure
 from benchmarks.inputs import artefact, rows
+from benchmarks.processes import child
 from benchmarks.service import Service
 from benchmarks.stream import CHUNK_ROWS
 
@@ -26,7 +25,9 @@ def measure(service: Service, seconds: float, rounds: int = 4) -> Iterator[Figur
     with demur.connect(service.grpc) as client:
         for _ in range(rounds):
             idle += _paced(client, service, seconds / rounds / 2)
-            with _bulk(service):
+            with child(["-m", "benchmarks.mixed", service.grpc, service.task]) as bulk_stream:
+                assert bulk_stream.stdout is not None
+                bulk_stream.stdout.readline()  # its first answer
                 busy += _paced(client, service, seconds / rounds / 2)
     part = "Interactive rows beside a bulk stream"
     for name, found in (("idle", idle), ("beside the stream", busy)):
@@ -50,19 +51,6 @@ def _paced(client: demur.Client, service: Service, seconds: float) -> list[float
         found.append(time.perf_counter() - start)
         time.sleep(PACE_SECONDS)
     return found
-
-
-@contextmanager
-def _bulk(service: Service) -> Iterator[None]:
-    """Stream from a process of its own until the end of the block."""
-    command = [sys.executable, "-m", "benchmarks.mixed", service.grpc, service.task]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
-        try:
-            assert child.stdout is not None
-            child.stdout.readline()  # its first answer
-            yield
-        finally:
-            child.kill()
 
 
 if __name__ == "__main__":

@@ -18,15 +18,13 @@ import numpy as np
 import demur
 from benchmarks import harness, service
 from benchmarks.harness import Figure, interleaved
+from benchmarks.questions import scene_of
 from models import artefact as artefacts
 from models.tasks.motion.inference import members as members_of
 from models.tasks.motion.inference import scenes
 from models.tasks.motion.inference.grid import OFFICIAL
 from models.tasks.motion.inference.render import Renderer
 from services.runtime.cores import available_cores
-from simulators.motion import scene as simulator
-from simulators.motion.cities import CITIES
-from simulators.motion.drivers import NONE
 
 ROOT = Path(__file__).resolve().parents[1]
 MANY = 60
@@ -37,14 +35,9 @@ COPIES = 1_000_000
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = harness.parser("motion_scene", __doc__)
-    parser.add_argument("--seconds", type=float, default=20, help="of each comparison")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
-    options = parser.parse_args(arguments)
+    options = harness.parser("motion_scene", __doc__, seconds=20, parts=PARTS).parse_args(arguments)
     harness.announce()
-    figures = [figure for part in options.only for figure in PARTS[part](options.seconds)]
-    harness.report(figures, load=False)
-    return 0
+    return harness.report((figure for part in options.only for figure in PARTS[part](options.seconds)), load=False)
 
 
 def crowded() -> bytes:
@@ -52,11 +45,7 @@ def crowded() -> bytes:
 
     The simulator requests some twenty vehicles, those near the measuring car that are seen.
     """
-    for seed in range(100):
-        rng = np.random.default_rng(seed)
-        found = simulator.simulate(rng, CITIES["TelAviv"], NONE, f"crowded_{seed}", MANY // 2)
-        if len(found.prediction_requests) == MANY // 2:
-            break
+    found = scene_of(MANY // 2, "crowded_{seed}")
     for step in (*found.past_vehicle_tracks, *found.future_vehicle_tracks):
         for track in tuple(step.tracks):
             copy = step.tracks.add()

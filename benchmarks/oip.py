@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from benchmarks import wire
 from benchmarks.harness import Figure, Timed, interleaved
-from benchmarks.inputs import artefact, rows
+from benchmarks.inputs import artefact, rowed, rows
 from benchmarks.service import HOST, Service
 from services.transport.oip.protocol import oip_pb2
 
@@ -27,10 +27,9 @@ def measure(service: Service, seconds: float) -> Iterator[Figure]:
     """Yield figures for one row and for 1000 packed rows."""
     for count in (1, 1000):
         timed = _turns(service, count, seconds)
-        part = f"Open Inference Protocol, {'one row' if count == 1 else f'{count} rows'}"
+        part = f"Open Inference Protocol, {rowed(count)}"
         for name, one in timed.items():
-            note = f"p99 {one.p99 * 1e3:.3f} ms, ±{one.spread():.0%}, generator's CPU {one.cpu_share:.0%}"
-            yield Figure(part, name, one.p50 * 1e3, "ms p50", note=note)
+            yield Figure(part, name, one.p50 * 1e3, "ms p50", note=one.note)
         for name, own in PAIRS.items():
             yield Figure(part, f"{name}: added", (timed[name].p50 - timed[own].p50) * 1e3, "ms p50")
             yield Figure(part, f"{name}: over own", timed[name].p50 / timed[own].p50, "x")

@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 
 from benchmarks import harness
 from benchmarks.capacity import LOAD, PROTOCOLS, saturation
@@ -20,7 +21,7 @@ from benchmarks.connections import Protocol
 from benchmarks.harness import Figure
 from benchmarks.open_loop import Ended, generate
 from benchmarks.questions import TASKS, Question, question
-from benchmarks.service import Service, Watched, pinned, running, watching
+from benchmarks.service import Service, Watched, look, pinned, running, watching
 
 IN_WORDS = {"grpc": {"RESOURCE_EXHAUSTED"}, "http": {"429"}}
 """Refusals that contain a retry delay."""
@@ -159,7 +160,7 @@ def _recovery(load: Load, limit: float) -> float:
 def soaked(load: Load, capacity: float, seconds: float) -> Iterator[Figure]:
     """Yield the growth of memory and other resources at 70 % of the capacity."""
     part = f"{load.asked.name}, {load.protocol}: {LOAD:.0%} of {capacity:,.0f} requests/s for {seconds:,.0f} s"
-    with watching(load.service, max(0.5, seconds / 120), series=True) as watched:
+    with watching(load.service, max(0.5, seconds / 120), sample=partial(look, series=True)) as watched:
         ended = load.run(LOAD * capacity, seconds)
     p50, p99 = ended.quantiles(0.5, 0.99)
     failed = 1 - float(ended.answered.mean())

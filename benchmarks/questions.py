@@ -1,6 +1,7 @@
 """Request to each task's service, as bytes that both protocols take."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -45,16 +46,21 @@ def question(task: str, count: int = 1) -> Question:
     return make()
 
 
-def _scene() -> Question:
+def scene_of(requests: int, name: str) -> Any:
+    """Return a simulated scene of a dense city with this number of requests, the first of a hundred tries."""
     from simulators.motion.cities import CITIES
     from simulators.motion.drivers import NONE
     from simulators.motion.scene import simulate
 
     for seed in range(100):
-        scene = simulate(np.random.default_rng(seed), CITIES["TelAviv"], NONE, "capacity", 1)
-        if len(scene.prediction_requests) == 1:
+        scene = simulate(np.random.default_rng(seed), CITIES["TelAviv"], NONE, name.format(seed=seed), requests)
+        if len(scene.prediction_requests) == requests:
             break
-    message = motion_pb2.MotionPredictRequest(scene=scene.SerializeToString())
+    return scene
+
+
+def _scene() -> Question:
+    message = motion_pb2.MotionPredictRequest(scene=scene_of(1, "capacity").SerializeToString())
     return Question("motion", message.SerializeToString(), 1, "motion, one vehicle of a scene")
 
 

@@ -3,14 +3,13 @@
 import math
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +17,11 @@ from pathlib import Path
 import numpy as np
 import psutil
 
+from benchmarks.processes import PROJECT
+from tests.ports import free_port
+
 HOST = "127.0.0.1"
 START_SECONDS = 60.0
-PROJECT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
@@ -94,13 +95,6 @@ def running(
                 child.wait()
 
 
-def free_port() -> int:
-    """Return a free port."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
-
-
 @contextmanager
 def pinned(cores: set[int]) -> Iterator[None]:
     """Pin this process to some cores for the length of the block."""
@@ -110,27 +104,6 @@ def pinned(cores: set[int]) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
-
-
-class PeakMemory:
-    """Sampler of the service's memory, active until closed."""
-
-    def __init__(self, service: Service, every_seconds: float = 0.1) -> None:
-        self.bytes = 0
-        self._service = service
-        self._every = every_seconds
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _sample(self) -> None:
-        while not self._ended.is_set():
-            self.bytes = max(self.bytes, self._service.resident_bytes())
-            self._ended.wait(self._every)
 
 
 def _wait_until_ready(child: subprocess.Popen[bytes], port: int, log: Path) -> None:
@@ -190,21 +163,23 @@ def look(service: Service, *, series: bool = False) -> dict[str, float]:
 
 
 @contextmanager
-def watching(service: Service, every_seconds: float = 0.5, *, series: bool = False) -> Iterator[Watched]:
-    """Sample a service from time to time until the end of the block."""
+def watching(
+    service: Service, every_seconds: float = 0.5, *, sample: Callable[[Service], Mapping[str, float]] = look
+) -> Iterator[Watched]:
+    """Sample a service from time to time until the end of the block, and once more after it."""
     watched, ended, start = Watched(), threading.Event(), time.monotonic()
 
     def note() -> None:
         watched.seconds.append(time.monotonic() - start)
-        for name, value in look(service, series=series).items():
+        for name, value in sample(service).items():
             watched.values.setdefault(name, []).append(value)
 
-    def sample() -> None:
+    def follow() -> None:
         while not ended.wait(every_seconds):
             note()
 
     note()
-    thread = threading.Thread(target=sample, daemon=True)
+    thread = threading.Thread(target=follow, daemon=True)
     thread.start()
     try:
         yield watched

@@ -3,7 +3,6 @@
 ``python -m benchmarks.span_cost [--calls N]``; both export to nothing, so that no collector is part of the figures.
 """
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -15,8 +14,8 @@ from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
 from opentelemetry.trace import SpanKind
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from benchmarks import machine
-from benchmarks.harness import Figure, table
+from benchmarks import harness
+from benchmarks.harness import Figure
 from services.tracing import otlp
 from services.tracing.recording import Backend
 from services.tracing.span_queue import Limits, SpanQueue
@@ -96,14 +95,21 @@ def measure(calls: int) -> dict[tuple[str, float], tuple[float, float]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.span_cost", description=__doc__)
+    parser = harness.parser("span_cost", __doc__)
     parser.add_argument("--calls", type=int, default=3000)
-    figures = []
-    for (name, ratio), (thread, process) in measure(parser.parse_args().calls).items():
-        part = "recorded call" if ratio else "unsampled call"
-        figures.append(Figure(part, name, thread * 1e6, "µs CPU", note=f"{process * 1e6:.1f} µs with the exporter"))
-    sys.stdout.write(f"{machine.line()}\n{table(figures)}\n")
-    return 0
+    calls = parser.parse_args().calls
+    harness.announce()
+    figures = (
+        Figure(
+            "recorded call" if ratio else "unsampled call",
+            name,
+            thread * 1e6,
+            "µs CPU",
+            note=f"{process * 1e6:.1f} µs with the exporter",
+        )
+        for (name, ratio), (thread, process) in measure(calls).items()
+    )
+    return harness.report(figures, load=False)
 
 
 if __name__ == "__main__":

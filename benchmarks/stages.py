@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from benchmarks import wire
 from benchmarks.harness import Figure, interleaved
-from benchmarks.inputs import artefact, direct, rows
+from benchmarks.inputs import artefact, direct, rowed, rows
 from services.app.assembly import assemble
 from services.policy.decision import decide
 from services.request.contract import Call
@@ -70,6 +70,6 @@ def _stages(count: int, seconds: float) -> Iterator[Figure]:
     timed = interleaved(stages, seconds)
     loop.close()
     assembled.scheduler.close()
-    part = f"Stages in process, {'one row' if count == 1 else f'{count} rows'}"
+    part = f"Stages in process, {rowed(count)}"
     for name, one in timed.items():
         yield Figure(part, name, one.p50 * 1e6, "µs p50", note=f"±{one.spread():.0%}")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import demur
 from benchmarks.harness import Figure
 from benchmarks.inputs import Call, artefact, direct, rows
-from benchmarks.service import PeakMemory, Service
+from benchmarks.service import Service, watching
 
 CHUNK_ROWS = 4096
 """Rows of one batch, of the stream and of one call of the model in process."""
@@ -43,12 +43,11 @@ def measure(service: Service, title: str, total: int, rounds: int, at_least: flo
             before = _in_process(model, batches, short)
             streamed = _streamed(client, service, batches, short).seconds
             ratios.append((before + _in_process(model, batches, short)) / 2 / streamed)
-        peak = PeakMemory(service)
-        cpu, own, start = service.cpu_seconds(), time.process_time(), time.perf_counter()
-        run = _streamed(client, service, batches, -(-total // CHUNK_ROWS))
-        share = (time.process_time() - own) / (time.perf_counter() - start)
-        cpu = service.cpu_seconds() - cpu
-        peak.close()
+        with watching(service, 0.1, sample=lambda one: {"bytes": one.resident_bytes()}) as watched:
+            cpu, own, start = service.cpu_seconds(), time.process_time(), time.perf_counter()
+            run = _streamed(client, service, batches, -(-total // CHUNK_ROWS))
+            share = (time.process_time() - own) / (time.perf_counter() - start)
+            cpu = service.cpu_seconds() - cpu
     rate = total / run.seconds
     note = f"server CPU {cpu / total * 1e6:.2f} µs/row, generator's CPU {share:.0%}"
     yield Figure(part, "rows a second", rate, "rows/s", note=note)
@@ -58,7 +57,7 @@ def measure(service: Service, title: str, total: int, rounds: int, at_least: flo
         marks = ", ".join(f"{mark:.0%} {size / 2**20:.0f}" for mark, size in zip(_MARKS, found, strict=True))
         growth = (found[-1] - found[0]) / 2**20
         yield Figure(part, f"{who} memory, from 10 % to the end", growth, "MiB", at_most=16, note=f"MiB at {marks}")
-    yield Figure(part, "server memory, peak", peak.bytes / 2**20, "MiB")
+    yield Figure(part, "server memory, peak", watched.most("bytes") / 2**20, "MiB")
 
 
 def _streamed(client: demur.Client, service: Service, batches: NDArray[np.float32], count: int) -> Run:

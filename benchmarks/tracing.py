@@ -5,7 +5,6 @@
 
 import http.client
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -16,7 +15,8 @@ import grpc
 from benchmarks import harness, wire
 from benchmarks.harness import Figure, Timed, interleaved
 from benchmarks.inputs import artefact, rows
-from benchmarks.service import HOST, PROJECT, Service, pinned, running
+from benchmarks.processes import PROJECT, child
+from benchmarks.service import HOST, Service, pinned, running
 
 OFF, SOME, ALL, BEFORE = "tracing off", "1 % traced", "100 % traced", "the code before"
 _COLLECTOR = """
@@ -107,29 +107,17 @@ def _http(stack: ExitStack, service: Service) -> Callable[[], object]:
 @contextmanager
 def collector(cores: set[int]) -> Iterator[str]:
     """Run a collector in a process of its own that reads and discards spans; yield its URL."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", _COLLECTOR],
-        stdout=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: os.sched_setaffinity(0, cores),
-    )
-    try:
-        assert child.stdout is not None
-        yield f"http://{HOST}:{int(child.stdout.readline())}"
-    finally:
-        child.kill()
-        child.wait()
+    with child(["-c", _COLLECTOR], cores) as process:
+        assert process.stdout is not None
+        yield f"http://{HOST}:{int(process.stdout.readline())}"
 
 
 def main() -> int:
-    parser = harness.parser("tracing", __doc__)
-    parser.add_argument("--seconds", type=float, default=60.0)
+    parser = harness.parser("tracing", __doc__, seconds=60)
     parser.add_argument("--before", type=Path, metavar="DIRECTORY", help="a checkout to compare with")
     options = parser.parse_args()
     harness.announce()
-    figures = measure(options.seconds, None if options.before is None else options.before.resolve())
-    harness.report(figures)
-    return 0
+    return harness.report(measure(options.seconds, options.before and options.before.resolve()))
 
 
 if __name__ == "__main__":

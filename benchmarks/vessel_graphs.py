@@ -9,12 +9,12 @@ is ten runs of one member's graph; "naive" is a member's graph with the operator
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
 from benchmarks import harness
+from benchmarks.inputs import opened
 from models.executors.graph import Graph, Value
 from models.executors.onnx import OnnxGraph
 from models.tasks.vessel.artefact.ensemble import SAMPLED, Family, Scaling, TrainedEnsemble
@@ -45,9 +45,10 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
-        graphs = {"dnn-1": opened(untrained("dnn", 1, 1), Path(folder)), "naive-1": None}
-        graphs["naive-1"] = opened(untrained("dnn", 1, 1), Path(folder), Naive)
-        graphs |= {name: opened(untrained(*what), Path(folder)) for name, what in FUSED.items()}
+        single = untrained("dnn")
+        written = {"dnn-1": export(single), "naive-1": export(single, Naive)}
+        written |= {name: export(untrained(*what)) for name, what in FUSED.items()}
+        graphs = {name: opened(content, Path(folder)) for name, content in written.items()}
     print(f"{'graph':20}" + "".join(f"{f'{batch} rows':>22}" for batch in BATCHES))
     times = {batch: measure(graphs, batch, rounds) for batch in BATCHES}
     for name in (*graphs, "loop of 10"):
@@ -61,7 +62,7 @@ def main() -> None:
     print(f"dnn-10 at 1000 rows takes {share:.2f} of ten naive single-member graphs")
 
 
-def untrained(family: Family, members: int, samples: int) -> TrainedEnsemble:
+def untrained(family: Family, members: int = 1, samples: int = 1) -> TrainedEnsemble:
     """Return an ensemble with initial weights."""
     middle = np.array([(feature.lower + feature.upper) / 2 for feature in FEATURES])
     scaling = Scaling(middle, np.abs(middle) + 1, 18_000.0, 8_000.0)
@@ -70,13 +71,7 @@ def untrained(family: Family, members: int, samples: int) -> TrainedEnsemble:
     return TrainedEnsemble(family, scaling, weights, seeds, samples=samples if family in SAMPLED else 1)
 
 
-def opened(ensemble: TrainedEnsemble, folder: Path, kind: type[Graph] = Graph) -> Any:
-    path = folder / "graph.onnx"
-    path.write_bytes(export(ensemble, kind))
-    return OnnxGraph(path)
-
-
-def measure(graphs: dict[str, Any], batch: int, rounds: int) -> dict[str, float]:
+def measure(graphs: dict[str, OnnxGraph], batch: int, rounds: int) -> dict[str, float]:
     """Return the median processor time of a run, s; the one intra-op thread is the calling one."""
     schema = np.array([[feature.lower, feature.upper] for feature in FEATURES], np.float32)
     rows = np.random.default_rng(0).uniform(schema[:, 0], schema[:, 1], (batch, len(FEATURES))).astype(np.float32)

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from benchmarks import harness
 from benchmarks.harness import Figure, interleaved
+from benchmarks.inputs import normal_rows, opened
 from models.executors.graph import Graph
 from models.executors.graph_members import GraphMembers
-from models.executors.onnx import OnnxGraph
 from models.tasks.weather.spec import CLASSES
 from models.tasks.weather.transformer import network
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble
@@ -39,15 +39,11 @@ SIDE = 1024
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = harness.parser("weather_transformer", __doc__)
-    parser.add_argument("--seconds", type=float, default=4, help="of each comparison")
-    options = parser.parse_args(arguments)
+    options = harness.parser("weather_transformer", __doc__, seconds=4).parse_args(arguments)
     torch.set_num_threads(1)
     harness.announce()
     with tempfile.TemporaryDirectory() as folder:
-        figures = list(measure(Path(folder), options.seconds))
-    harness.report(figures)
-    return 0
+        return harness.report(measure(Path(folder), options.seconds))
 
 
 def measure(folder: Path, seconds: float) -> Iterator[Figure]:
@@ -55,9 +51,10 @@ def measure(folder: Path, seconds: float) -> Iterator[Figure]:
     products = reference(folder)
     for name, (sizes, members) in CASES.items():
         ensemble = untrained(sizes, members)
-        fused = opened(ensemble, folder)
-        loop = [opened(ensemble.select(slice(one, one + 1)), folder) for one in range(members)]
-        sampled = opened(ensemble.select(slice(0, 1)).sampled(), folder)
+        alone = [ensemble.select(slice(one, one + 1)) for one in range(members)]
+        fused, sampled, *loop = (
+            GraphMembers(opened(export(one), folder), one.heads) for one in (ensemble, alone[0].sampled(), *alone)
+        )
         for count in BATCHES:
             given = rows(count)
             cases = {"fused": partial(fused, given), "loop": partial(in_turn, loop, given), **products}
@@ -98,9 +95,7 @@ def reference(folder: Path) -> dict[str, Callable[[], object]]:
     left, right = np.random.default_rng(0).normal(size=(2, SIDE, SIDE)).astype(np.float32)
     graph = Graph("product")
     graph.output("product", graph.input("rows", ("N", SIDE)) @ right, ("N", SIDE))
-    path = folder / "product.onnx"
-    path.write_bytes(graph.serialise())
-    session = OnnxGraph(path)
+    session = opened(graph, folder)
     return {
         "onnxruntime": partial(session.run, {"rows": left}, ("product",)),
         "torch": partial(torch.mm, torch.from_numpy(left), torch.from_numpy(right)),
@@ -117,23 +112,14 @@ def untrained(sizes: Sizes, members: int) -> TrainedEnsemble:
     return TrainedEnsemble("ft_transformer", sizes, scaling, weights, tuple(range(members)))
 
 
-def opened(ensemble: TrainedEnsemble, folder: Path) -> GraphMembers:
-    path = folder / "ensemble.onnx"
-    path.write_bytes(export(ensemble))
-    return GraphMembers(OnnxGraph(path), ensemble.heads)
-
-
 def in_turn(members: list[GraphMembers], given: NDArray[np.float32]) -> None:
     for one in members:
         one(given)
 
 
 def rows(count: int) -> NDArray[np.float32]:
-    """Return rows of standard normal values, one in twenty missing."""
-    draw = np.random.default_rng(count)
-    drawn = draw.normal(size=(count, FEATURES)).astype(np.float32)
-    drawn[draw.random(drawn.shape) < 0.05] = np.nan
-    return drawn
+    """Return rows of the default schema's number of features."""
+    return normal_rows(count, FEATURES, count)
 
 
 if __name__ == "__main__":

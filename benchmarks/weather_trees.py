@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from benchmarks import harness
 from benchmarks.harness import Figure, Timed, interleaved, table
+from benchmarks.inputs import normal_rows
 from models.executors.trees.ensemble import TreeEnsemble
 from models.executors.trees.model import open_model
 from models.executors.trees.native import NativeTrees
@@ -71,19 +72,11 @@ def schema() -> Schema:
     return Schema.of(Feature(f"feature_{index}", "1", -10.0, 10.0, "", nullable=True) for index in range(FEATURES))
 
 
-def inputs(count: int, seed: int) -> NDArray[np.float32]:
-    """Return Gaussian rows [n, 123] with a twentieth of the values missing."""
-    draw = np.random.default_rng(seed)
-    rows = draw.normal(size=(count, FEATURES)).astype(np.float32)
-    rows[draw.random(rows.shape) < 0.05] = np.nan
-    return rows
-
-
 def synthesise(folder: Path, models: int, trees: int) -> list[Path]:
     """Write and return model files of ``trees`` trees each (up to one base model)."""
     from catboost import CatBoost, Pool, sum_models
 
-    rows = inputs(1000, 0)
+    rows = normal_rows(1000, FEATURES, 0)
     known = np.nan_to_num(rows)
     target = 2 * known[:, 0] + known[:, 1] ** 2 + np.random.default_rng(1).normal(size=len(rows))
     settings: dict[str, Any] = {"iterations": min(trees, BASE_TREES), "depth": DEPTH, "learning_rate": 0.1, "rsm": 0.1}
@@ -108,7 +101,7 @@ def _measured(paths: list[Path], trees: int, counts: list[int], seconds: float) 
     own = TreeEnsemble({"temperature": paths}, {"temperature": TEMPERATURE}, schema())
     yield Figure(part, "load", time.perf_counter() - start, "s", note=f"files of {size(paths):,.0f} MB{own.why_native}")
     start = time.perf_counter()
-    own.measure(inputs(64, 2))
+    own.measure(normal_rows(64, FEATURES, 2))
     yield Figure(part, "measure", time.perf_counter() - start, "s", note=f"crossover: {own.crossover or 'never'}")
     gc.collect()
     note = f"tables {own.nbytes / 1e6:,.0f} MB; while loading at most {peak() - before:,.0f} MB"
@@ -117,14 +110,14 @@ def _measured(paths: list[Path], trees: int, counts: list[int], seconds: float) 
     models = [open_model(path, TEMPERATURE, schema()) for path in paths]
     yield Figure(part, "load of the library alone", time.perf_counter() - start, "s")
     native = NativeTrees({"temperature": models})
-    native(inputs(1, 0))
+    native(normal_rows(1, FEATURES, 0))
     yield Figure(part, "memory of the library alone", memory() - before, "MB")
 
     def ten_predicts(rows: NDArray[np.float32]) -> object:
         return [model.native.predict(rows, prediction_type="RMSEWithUncertainty", thread_count=1) for model in models]
 
     for count in counts:
-        rows = inputs(count, count)
+        rows = normal_rows(count, FEATURES, count)
         cases: dict[str, Callable[[], object]] = {
             "own": partial(own, rows),
             "ten predicts": partial(ten_predicts, rows),

@@ -10,13 +10,14 @@ import argparse
 import hashlib
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.markdown import table as table
 from models.artefact import MANIFEST, Artefact, Manifest
 
 if TYPE_CHECKING:
@@ -86,16 +87,6 @@ def document(*blocks: str) -> str:
 def bullets(*lines: str) -> str:
     """Return a Markdown list."""
     return "\n".join(f"- {line}" for line in lines)
-
-
-def table(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return a Markdown table: a line of heads, then a line for each row of cells."""
-    first = _line(heads)
-    return "\n".join([first, "|---" * (first.count(" | ") + 1) + "|", *map(_line, rows)])
-
-
-def _line(cells: Iterable[object]) -> str:
-    return f"| {' | '.join(map(str, cells))} |"
 
 
 def picture(words: str, file: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from studies.statements import LISTED, Pair, Statement, check, plain, plain_lower
+from studies.statements import LISTED, Pair, Statement, better, check, plain, plain_lower
 
 KINDS = ("ensemble", "single")
 DIAGNOSTIC = "ll_fu"
@@ -38,13 +38,18 @@ class Results:
 
     def others(self, kind: str, convention: str) -> list[str]:
         """Return the measures beside LL-FU."""
-        return list(
-            dict.fromkeys(
-                measure
-                for one, reading, measure, _ in self.retention
-                if (one, reading) == (kind, convention) and measure != DIAGNOSTIC
-            )
-        )
+        every = dict.fromkeys(key[2] for key in self.retention if key[:2] == (kind, convention))
+        return [measure for measure in every if measure != DIAGNOSTIC]
+
+    def along(self, larger: Sequence[float], smaller: Sequence[float]) -> list[Pair]:
+        """Return a pair of two curves for each retained fraction."""
+        every = zip(self.fractions, larger, smaller, strict=True)
+        return [Pair(f"{fraction:.0%}", first, second) for fraction, first, second in every]
+
+    def better(self, name: str, figure: str, first: tuple[str, str, str], second: tuple[str, str, str]) -> Pair:
+        """Return the pair that holds if a figure is better for the first kind, convention and measure."""
+        values = (self.retention[*one, figure] for one in (first, second))
+        return better(name, *values, more=figure not in UNITS)
 
 
 def printed(results: Results) -> list[Statement]:
@@ -66,40 +71,24 @@ def _printed(results: Results) -> Iterator[Statement]:
     for kind in KINDS:
         for figure in LABELS:
             pairs = [
-                _better(
-                    f"{convention} {measure}",
-                    figure,
-                    results.retention[kind, convention, DIAGNOSTIC, figure],
-                    results.retention[kind, convention, measure, figure],
-                )
-                for convention in results.conventions
-                for measure in results.others(kind, convention)
+                results.better(f"{one} {measure}", figure, (kind, one, DIAGNOSTIC), (kind, one, measure))
+                for one in results.conventions
+                for measure in results.others(kind, one)
             ]
-            yield _check(
-                f"LL-FU has a {_word(figure)} {LABELS[figure]} than every other measure, {kind}", figure, pairs
-            )
+            yield _check("LL-FU has a {} {} than every other measure, " + kind, figure, pairs)
     for figure in LABELS:
         pairs = [
-            _better(
-                convention,
-                figure,
-                results.retention["ensemble", convention, DIAGNOSTIC, figure],
-                results.retention["single", convention, DIAGNOSTIC, figure],
-            )
-            for convention in results.conventions
+            results.better(one, figure, ("ensemble", one, DIAGNOSTIC), ("single", one, DIAGNOSTIC))
+            for one in results.conventions
         ]
-        text = f"LL-FU of the ensemble has a {_word(figure)} {LABELS[figure]} than that of the single model"
-        yield _check(text, figure, pairs)
+        yield _check("LL-FU of the ensemble has a {} {} than that of the single model", figure, pairs)
 
 
 def _drawn(results: Results) -> Iterator[Statement]:
     away = {kind: [abs(value - 1) for value in results.r3[kind]] for kind in KINDS}
     yield check(
         "RMSE / RMV of the ensemble is nearer to 1 than that of the single model, at each retention (distance to 1)",
-        [
-            Pair(f"{fraction:.0%}", single, ensemble)
-            for fraction, ensemble, single in zip(results.fractions, away["ensemble"], away["single"], strict=True)
-        ],
+        results.along(away["single"], away["ensemble"]),
         plain_lower,
     )
     yield check(
@@ -110,12 +99,7 @@ def _drawn(results: Results) -> Iterator[Statement]:
     gaps = [more - less for more, less in zip(results.mwse["ensemble"], results.mwse["single"], strict=True)]
     yield check(
         "The ensemble diverges more in MWSE: its curve is above that of the single model at each retention (MW⁴)",
-        [
-            Pair(f"{fraction:.0%}", ensemble, single)
-            for fraction, ensemble, single in zip(
-                results.fractions, results.mwse["ensemble"], results.mwse["single"], strict=True
-            )
-        ],
+        results.along(*(results.mwse[kind] for kind in KINDS)),
         plain,
     )
     yield check(
@@ -130,7 +114,10 @@ def _drawn(results: Results) -> Iterator[Statement]:
     yield check(
         f"On shifted rows the lower bound of LL-FU grows with the error (smallest value in {groups} groups of equal "
         "number by error; the group of larger errors first)",
-        _steps(results.least[DIAGNOSTIC]),
+        [
+            Pair(f"{place + 1} over {place}", later, earlier)
+            for place, (earlier, later) in enumerate(pairwise(results.least[DIAGNOSTIC]), start=1)
+        ],
         plain,
     )
     rising = {
@@ -148,20 +135,7 @@ def _drawn(results: Results) -> Iterator[Statement]:
     )
 
 
-def _steps(values: Sequence[float]) -> list[Pair]:
-    return [
-        Pair(f"{place + 1} over {place}", later, earlier)
-        for place, (earlier, later) in enumerate(pairwise(values), start=1)
-    ]
-
-
 def _check(statement: str, figure: str, pairs: Sequence[Pair]) -> Statement:
-    return check(statement, pairs, plain_lower if figure in UNITS else plain, listed=LISTED)
-
-
-def _better(name: str, figure: str, better: float, worse: float) -> Pair:
-    return Pair(name, worse, better) if figure in UNITS else Pair(name, better, worse)
-
-
-def _word(figure: str) -> str:
-    return "smaller" if figure in UNITS else "larger"
+    """Check a statement whose text has places for "larger" or "smaller" and for the figure."""
+    word, show = ("smaller", plain_lower) if figure in UNITS else ("larger", plain)
+    return check(statement.format(word, LABELS[figure]), pairs, show, listed=LISTED)

@@ -30,6 +30,11 @@ class Pair:
     smaller: float
 
 
+def better(name: str, first: float, second: float, *, more: bool) -> Pair:
+    """Return the pair that holds if the first number is better: larger if ``more`` is better, else smaller."""
+    return Pair(name, first, second) if more else Pair(name, second, first)
+
+
 @dataclass(frozen=True)
 class Comparison:
     """One comparison as text, and whether it holds."""

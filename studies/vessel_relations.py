@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from models.tasks.vessel.tables import LABELS, Result
-from studies.statements import LISTED, Pair, Statement, check, plain, plain_lower
+from studies.statements import LISTED, Pair, Statement, better, check, plain, plain_lower
 
 PARTITIONS = ("dev_in", "dev_out", "dev_full", "eval_in", "eval_out", "eval_full")
 """Canonical partitions."""
@@ -17,12 +17,17 @@ TITLES = {
     "f1_auc": "F1-AUC",
     "f1_at_95": "F1@95",
 }
+_ERRORS = ("rmse_kw", "mae_kw", "mape_percent")
 _SCALES = {"r_auc_kw2": 1e-5, "f1_at_95": 100.0}
 """Factors to the units of the tables: kW, %, 10^5 kW²."""
 COMPARABLE = 0.01
 """Relative difference up to which two ensembles are "broadly comparable"; the paper's own largest is 0.005."""
 SIMILAR = 0.02
 """Relative difference in R-AUC up to which the two best of a partition are similar; the paper's largest is 0.013."""
+
+
+Place = tuple[str, str] | tuple[str, str, bool]
+"""Family and set of a figure, and True if it is that of single models."""
 
 
 class Tables:
@@ -36,37 +41,44 @@ class Tables:
         self._results = {one.family: one for one in results}
         self.families = tuple(self._results)
 
-    def value(self, family: str, data: str, figure: str, *, single: bool = False) -> float:
+    def value(self, figure: str, family: str, data: str, single: bool = False) -> float:
         """Return a figure in the units of the tables; for single models the mean over members."""
         return self._results[family].value(data, figure, single=single)[0] * _SCALES.get(figure, 1.0)
 
-    def others(self, family: str) -> list[str]:
-        """Return all families but one."""
-        return [other for other in self.families if other != family]
+    def others(self, *families: str) -> list[str]:
+        """Return all families but these."""
+        return [other for other in self.families if other not in families]
+
+    def better(self, name: str, figure: str, first: Place, second: Place) -> Pair:
+        """Return the pair that holds if a figure is better at the first place."""
+        return better(name, self.value(figure, *first), self.value(figure, *second), more=_more_is_better(figure))
+
+    def comparable(self, name: str, figure: str, first: Place, second: Place) -> Pair:
+        """Return the pair that holds if a figure is at most ``COMPARABLE`` larger at the first place."""
+        return Pair(name, (1 + COMPARABLE) * self.value(figure, *second), self.value(figure, *first))
 
 
 def relations(results: Sequence[Result]) -> list[Statement]:
     """Return every statement of the paper that its own printed numbers confirm, whether it holds here or not."""
     tables = Tables(results)
-    parts = (_shift, _ensembles, _variational, _symbolic, _generalisation, _ranking)
-    return [one for part in parts for one in part(tables)]
+    shifted = [("eval", "rmse_kw"), *((split, figure) for figure in _ERRORS[1:] for split in ("dev", "eval"))]
+    shifted += [("dev", "r_auc_kw2"), ("eval", "r_auc_kw2")]
+    return [
+        *(_harder(tables, split, figure) for split, figure in shifted),
+        *(_members(tables, figure) for figure in (*_ERRORS, "r_auc_kw2", "f1_at_95")),
+        *_variational(tables),
+        *(_symbolic_is_worst(tables, figure) for figure in _ERRORS),
+        *_generalisation(tables),
+        *_ranking(tables),
+    ]
 
 
 def unsupported(results: Sequence[Result]) -> list[Statement]:
     """Return statements of the paper's text that the numbers in its own tables contradict."""
     tables = Tables(results)
-    best = [
-        _best(
-            tables,
-            f"The DNN ensemble has the smallest {TITLES[figure]} on every dev and eval partition",
-            "dnn",
-            figure,
-            PARTITIONS,
-        )
-        for figure in ("rmse_kw", "mae_kw", "mape_percent")
-    ]
+    best = "The DNN ensemble has the smallest {} on every dev and eval partition"
     return [
-        *best,
+        *(_best(tables, best.format(TITLES[figure]), "dnn", figure, PARTITIONS) for figure in _ERRORS),
         *(_best_single_variational(tables, figure) for figure in ("mape_percent", "f1_at_95")),
         *(_best_symbolic_on_gen(tables, "mape_percent", single=single) for single in (True, False)),
         _best_symbolic_on_gen(tables, "r_auc_kw2", single=False),
@@ -83,26 +95,18 @@ def own(results: Sequence[Result]) -> list[Statement]:
     """Return relations that the paper does not state."""
     tables = Tables(results)
     return [
-        _best(tables, "The symbolic ensemble has the smallest R-AUC on every set", "symbolic", "r_auc_kw2", SETS),
-        _best(tables, "The symbolic ensemble has the smallest RMSE on every set", "symbolic", "rmse_kw", SETS),
+        _best(tables, f"The symbolic ensemble has the smallest {title} on every set", "symbolic", figure, SETS)
+        for figure, title in (("r_auc_kw2", "R-AUC"), ("rmse_kw", "RMSE"))
     ]
-
-
-def _shift(tables: Tables) -> Iterator[Statement]:
-    yield _harder(tables, "eval", "rmse_kw")
-    for figure in ("mae_kw", "mape_percent"):
-        for split in ("dev", "eval"):
-            yield _harder(tables, split, figure)
-    for split in ("dev", "eval"):
-        yield _harder(tables, split, "r_auc_kw2")
 
 
 def _harder(tables: Tables, split: str, figure: str) -> Statement:
     pairs = [
-        Pair(
-            f"{LABELS[family]} {'single' if single else 'ensemble'}",
-            tables.value(family, f"{split}_out", figure, single=single),
-            tables.value(family, f"{split}_in", figure, single=single),
+        tables.better(
+            f"{LABELS[family]} {_kind(single)}",
+            figure,
+            (family, f"{split}_in", single),
+            (family, f"{split}_out", single),
         )
         for single in (False, True)
         for family in tables.families
@@ -113,20 +117,10 @@ def _harder(tables: Tables, split: str, figure: str) -> Statement:
     )
 
 
-def _ensembles(tables: Tables) -> Iterator[Statement]:
-    for figure in ("rmse_kw", "mae_kw", "mape_percent", "r_auc_kw2", "f1_at_95"):
-        yield _members(tables, figure)
-
-
 def _members(tables: Tables, figure: str) -> Statement:
     more = _more_is_better(figure)
     pairs = [
-        _better(
-            f"{LABELS[family]} {data}",
-            figure,
-            tables.value(family, data, figure),
-            tables.value(family, data, figure, single=True),
-        )
+        tables.better(f"{LABELS[family]} {data}", figure, (family, data), (family, data, True))
         for family in tables.families
         for data in SETS
     ]
@@ -142,19 +136,14 @@ def _variational(tables: Tables) -> Iterator[Statement]:
     for figure in ("rmse_kw", "mae_kw", "r_auc_kw2", "f1_auc"):
         yield _best_single_variational(tables, figure)
     for figure, sets in (("rmse_kw", ("eval_in", "eval_out")), ("r_auc_kw2", ("eval_full",))):
-        pairs = [
-            Pair(
-                f"{data} {LABELS[other]}",
-                (1 + COMPARABLE) * tables.value(other, data, figure),
-                tables.value("variational", data, figure),
-            )
-            for data in sets
-            for other in tables.others("variational")
-        ]
         yield _check(
             f"The VI ensemble is comparable to or better than each other one on {' and '.join(sets)}: its "
             f"{TITLES[figure]} is at most {COMPARABLE:.0%} larger (the first number is VI's, the second the limit)",
-            pairs,
+            [
+                tables.comparable(f"{data} {LABELS[other]}", figure, ("variational", data), (other, data))
+                for data in sets
+                for other in tables.others("variational")
+            ],
         )
 
 
@@ -163,18 +152,16 @@ def _best_single_variational(tables: Tables, figure: str) -> Statement:
     return _best(tables, text, "variational", figure, PARTITIONS, single=True)
 
 
-def _symbolic(tables: Tables) -> Iterator[Statement]:
-    for figure in ("rmse_kw", "mae_kw", "mape_percent"):
-        pairs = [
-            Pair(f"{data} {LABELS[other]}", tables.value("symbolic", data, figure), tables.value(other, data, figure))
+def _symbolic_is_worst(tables: Tables, figure: str) -> Statement:
+    return _check(
+        f"The symbolic ensemble has the largest {TITLES[figure]} on every dev and eval partition (the second number is "
+        "its own)",
+        [
+            tables.better(f"{data} {LABELS[other]}", figure, (other, data), ("symbolic", data))
             for data in PARTITIONS
             for other in tables.others("symbolic")
-        ]
-        yield _check(
-            f"The symbolic ensemble has the largest {TITLES[figure]} on every dev and eval partition (the second "
-            "number is its own)",
-            pairs,
-        )
+        ],
+    )
 
 
 def _generalisation(tables: Tables) -> Iterator[Statement]:
@@ -186,25 +173,26 @@ def _generalisation(tables: Tables) -> Iterator[Statement]:
         "(kW)",
         [
             Pair(
-                f"{LABELS[other]} {'single' if single else 'ensemble'}, from {data}",
-                _growth(tables, other, data, single=single),
-                _growth(tables, "symbolic", data, single=single),
+                f"{LABELS[other]} {_kind(single)}, from {data}",
+                *(
+                    tables.value("rmse_kw", family, "gen", single) - tables.value("rmse_kw", family, data, single)
+                    for family in (other, "symbolic")
+                ),
             )
             for single in (True, False)
             for data in ("eval_in", "eval_out")
             for other in tables.others("symbolic")
         ],
     )
-    pairs = [
-        Pair(f"against {LABELS[other]}", tables.value(other, "gen", "rmse_kw"), tables.value("dnn", "gen", "rmse_kw"))
-        for other in tables.families
-        if other not in ("dnn", "symbolic")
-    ]
-    yield _check("The DNN ensemble has the second smallest RMSE on gen, after the symbolic one", pairs)
-    ordered = _ordered(tables, "r_auc_kw2", single=True)
-    found = ", ".join(
-        f"{LABELS[family]} {tables.value(family, 'gen', 'r_auc_kw2', single=True):.4g}" for family in ordered
+    yield _check(
+        "The DNN ensemble has the second smallest RMSE on gen, after the symbolic one",
+        [
+            tables.better(f"against {LABELS[other]}", "rmse_kw", ("dnn", "gen"), (other, "gen"))
+            for other in tables.others("dnn", "symbolic")
+        ],
     )
+    ordered = _ordered(tables, "r_auc_kw2", single=True)
+    found = ", ".join(f"{LABELS[family]} {tables.value('r_auc_kw2', family, 'gen', True):.4g}" for family in ordered)
     second = ordered[1] == "symbolic"
     yield Statement(
         "Of single models the symbolic one has the second smallest R-AUC on gen",
@@ -217,14 +205,14 @@ def _generalisation(tables: Tables) -> Iterator[Statement]:
     yield _check(
         "Ensembles of DNN and VI have a smaller R-AUC on gen than the symbolic one, in spite of larger errors",
         [
-            Pair(LABELS[family], tables.value("symbolic", "gen", "r_auc_kw2"), tables.value(family, "gen", "r_auc_kw2"))
+            tables.better(LABELS[family], "r_auc_kw2", (family, "gen"), ("symbolic", "gen"))
             for family in ("dnn", "variational")
         ],
     )
 
 
 def _ranking(tables: Tables) -> Iterator[Statement]:
-    for figure in ("rmse_kw", "mae_kw", "mape_percent"):
+    for figure in _ERRORS:
         on_gen = _spread(tables, "gen", figure)
         yield _check(
             f"Ensembles differ more in {TITLES[figure]} on gen than on any dev or eval partition (largest over "
@@ -234,18 +222,11 @@ def _ranking(tables: Tables) -> Iterator[Statement]:
     for figure in ("r_auc_kw2", "f1_auc"):
         yield _top_two(tables, figure)
     for figure in ("r_auc_kw2", "f1_auc", "f1_at_95"):
-        pairs = [
-            Pair(
-                data,
-                100 * SIMILAR,
-                100 * _apart(*(tables.value(one, data, figure) for one in ("dnn", "variational"))),
-            )
-            for data in PARTITIONS
-        ]
+        both = {data: [tables.value(figure, one, data) for one in ("dnn", "variational")] for data in PARTITIONS}
         yield _check(
             f"The ensembles of DNN and VI are similar by {TITLES[figure]} on every dev and eval partition: within "
             f"{SIMILAR:.0%} (the first number is the difference, %)",
-            pairs,
+            [Pair(data, 100 * SIMILAR, 100 * _apart(*values)) for data, values in both.items()],
         )
     yield _clear_ranking(tables, "r_auc_kw2")
     wins = {family: _wins(tables, family) for family in tables.families}
@@ -258,34 +239,28 @@ def _ranking(tables: Tables) -> Iterator[Statement]:
 
 
 def _top_two(tables: Tables, figure: str) -> Statement:
-    pairs = [
-        _better(
-            f"{data} {LABELS[top]} before {LABELS[other]}",
-            figure,
-            tables.value(top, data, figure),
-            tables.value(other, data, figure),
-        )
-        for data in PARTITIONS
-        for top in ("dnn", "variational")
-        for other in tables.families
-        if other not in ("dnn", "variational")
-    ]
+    best = ("dnn", "variational")
     return _check(
         f"DNN and VI are the two ensembles of the {_best_word(figure)} {TITLES[figure]} on every dev and eval "
         "partition",
-        pairs,
+        [
+            tables.better(f"{data} {LABELS[top]} before {LABELS[other]}", figure, (top, data), (other, data))
+            for data in PARTITIONS
+            for top in best
+            for other in tables.others(*best)
+        ],
         more=_more_is_better(figure),
     )
 
 
 def _clear_ranking(tables: Tables, figure: str) -> Statement:
-    values = [tables.value(family, "gen", figure) for family in _ordered(tables, figure, single=False)]
+    values = [tables.value(figure, family, "gen") for family in _ordered(tables, figure, single=False)]
     return _check(
         f"On gen the ranking by {TITLES[figure]} is clear: neighbours differ by more than {SIMILAR:.0%} (the second "
         "number, %)",
         [
-            Pair(f"places {place} and {place + 1}:", 100 * _apart(worse, better), 100 * SIMILAR)
-            for place, (better, worse) in enumerate(pairwise(values), start=1)
+            Pair(f"places {place} and {place + 1}:", 100 * _apart(worse, best), 100 * SIMILAR)
+            for place, (best, worse) in enumerate(pairwise(values), start=1)
         ],
     )
 
@@ -301,10 +276,8 @@ def _as_good_on_gen(tables: Tables) -> Statement:
         f"On gen neural models have an R-AUC comparable to the symbolic one's or smaller, single and ensemble: at most "
         f"{COMPARABLE:.0%} larger (the second number is the limit)",
         [
-            Pair(
-                f"{LABELS[other]} {'single' if single else 'ensemble'}",
-                (1 + COMPARABLE) * tables.value("symbolic", "gen", "r_auc_kw2", single=single),
-                tables.value(other, "gen", "r_auc_kw2", single=single),
+            tables.comparable(
+                f"{LABELS[other]} {_kind(single)}", "r_auc_kw2", (other, "gen", single), ("symbolic", "gen", single)
             )
             for single in (True, False)
             for other in tables.others("symbolic")
@@ -312,22 +285,14 @@ def _as_good_on_gen(tables: Tables) -> Statement:
     )
 
 
-def _growth(tables: Tables, family: str, data: str, *, single: bool) -> float:
-    """Return the increase of the RMSE from another set to gen, kW."""
-    return tables.value(family, "gen", "rmse_kw", single=single) - tables.value(family, data, "rmse_kw", single=single)
-
-
 def _wins(tables: Tables, family: str) -> int:
     """Return the number of figures and sets in which no other ensemble is better."""
-    return sum(
-        all(
-            pair.larger >= pair.smaller
-            for other in tables.others(family)
-            for pair in [_better(other, figure, tables.value(family, data, figure), tables.value(other, data, figure))]
-        )
+    pairs = (
+        [tables.better(other, figure, (family, data), (other, data)) for other in tables.others(family)]
         for figure in TITLES
         for data in SETS
     )
+    return sum(all(pair.larger >= pair.smaller for pair in some) for some in pairs)
 
 
 def _best(
@@ -335,12 +300,7 @@ def _best(
 ) -> Statement:
     """Check that no other family is better; equal printed numbers do not contradict."""
     pairs = [
-        _better(
-            f"{data} {LABELS[other]}",
-            figure,
-            tables.value(family, data, figure, single=single),
-            tables.value(other, data, figure, single=single),
-        )
+        tables.better(f"{data} {LABELS[other]}", figure, (family, data, single), (other, data, single))
         for data in sets
         for other in tables.others(family)
     ]
@@ -356,8 +316,8 @@ def _check(statement: str, pairs: Iterable[Pair], *, more: bool = False) -> Stat
     return check(statement, pairs, plain if more else plain_lower, ties=True, listed=LISTED)
 
 
-def _better(name: str, figure: str, better: float, worse: float) -> Pair:
-    return Pair(name, better, worse) if _more_is_better(figure) else Pair(name, worse, better)
+def _kind(single: bool) -> str:
+    return "single" if single else "ensemble"
 
 
 def _more_is_better(figure: str) -> bool:
@@ -372,13 +332,13 @@ def _ordered(tables: Tables, figure: str, *, single: bool) -> list[str]:
     """Return families ordered by a figure on gen, the best first."""
     return sorted(
         tables.families,
-        key=lambda family: tables.value(family, "gen", figure, single=single),
+        key=lambda family: tables.value(figure, family, "gen", single),
         reverse=_more_is_better(figure),
     )
 
 
 def _spread(tables: Tables, data: str, figure: str) -> float:
-    values = [tables.value(family, data, figure) for family in tables.families]
+    values = [tables.value(figure, family, data) for family in tables.families]
     return 100 * (max(values) / min(values) - 1)
 
 

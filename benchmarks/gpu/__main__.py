@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 try:
+    from benchmarks import harness
     from benchmarks.gpu import facts, page
     from benchmarks.gpu.parts import PARTS, Outcome, Part, Setting
     from benchmarks.gpu.record import gathered, write
@@ -30,12 +31,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the parts; return 1 if one failed, 0 if all that can run here are done."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
     names = [part.name for part in PARTS]
+    parser = harness.parser("gpu", __doc__, parts=names)
     parser.add_argument("--provider", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--only", nargs="+", choices=names, metavar="PART", default=names, help=", ".join(names))
     parser.add_argument("--quick", action="store_true", help="small sizes, in some minutes on a CPU")
     parser.add_argument("--again", action="store_true", help="run parts again that are done")
     parser.add_argument("--work", type=Path, default=ROOT / ".demur" / "gpu")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from benchmarks import markdown
 from benchmarks.gpu import floors
 from benchmarks.gpu.parts import PARTS, Outcome
 from benchmarks.gpu.record import Record, outdated, pinned, replaced
@@ -61,10 +62,9 @@ def _lines(record: Record) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for part in PARTS:
         found = record.parts.get(part.name, Outcome("missing", reason="not asked for"))
-        yield (
-            f"| {part.name} | {part.title(quick=record.quick)} | {_STATES[found.state]} | {found.seconds:.0f} | "
-            f"{_cell(found.reason if found.state != 'done' else _short(part.name, found.found))} |"
-        )
+        about = _cell(found.reason if found.state != "done" else _short(part.name, found.found))
+        title = part.title(quick=record.quick)
+        yield markdown.row((part.name, title, _STATES[found.state], f"{found.seconds:.0f}", about))
     yield ""
     if "tests" in record.parts and _judged(record):
         yield (
@@ -150,8 +150,7 @@ def _floors(record: Record) -> Iterator[str]:
     yield ""
     further = ("floor of an H200, s", "over that floor") if h200 else ()
     columns = ("benchmark", "s", "floor, s", "over the floor", *further, "target")
-    yield f"| {' | '.join(columns)} |"
-    yield "|---" * len(columns) + "|"
+    yield markdown.head(columns)
     for name, found in rows.items():
         cells = [name, f"{found['seconds']:.4g}", *_over(found["seconds"], found.get("floor_seconds"))]
         if h200:
@@ -160,7 +159,7 @@ def _floors(record: Record) -> Iterator[str]:
             _target(limit, _UNITS[figure], found.get(figure)) if _judged(record) else _limit(limit, _UNITS[figure])
             for figure, limit in found.get("targets", {}).items()
         )
-        yield f"| {' | '.join(cells)} | {targets or '-'} |"
+        yield markdown.row((*cells, targets or "-"))
     yield ""
 
 

@@ -25,19 +25,16 @@ PARTS = ("time", "memory", "sharing")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = harness.parser("lesion_volume", __doc__)
+    parser = harness.parser("lesion_volume", __doc__, parts=PARTS)
     parser.add_argument("--full", action="store_true", help="also the released layout with random weights")
     parser.add_argument("--artefact", nargs="*", default=[REFERENCE], help="folders of artefacts")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     options = parser.parse_args(arguments)
     harness.announce()
     names = [*options.artefact, *([FULL] if options.full else [])]
     with tempfile.TemporaryDirectory() as folder:
         scan = Path(folder) / "scan.nii.gz"
         scan.write_bytes(scan_file())
-        figures = [figure for name in names for figure in measure(name, scan, options.only)]
-    harness.report(figures)
-    return 0
+        return harness.report(figure for name in names for figure in measure(name, scan, options.only))
 
 
 def measure(name: str, scan: Path, parts: tuple[str, ...]) -> Iterator[Figure]:

@@ -27,16 +27,12 @@ PARTS = {"planning": planning.measure, "decoders": decoders.measure}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = harness.parser("motion_planning", __doc__)
-    parser.add_argument("--seconds", type=float, default=20, help="of each comparison")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
-    options = parser.parse_args(arguments)
+    options = harness.parser("motion_planning", __doc__, seconds=20, parts=PARTS).parse_args(arguments)
     torch.set_num_threads(1)
     harness.announce()
     with tempfile.TemporaryDirectory() as folder:
-        figures = [figure for part in options.only for figure in PARTS[part](Path(folder), options.seconds)]
-    harness.report(figures)
-    return 0
+        found = (figure for part in options.only for figure in PARTS[part](Path(folder), options.seconds))
+        return harness.report(found)
 
 
 if __name__ == "__main__":

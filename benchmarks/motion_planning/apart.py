@@ -7,7 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from benchmarks.motion_planning.ensembles import Array, noise, opened
+from benchmarks.inputs import opened
+from benchmarks.motion_planning.ensembles import Array, noise
 from models.executors.graph import Graph, Value
 from models.tasks.motion.artefact import export_encoders
 from models.tasks.motion.artefact.export_encoders import array

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness import Figure, interleaved
+from benchmarks.inputs import opened
 from benchmarks.motion_planning import apart
-from benchmarks.motion_planning.ensembles import MEMBERS, SIZES, Array, Case, check, members, noise, opened
+from benchmarks.motion_planning.ensembles import MEMBERS, SIZES, Array, Case, check, members, noise
 from models.executors.graph import Graph, Steps, Value
 from models.executors.onnx import OnnxGraph
 from models.tasks.motion.artefact.export_encoders import array

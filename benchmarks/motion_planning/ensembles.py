@@ -1,13 +1,10 @@
 """Measured ensembles, and the comparison of their results."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.executors.graph import Graph
-from models.executors.onnx import OnnxGraph
 from models.tasks.motion.inference.members import STEPS
 from models.tasks.motion.networks.network import Network
 from models.tasks.motion.networks.settings import RELEASED_BC, RELEASED_DIM, SAMPLES, SMALL_BC, SMALL_DIM, Sizes
@@ -34,13 +31,6 @@ def members(sizes: Sizes) -> list[Network]:
 def noise() -> Array:
     """Return standard normal noise, [K, Q, T, 2]."""
     return np.random.default_rng(0).standard_normal((MEMBERS, SAMPLES, STEPS, 2), np.float32)
-
-
-def opened(content: Graph | bytes, folder: Path) -> OnnxGraph:
-    """Open a graph in a session of one thread."""
-    path = folder / "graph.onnx"
-    path.write_bytes(content.serialise() if isinstance(content, Graph) else content)
-    return OnnxGraph(path)
 
 
 def check(cases: Mapping[str, Case], tolerance: float = 1e-4) -> None:

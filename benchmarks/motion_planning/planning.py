@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness import Figure, interleaved
+from benchmarks.inputs import opened
 from benchmarks.motion_planning.apart import Loop
-from benchmarks.motion_planning.ensembles import MEMBERS, SIZES, Array, Case, check, members, noise, opened
+from benchmarks.motion_planning.ensembles import MEMBERS, SIZES, Array, Case, check, members, noise
 from models.executors.graph import Graph
 from models.executors.onnx import OnnxGraph
 from models.tasks.motion.artefact import export_encoders

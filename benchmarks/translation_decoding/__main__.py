@@ -37,9 +37,7 @@ PARTS = ("step", "precision", "search", "released")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = harness.parser("translation_decoding", __doc__)
-    parser.add_argument("--seconds", type=float, default=20, help="of each comparison")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser = harness.parser("translation_decoding", __doc__, seconds=20, parts=PARTS)
     parser.add_argument("--members", type=Path, help="folder of a training, for search")
     parser.add_argument("--preset", default="small", help="of that training")
     parser.add_argument("--sentences", type=int, default=500, help="of search")

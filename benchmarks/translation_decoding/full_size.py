@@ -5,8 +5,6 @@ python -m benchmarks.translation_decoding.full_size run int8 FOLDER cpu
 """
 
 import json
-import re
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -17,6 +15,7 @@ import numpy as np
 import psutil
 
 from benchmarks.harness import Figure
+from benchmarks.processes import forget_peak, last_line, memory_mib
 from benchmarks.translation_decoding.ensembles import BEAM, drawn, loaded, write
 from models.executors.device import Device
 from models.profile import Provider
@@ -38,11 +37,11 @@ def measured(folder: Path, provider: Provider, sizes: Sizes = RELEASED, times: i
     the CPU time is the thread's, on a GPU wall-clock time.
     """
     decoder = loaded(folder, Rules(beam=BEAM, longest=SAID), Device(provider=provider))
-    resident, loading = _memory("VmRSS"), _memory("VmHWM")
+    resident, loading = memory_mib("VmRSS"), memory_mib("VmHWM")
     clock = time.thread_time if provider == "cpu" else time.perf_counter
     draw = np.random.default_rng(0)
     found: dict[str, float] = {}
-    _forget_peak()
+    forget_peak()
     for name, count in (("alone", 1), ("together", TOGETHER)):
         took = []
         for _ in range(times + 1):
@@ -57,7 +56,7 @@ def measured(folder: Path, provider: Provider, sizes: Sizes = RELEASED, times: i
     return found | {
         "loaded": resident,
         "loading": loading,
-        "peak": _memory("VmHWM"),
+        "peak": memory_mib("VmHWM"),
         "reading": float((folder / READING).stat().st_size),
         "stepping": float((folder / STEPPING).stat().st_size),
     }
@@ -65,19 +64,6 @@ def measured(folder: Path, provider: Provider, sizes: Sizes = RELEASED, times: i
 
 def _tokens(decoder: Decoder, sources: list[Source]) -> float:
     return float(np.mean([len(found[0].tokens) for _, found in search(decoder, sources, width=len(sources))]))
-
-
-def _memory(name: str) -> float:
-    """Return MiB of this process, by the kernel's name; NaN if the kernel does not report it."""
-    status = Path("/proc/self/status")
-    line = re.search(rf"^{name}:\s+(\d+) kB$", status.read_text() if status.exists() else "", re.MULTILINE)
-    return int(line[1]) / 1024 if line else float("nan")
-
-
-def _forget_peak() -> None:
-    place = Path("/proc/self/clear_refs")
-    if place.exists():
-        place.write_text("5")
 
 
 def main(what: str, precision: Precision, folder: str, provider: Any = "cpu") -> None:
@@ -99,6 +85,7 @@ NEEDED_GIB = {"int8": 8, "fp16": 10, "fp32": 14}
 """Free memory needed to write and load the graphs."""
 _PRECISIONS: dict[Provider, tuple[Precision, ...]] = {"cpu": ("int8", "fp32"), "cuda": ("fp16", "fp32")}
 _GIB = 1 << 30
+_CHILD = "benchmarks.translation_decoding.full_size"
 
 
 def measure(folder: Path, provider: Provider, bandwidth: float | None) -> Iterator[Figure]:
@@ -114,8 +101,8 @@ def measure(folder: Path, provider: Provider, bandwidth: float | None) -> Iterat
         if free < NEEDED_GIB[precision]:
             yield Figure(part, "NOT MEASURED: free memory", free, "GiB", note=f"{NEEDED_GIB[precision]} are needed")
             continue
-        _child("write", precision, folder)
-        found = json.loads(_child("run", precision, folder, provider).splitlines()[-1])
+        last_line(_CHILD, "write", precision, str(folder))
+        found = json.loads(last_line(_CHILD, "run", precision, str(folder), provider))
         for name in (READING, STEPPING):
             (folder / name).unlink()
         alone[precision] = found["alone"]
@@ -131,11 +118,3 @@ def measure(folder: Path, provider: Provider, bandwidth: float | None) -> Iterat
         yield Figure(part, "peak while searching", found["peak"], "MiB", note=f"loading: {found['loading']:,.0f} MiB")
     if {"int8", "fp32"} <= alone.keys():
         yield Figure("released size", "fp32 over int8, a sentence alone", alone["fp32"] / alone["int8"], "x")
-
-
-def _child(what: str, precision: Precision, folder: Path, *more: str) -> str:
-    command = [sys.executable, "-m", "benchmarks.translation_decoding.full_size", what, precision, str(folder), *more]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command[2:])} failed: {done.stderr[-2000:]}")
-    return done.stdout

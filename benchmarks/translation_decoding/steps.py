@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import Figure, Timed, interleaved
+from benchmarks.inputs import opened
 from benchmarks.translation_decoding.ensembles import BEAM, CANDIDATES, SMALL, drawn
 from models.executors.graph import Graph
 from models.executors.onnx import OnnxGraph
@@ -37,18 +38,12 @@ def steps(folder: Path, seconds: float, sizes: Sizes = SMALL) -> Iterator[Figure
     """Measure a step of each precision and number of sentences."""
     for precision in _PRECISIONS:
         members = drawn(sizes).weights
-        whole = _opened(stepping_graph(members, sizes, SPECIAL, CANDIDATES, precision), folder)
-        bare = [_opened(_bare(one, sizes, precision), folder) for one in members]
+        whole = opened(stepping_graph(members, sizes, SPECIAL, CANDIDATES, precision), folder)
+        bare = [opened(_bare(one, sizes, precision), folder) for one in members]
         for count in SENTENCES:
             inputs = step_inputs(sizes, len(members), count)
             alone = step_inputs(sizes, 1, count)
-            timed = _timed(
-                {
-                    "whole": partial(_run, whole, inputs),
-                    "bare": partial(_run_all, bare, alone),
-                },
-                seconds,
-            )
+            timed = _timed({"whole": partial(_run, whole, inputs), "bare": partial(_run_all, bare, alone)}, seconds)
             part = f"step: {precision}, {len(members)} members, {sizes.width} wide, {sizes.target} tokens"
             took, floor = timed["whole"], timed["bare"]
             name = f"{count} x {BEAM} hypotheses"
@@ -61,7 +56,7 @@ def precisions(folder: Path, seconds: float, sizes: Sizes = SMALL) -> Iterator[F
     """Measure float32 over eight bits for the same step."""
     members = drawn(sizes).weights
     graphs = {
-        precision: _opened(stepping_graph(members, sizes, SPECIAL, CANDIDATES, precision), folder)
+        precision: opened(stepping_graph(members, sizes, SPECIAL, CANDIDATES, precision), folder)
         for precision in _PRECISIONS
     }
     quick = instructions()
@@ -114,19 +109,12 @@ def step_inputs(sizes: Sizes, members: int, sentences: int) -> Inputs:
 _PRECISIONS: tuple[Precision, ...] = ("fp32", "int8")
 
 
-def _bare(weights: Weights, sizes: Sizes, precision: Precision) -> bytes:
+def _bare(weights: Weights, sizes: Sizes, precision: Precision) -> Graph:
     """Return a decoder whose only output is the logarithms of the next token's distribution [R, V]."""
     graph = Graph("bare")
     (logits,) = members_say(graph, [weights], sizes, precision)
     graph.output("logs", graph.op("LogSoftmax", logits, axis=-1), ("R", sizes.target))
-    return graph.serialise()
-
-
-def _opened(content: bytes, folder: Path) -> OnnxGraph:
-    """Open a graph on one thread."""
-    path = folder / "graph.onnx"
-    path.write_bytes(content)
-    return OnnxGraph(path)
+    return graph
 
 
 def _run(graph: OnnxGraph, inputs: Inputs) -> None:

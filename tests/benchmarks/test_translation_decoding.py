@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.inputs import opened
 from benchmarks.translation_decoding import __main__ as program
 from benchmarks.translation_decoding import ensembles, full_size, other, steps, whole
 from models.executors.onnx import OnnxGraph
@@ -22,11 +23,11 @@ TINY = Sizes(200, 220, 64, 2, 32, 1, 1, shared=False)
 def test_a_step_and_bare_ones_see_the_same(tmp_path: Path) -> None:
     """Members' logarithms in the whole step are those of the bare decoders, with the caches of each."""
     members = ensembles.drawn(TINY).weights
-    whole_step = steps._opened(stepping_graph(members, TINY, SPECIAL, 4, "fp32"), tmp_path)
+    whole_step = opened(stepping_graph(members, TINY, SPECIAL, 4, "fp32"), tmp_path)
     inputs = steps.step_inputs(TINY, len(members), 2)
     (told,) = whole_step.run({name: inputs[name] for name in whole_step.inputs}, (settings.SPECIAL,))
     for number, weights in enumerate(members):
-        bare = steps._opened(steps._bare(weights, TINY, "fp32"), tmp_path)
+        bare = opened(steps._bare(weights, TINY, "fp32"), tmp_path)
         own = {
             name: inputs[name.replace("0.", f"{number}.") if name[0] in "ksv" and "." in name else name]
             for name in bare.inputs
