@@ -209,11 +209,11 @@ def _wake_deliveries(connection: Connection, units: list[Unit], now: float) -> N
 
 
 def _wrong_head(row: Row, head: str) -> Rejection:
-    error = InvalidInput(
-        f"head = {row.head}: must be {head}, the head of the unit {unit_text(row.unit)}",
+    error = InvalidInput.about(
+        "head",
+        row.head,
+        f"must be {head}, the head of the unit {unit_text(row.unit)}",
         code="wrong_head",
-        field="head",
-        value=row.head,
         allowed=head,
         index=row.at,
     )
@@ -221,12 +221,8 @@ def _wrong_head(row: Row, head: str) -> Rejection:
 
 
 def _erased(row: Row) -> Rejection:
-    error = InvalidInput(
-        f"unit = {unit_text(row.unit)}: was erased; no labels of it are kept",
-        code="unit_erased",
-        field="unit",
-        value=unit_text(row.unit),
-        index=row.at,
+    error = InvalidInput.about(
+        "unit", unit_text(row.unit), "was erased; no labels of it are kept", code="unit_erased", index=row.at
     )
     return Rejection(row.at, error)
 

@@ -102,14 +102,7 @@ def check_range(field: str, value: float, lower: float, upper: float, unit: str)
             text = f"{value:g}"
         except OverflowError:  # a whole number of hundreds of digits
             text = "a number beyond 1e308"
-        raise InvalidInput(
-            f"{field} = {text} {unit}: must be {lower:g} to {upper:g} {unit}",
-            code="out_of_range",
-            field=field,
-            value=text,
-            unit=unit,
-            allowed=f"[{lower:g}, {upper:g}]",
-        )
+        raise InvalidInput.about(field, text, code="out_of_range", allowed=f"[{lower:g}, {upper:g}]", unit=unit)
 
 
 def from_json(value: Any) -> object:

@@ -69,11 +69,11 @@ class PackedLabels:
         observed = [None] * count if self.observed is None else self.observed.tolist()
         for name, array in (("epochs", epochs), ("values", self.values), ("observed", observed)):
             if len(array) != count:
-                raise InvalidInput(
-                    f"{name} = {len(array)} values: must be {count}, as many as sequences",
+                raise InvalidInput.about(
+                    name,
+                    len(array),
+                    f"must be {count} values, as many as sequences",
                     code="unequal_lengths",
-                    field=name,
-                    value=str(len(array)),
                     allowed=str(count),
                 )
         units = zip(epochs.tolist(), self.sequences.tolist(), strict=True)
@@ -169,13 +169,13 @@ class LabelRules:
         else:
             raise _invalid("source", name, "unknown_source", ", ".join(SOURCES), "the origin of the label")
         if source == "census" and head not in self.census:
-            raise InvalidInput(
-                f"source = census: must be requested or volunteered, as no census of {head} is declared; set "
-                f"DEMUR_CENSUS={head} where every unit gets its label",
+            raise InvalidInput.about(
+                "source",
+                "census",
+                f"must be requested or volunteered, as no census of {head} is declared",
                 code="census_not_declared",
-                field="source",
-                value="census",
                 allowed="requested, volunteered",
+                advice=f"set DEMUR_CENSUS={head} where every unit gets its label",
             )
         return source
 
@@ -188,10 +188,4 @@ def stored_key(key: str, version: int, observed: float | None, digest: str) -> s
 
 
 def _invalid(field: str, value: object, code: str, allowed: str, needed: str) -> InvalidInput:
-    return InvalidInput(
-        f"{field} = {shown(value, 60)}: must be {needed}, {allowed}",
-        code=code,
-        field=field,
-        value=shown(value, 60),
-        allowed=allowed,
-    )
+    return InvalidInput.about(field, shown(value, 60), f"must be {needed}, {allowed}", code=code, allowed=allowed)

@@ -62,11 +62,11 @@ def next_state(
             "the lease of this request has ended, and somebody else may hold it; claim again", code="lease_lost"
         )
     if state not in move.sources:
-        raise Conflict(
-            f"state = {state}: must be {' or '.join(move.sources)} to {move.name}",
+        raise Conflict.about(
+            "state",
+            state,
+            f"must be {' or '.join(move.sources)} to {move.name}",
             code="wrong_state",
-            field="state",
-            value=state,
             allowed=", ".join(move.sources),
         )
     if move is SKIP and must_complete:
@@ -93,11 +93,6 @@ def check_reason(what: str, reason: str) -> None:
     if "\0" in reason:  # which not every database keeps
         raise InvalidInput("reason: must not contain a NUL character", code="reason_needed", field="reason")
     if len(reason) > REASON_CHARACTERS:
-        raise InvalidInput(
-            f"reason = {len(reason)} characters: must be at most {REASON_CHARACTERS}",
-            code="reason_too_long",
-            field="reason",
-            value=str(len(reason)),
-            unit="characters",
-            allowed=f"[1, {REASON_CHARACTERS}]",
+        raise InvalidInput.about(
+            "reason", len(reason), code="reason_too_long", allowed=f"[1, {REASON_CHARACTERS}]", unit="characters"
         )

@@ -36,7 +36,7 @@ from services.labels.review_queue import ClaimedRequest, Lease, ReviewQueue
 from services.ledger.contract import LedgerWriter, Place
 from services.ledger.unit_ids import Unit, unit_text
 from services.runtime.addresses import checked
-from services.runtime.errors import InvalidInput, LedgerUnavailable, NotFound, TooLarge, shortened
+from services.runtime.errors import InvalidInput, LedgerUnavailable, NotFound, TooLarge
 from services.runtime.offload import Offload
 
 T = TypeVar("T")
@@ -93,14 +93,13 @@ class LabelService:
             TooLarge: more than one call may carry.
         """
         if labels > self.options.most_labels:
-            raise TooLarge(
-                f"labels = {labels}: must be at most {self.options.most_labels} in one call; send several calls, or "
-                "a gRPC stream",
+            raise TooLarge.about(
+                "labels",
+                labels,
                 code="too_many_rows",
-                field="labels",
-                value=str(labels),
-                unit="labels",
                 allowed=f"[1, {self.options.most_labels}]",
+                unit="labels",
+                advice="send several calls, or a gRPC stream",
             )
 
     async def submit(self, labels: Sequence[SubmittedLabel | InvalidInput], actor: str) -> Batch:
@@ -140,13 +139,7 @@ class LabelService:
         check_range("count", count, 1, MOST_CLAIMED, "requests")
         check_lease(seconds)
         if head and head not in self.heads:
-            raise InvalidInput(
-                f"head = {shortened(head)!r}: must be a head of this model: {', '.join(self.heads)}",
-                code="unknown_head",
-                field="head",
-                value=head,
-                allowed=", ".join(self.heads),
-            )
+            raise InvalidInput.about("head", head, code="unknown_head", allowed=", ".join(self.heads))
         heads = (head,) if head else tuple(self.heads)
         queue = await self.review_queue()
         claimed = await self.ledger.run(
@@ -222,11 +215,11 @@ class LabelService:
         """
         (view,) = await self.resolve([unit], wait_seconds)
         if view.status == "unknown":
-            raise NotFound(
-                f"unit = {unit_text(unit)}: must be a unit that was deferred or audited here, or that has a label",
+            raise NotFound.about(
+                "unit",
+                unit_text(unit),
+                "must be a unit that was deferred or audited here, or that has a label",
                 code="no_unit",
-                field="unit",
-                value=unit_text(unit),
             )
         return view
 

@@ -54,10 +54,10 @@ def checked_unit(epoch: int, sequence: int) -> Unit:
 
 def bad_unit(text: str) -> InvalidInput:
     """Return the error for a text that is not a unit id."""
-    return InvalidInput(
-        f"unit = {text!r}: must be an id from the prediction_ids of an answer: sixteen hex digits, a hyphen, a number",
+    return InvalidInput.about(
+        "unit",
+        text,
+        "must be an id from the prediction_ids of an answer: sixteen hex digits, a hyphen, a number",
         code="bad_unit",
-        field="unit",
-        value=text,
         allowed="0123456789abcdef-0",
     )

@@ -176,11 +176,11 @@ def _thresholds(values: Sequence[str]) -> list[float]:
     """
     texts = [text for value in values for text in value.split(",") if text.strip()]
     if not 1 <= len(texts) <= MOST_THRESHOLDS:
-        raise InvalidInput(
-            f"threshold: must be 1 to {MOST_THRESHOLDS} numbers in the unit of the head's measure; got {len(texts)}",
+        raise InvalidInput.about(
+            "threshold",
+            len(texts),
+            f"must be 1 to {MOST_THRESHOLDS} numbers in the unit of the head's measure",
             code="bad_thresholds",
-            field="threshold",
-            value=str(len(texts)),
             allowed=f"[1, {MOST_THRESHOLDS}]",
         )
     return [_threshold(text) for text in texts]
@@ -192,11 +192,5 @@ def _threshold(text: str) -> float:
     except ValueError:
         value = math.nan
     if math.isnan(value):
-        raise InvalidInput(
-            f"threshold = {shortened(text)!r}: must be a number",
-            code="not_a_number",
-            field="threshold",
-            value=text,
-            allowed="a number",
-        )
+        raise InvalidInput.about("threshold", text, code="not_a_number", allowed="a number")
     return value

@@ -60,13 +60,13 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
     for name, most in (("author", AUTHOR_CHARACTERS), ("reason", REASON_CHARACTERS)):
         told = getattr(change, name)
         if len(told) > most or "\0" in told:
-            raise InvalidInput(
-                f"{name} has {len(told)} characters; at most {most} are kept, and no NUL",
+            raise InvalidInput.about(
+                name,
+                len(told),
                 code="out_of_range",
-                field=name,
-                value=str(len(told)),
                 unit="characters",
                 allowed=f"[0, {most}]",
+                advice="leave NUL characters out",
             )
     goals = [name for name in ("target_retention", "threshold") if getattr(change, name) is not None]
     goals += ["defer_all"] * change.defer_all
@@ -87,13 +87,13 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
         )
     least, largest = AUDIT_RATES
     if (rate := change.audit_rate) is not None and not least <= rate <= largest:
-        raise InvalidInput(
-            f"audit_rate = {rate:g}: must be a share of the answered units from {least:g} to {largest:g}",
+        raise InvalidInput.about(
+            "audit_rate",
+            f"{rate:g}",
+            f"must be a share of the answered units from {least:g} to {largest:g}",
             code="out_of_range",
-            field="audit_rate",
-            value=f"{rate:g}",
-            unit="1",
             allowed=f"[{least:g}, {largest:g}]",
+            unit="1",
         )
     policy = replace(policy, **{name: wish for name, wish in wishes.items() if wish is not None})
     return _audited(_aimed(policy, change, calibration), change.audits, calibration, audit_floor)
@@ -123,13 +123,7 @@ def _aimed(policy: Policy, change: PolicyChange, calibration: Calibration | None
 def _audited(policy: Policy, audits: str | None, calibration: Calibration | None, floor: float) -> Policy:
     """Return the policy with the requested kind of audits; strata are recomputed for the changed policy."""
     if audits not in (None, *AUDITS):
-        raise InvalidInput(
-            f"audits = {audits!r}: uniform or stratified is needed",
-            code="out_of_range",
-            field="audits",
-            value=str(audits),
-            allowed=", ".join(AUDITS),
-        )
+        raise InvalidInput.about("audits", audits, code="out_of_range", allowed=", ".join(AUDITS))
     if audits == "uniform":
         return replace(policy, audit_strata=())
     if audits is None and (not policy.audit_strata or policy.mode == "defer_all"):  # kept for later answers
@@ -219,13 +213,8 @@ def _at(policy: Policy, threshold: float, certificate: str) -> Policy:
 def _check_certificate(policy: Policy, text: str) -> None:
     """Check that a certificate is a storable JSON object; model, profile and measure must match if named."""
     if len(text) > MOST_CERTIFICATE_CHARACTERS:
-        raise InvalidInput(
-            f"the certificate has {len(text)} characters; at most {MOST_CERTIFICATE_CHARACTERS} are kept",
-            code="too_long",
-            field="certificate",
-            value=str(len(text)),
-            unit="characters",
-            allowed=f"[2, {MOST_CERTIFICATE_CHARACTERS}]",
+        raise InvalidInput.about(
+            "certificate", len(text), code="too_long", unit="characters", allowed=f"[2, {MOST_CERTIFICATE_CHARACTERS}]"
         )
     try:
         found = json.loads(text)

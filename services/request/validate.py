@@ -195,13 +195,13 @@ def _check_count(count: int, max_rows: int) -> None:
     if count < 1:
         raise InvalidInput("the request holds no rows; send at least one", code="no_rows", field="rows", value="0")
     if count > max_rows:
-        raise TooLarge(
-            f"{count} rows in one call, at most {max_rows} are taken; send them as a stream, which has no limit",
+        raise TooLarge.about(
+            "rows",
+            count,
             code="too_many_rows",
-            field="rows",
-            value=str(count),
             unit="rows",
             allowed=f"[1, {max_rows}]",
+            advice="send them as a stream, which has no limit",
         )
 
 

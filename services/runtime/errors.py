@@ -22,7 +22,7 @@ DemurError
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 from models.executors.failures import DeviceFailed
 
@@ -60,6 +60,41 @@ class DemurError(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+    @classmethod
+    def about(
+        cls,
+        field: str,
+        value: object,
+        problem: str = "",
+        *,
+        code: str,
+        unit: str = "",
+        allowed: str = "",
+        advice: str = "",
+        index: int = -1,
+    ) -> Self:
+        """Return the error for an unusable value, with the message ``field = value unit: problem; advice``.
+
+        Without ``problem``, the message says what ``allowed`` permits: an interval, such as ``[1, 50]``, or a list.
+        It leaves out the unit of pure numbers (``1``) and one that repeats the name of the field (``rows = 9``).
+        """
+        text = shortened(str(value))
+        if not text or " " in text or not text.isprintable():  # quoted: its ends are seen, and no control characters
+            text = repr(text)
+        if not problem:
+            relation = "in" if allowed.startswith(("[", "(")) else "one of" if ", " in allowed else ""
+            problem = f"must be {relation} {allowed}" if relation else f"must be {allowed}"
+        message = f"{shortened(field)} = {text}{f' {unit}' if unit not in ('', '1', field) else ''}: {problem}"
+        return cls(
+            f"{message}; {advice}" if advice else message,
+            code=code,
+            field=field,
+            value=str(value),
+            unit=unit,
+            allowed=allowed,
+            index=index,
+        )
 
 
 class InvalidInput(DemurError):

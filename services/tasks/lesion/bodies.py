@@ -105,11 +105,5 @@ def answer(answers: list[Portion]) -> dict[str, Any]:
 def _maps(names: list[str]) -> tuple[str, ...]:
     for name in names:
         if name not in MAPS:
-            raise InvalidInput(
-                f"maps names {name[:40]!r}; use one of {', '.join(MAPS)}",
-                code="unknown_field",
-                field="maps",
-                value=name[:40],
-                allowed=", ".join(MAPS),
-            )
+            raise InvalidInput.about("maps", name[:40], code="unknown_field", allowed=", ".join(MAPS))
     return tuple(names)

@@ -260,11 +260,5 @@ def _agent_of_form(texts: Mapping[str, str]) -> AgentRef:
 
 def _flag(name: str, text: str) -> bool:
     if text.lower() not in _FLAGS:
-        raise InvalidInput(
-            f"{name} = {text[:40]!r}; 1 or 0 is needed",
-            code="not_a_number",
-            field=name,
-            value=text[:40],
-            allowed="0, 1",
-        )
+        raise InvalidInput.about(name, text[:40], code="not_a_number", allowed="0, 1")
     return _FLAGS[text.lower()]

@@ -245,14 +245,13 @@ def _check_pose(pose: Pose, item: int) -> None:
 
 def _check_count(count: int, name: str) -> None:
     if count > MOST_REQUESTS:
-        raise TooLarge(
-            f"{count} requests in one call, at most {MOST_REQUESTS} are taken; send them in several, or as a stream, "
-            "which has no limit",
+        raise TooLarge.about(
+            name,
+            count,
             code="too_many",
-            field=name,
-            value=str(count),
             unit="requests",
             allowed=f"[1, {MOST_REQUESTS}]",
+            advice="send them in several calls, or as a stream, which has no limit",
         )
 
 

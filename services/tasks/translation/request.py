@@ -28,10 +28,4 @@ def detail(given: str | None) -> Detail:
     for known in get_args(Detail):
         if given == known:
             return known  # type: ignore[no-any-return]
-    raise InvalidInput(
-        f"tokens = {given[:40]!r}; use one of {', '.join(get_args(Detail))}",
-        code="unknown_detail",
-        field="tokens",
-        value=given[:40],
-        allowed=", ".join(get_args(Detail)),
-    )
+    raise InvalidInput.about("tokens", given[:40], code="unknown_detail", allowed=", ".join(get_args(Detail)))

@@ -42,13 +42,13 @@ def read(request: TranslationRequest, translator: Translator) -> Asked:
     if not texts:
         raise InvalidInput("texts is empty; give at least one text", code="missing", field="texts", allowed="1 or more")
     if len(texts) > MOST_TEXTS:
-        raise TooLarge(
-            f"texts has {len(texts)} texts; at most {MOST_TEXTS} are taken in one call: send more calls, or a stream",
+        raise TooLarge.about(
+            "texts",
+            len(texts),
             code="too_many",
-            field="texts",
-            value=str(len(texts)),
             unit="texts",
             allowed=f"[1, {MOST_TEXTS}]",
+            advice="send more calls, or a stream",
         )
     for index, text in enumerate(texts):
         _check_unicode(text, index)

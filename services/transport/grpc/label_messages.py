@@ -118,13 +118,8 @@ def units(runs: Any, most: int) -> list[tuple[int, int]]:
     """
     count = sum(run.count for run in runs)
     if not 1 <= count <= most:
-        raise InvalidInput(
-            f"{count} units in one call: 1 to {most} are taken",
-            code="out_of_range",
-            field="units",
-            value=str(count),
-            unit="units",
-            allowed=f"[1, {most}]",
+        raise InvalidInput.about(
+            "units", count, code="out_of_range", unit="units", allowed=f"[1, {most}]", advice="send several calls"
         )
     for run in runs:
         checked_unit(run.epoch, run.first + max(run.count, 1) - 1)

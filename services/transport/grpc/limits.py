@@ -119,11 +119,11 @@ def check_size(response: bytes, context: Any, advice: str) -> None:
     if text is None:
         return
     if not (text.isascii() and text.isdecimal() and 0 < int(text[:20]) <= LARGEST_BYTES):
-        raise InvalidInput(
-            f"{LIMIT_KEY} = {text[:40]!r}; a whole number of bytes from 1 to {LARGEST_BYTES} is needed",
+        raise InvalidInput.about(
+            LIMIT_KEY,
+            text[:40],
+            f"must be a whole number from 1 to {LARGEST_BYTES}",
             code="bad_parameter",
-            field=LIMIT_KEY,
-            value=text[:40],
             unit="bytes",
             allowed=f"[1, {LARGEST_BYTES}]",
         )

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from starlette.requests import Request
 
-from services.runtime.errors import Cancelled, DeadlineExceeded, InvalidInput, shortened
+from services.runtime.errors import Cancelled, DeadlineExceeded, InvalidInput
 from services.runtime.settings import Settings
 from services.transport.binding import Options
 from services.transport.http.body import FORM, JSON, PROTOBUF, media_type, read_body
@@ -86,14 +86,7 @@ def timeout_seconds(request: Request, default: float) -> float:
         return default
     seconds = float(text) if _NUMBER.fullmatch(text) else 0.0
     if not 0 < seconds <= 3600:
-        raise InvalidInput(
-            f"{TIMEOUT_HEADER} = {shortened(text)!r}: give seconds above 0, up to 3600",
-            code="bad_timeout",
-            field=TIMEOUT_HEADER,
-            value=text,
-            unit="s",
-            allowed="(0, 3600]",
-        )
+        raise InvalidInput.about(TIMEOUT_HEADER, text, code="bad_timeout", unit="s", allowed="(0, 3600]")
     return seconds
 
 

@@ -139,13 +139,7 @@ def purpose(given: str | None) -> Purpose | None:
             return one
     if given is None:
         return None
-    raise InvalidInput(
-        f"purpose = {given[:60]!r} is unknown; use {', '.join(known)}",
-        code="unknown_purpose",
-        field="purpose",
-        value=given[:60],
-        allowed=", ".join(known),
-    )
+    raise InvalidInput.about("purpose", given[:60], code="unknown_purpose", allowed=", ".join(known))
 
 
 def _columns(raw: bytes, skipped: Collection[str]) -> dict[str, list[Number]]:

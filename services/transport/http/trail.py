@@ -40,13 +40,7 @@ def _wanted(request: Request) -> AuditQuery:
     given = request.query_params
     kinds = [kind for kind in given.get("kind", "").split(",") if kind] or [*KINDS]
     if strange := sorted(set(kinds) - set(KINDS)):
-        raise InvalidInput(
-            f"kind = {strange[0][:40]!r}: {', '.join(KINDS)} are known",
-            code="unknown_kind",
-            field="kind",
-            value=strange[0][:40],
-            allowed=", ".join(KINDS),
-        )
+        raise InvalidInput.about("kind", strange[0][:40], code="unknown_kind", allowed=", ".join(KINDS))
     most = integer("most", number("most", given.get("most", str(DEFAULT_ACTS))), "acts")
     check_range("most", most, 1, MOST_ACTS, "acts")
     before = given.get("before")

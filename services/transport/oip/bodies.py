@@ -93,13 +93,13 @@ def question(body: bytes, header: int | None) -> tuple[Question, Wanted]:
     """
     length = len(body) if header is None else header
     if length > len(body):
-        raise InvalidInput(
-            f"{HEADER_LENGTH} = {length}, and the body has {len(body)} bytes",
+        raise InvalidInput.about(
+            HEADER_LENGTH,
+            length,
             code="wrong_length",
-            field=HEADER_LENGTH,
-            value=str(length),
             unit="bytes",
             allowed=f"[0, {len(body)}]",
+            advice="it must not exceed the body",
         )
     parsed = decoding.json(body[:length], InferBody, _EXAMPLE)
     rest = memoryview(body)[length:]

@@ -88,13 +88,8 @@ class Reader:
             Unsupported: the request needs shared memory, classification or sequences.
         """
         if len(question.id) > _MOST_ID:
-            raise InvalidInput(
-                f"id has {len(question.id)} characters, at most {_MOST_ID} are taken",
-                code="too_long",
-                field="id",
-                value=str(len(question.id)),
-                unit="characters",
-                allowed=f"[0, {_MOST_ID}]",
+            raise InvalidInput.about(
+                "id", len(question.id), code="too_long", unit="characters", allowed=f"[0, {_MOST_ID}]"
             )
         understood = wishes(question.parameters, self._heads, self._binding.parameters)
         wanted = self._wanted(question.outputs)

@@ -130,11 +130,11 @@ def _seconds(value: Any) -> float | None:
     if value is None or (value == 0 and not isinstance(value, bool)):
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= _LONGEST_US:
-        raise InvalidInput(
-            f"timeout = {str(value)[:_SHOWN]}: give whole microseconds above 0, up to {_LONGEST_US}",
+        raise InvalidInput.about(
+            "timeout",
+            str(value)[:_SHOWN],
+            f"must be whole microseconds in (0, {_LONGEST_US}]",
             code="bad_timeout",
-            field="timeout",
-            value=str(value)[:_SHOWN],
             unit="µs",
             allowed=f"(0, {_LONGEST_US}]",
         )
@@ -166,10 +166,4 @@ def _number(name: str, value: Any) -> float:
 
 
 def _bad(name: str, value: Any, needed: str) -> InvalidInput:
-    return InvalidInput(
-        f"{name} = {str(value)[:_SHOWN]!r}; {needed} is needed",
-        code="bad_parameter",
-        field=name,
-        value=str(value)[:_SHOWN],
-        allowed=needed,
-    )
+    return InvalidInput.about(name, str(value)[:_SHOWN], f"must be {needed}", code="bad_parameter", allowed=needed)

@@ -272,7 +272,7 @@ async def test_heads_are_asked_for_by_name(ledger_url: str) -> None:
         (one,) = await found.label_service.claim(count=5, head="rain", actor="a", seconds=60)
         assert one.head == RAIN
         assert len(await claimed(found, 5)) == 2
-        with pytest.raises(InvalidInput, match="must be a head of this model: power, rain"):
+        with pytest.raises(InvalidInput, match="must be one of power, rain"):
             await found.label_service.claim(count=1, head="wind", actor="a", seconds=60)
 
 

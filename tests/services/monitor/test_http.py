@@ -85,7 +85,7 @@ def test_a_window_can_be_had_as_a_sketch(served: Served) -> None:
     ("path", "code", "words"),
     [
         ("/v1/what-if?head=power", 422, "must be 1 to 256 numbers"),
-        ("/v1/what-if?threshold=x", 422, "'x': must be a number"),
+        ("/v1/what-if?threshold=x", 422, "threshold = x: must be a number"),
         ("/v1/what-if?threshold=nan", 422, "must be a number"),
         ("/v1/what-if?threshold=1&window=3h", 404, "there is no window"),
         ("/v1/what-if?threshold=1&task=other", 404, "task other"),

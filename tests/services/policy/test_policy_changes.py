@@ -110,7 +110,7 @@ def test_audits_that_cannot_be_stratified_are_refused() -> None:
         with pytest.raises(InvalidInput) as refused:
             made(POLICY, change(audits="stratified"), calibration)
         assert (refused.value.code, refused.value.field) == ("no_calibration", "audits")
-    with pytest.raises(InvalidInput, match="uniform or stratified"):
+    with pytest.raises(InvalidInput, match="uniform, stratified"):
         made(POLICY, change(audits="sometimes"), TELLING)
 
 
