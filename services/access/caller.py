@@ -66,10 +66,6 @@ def check_sources(sources: Iterable[str]) -> None:
     for source in sources:
         if source in SOURCES and source not in allowed:
             words = ", ".join(sorted(allowed)) or "none"
-            raise Forbidden(
-                f"{caller.name} may not send labels of the source {source!r}; its sources are {words}",
-                code="source_refused",
-                field="source",
-                value=source,
-                allowed=words,
+            raise Forbidden.about(
+                "source", source, f"must be a source of {caller.name}: {words}", code="source_refused", allowed=words
             )

@@ -14,8 +14,8 @@ def allowed(url: str, prefixes: Sequence[str]) -> bool:
     Compared by their parts, since ``https://inner`` is also a beginning of ``https://inner.example.org`` and of
     ``https://inner@example.org``.
     """
-    asked = _split(url)
-    return asked is not None and any(_below(asked, prefix) for given in prefixes if (prefix := _split(given)))
+    address = _split(url)
+    return address is not None and any(_below(address, prefix) for text in prefixes if (prefix := _split(text)))
 
 
 def is_address(url: str) -> bool:
@@ -31,18 +31,14 @@ def checked(url: str, prefixes: Sequence[str]) -> str:
     """
     if not prefixes:
         raise InvalidInput(
-            "this service calls nobody back: its operator sets DEMUR_CALLBACKS to the beginnings of allowed addresses",
+            "this service sends no callbacks; set DEMUR_CALLBACKS to the beginnings of allowed addresses",
             code="callbacks_off",
             field="url",
         )
     if len(url) > MOST_CHARACTERS or not allowed(url, prefixes):
-        raise InvalidInput(
-            f"{url[:100]!r} is no address that this service may call; allowed are those that begin as one of "
-            f"{', '.join(prefixes)}",
-            code="callback_not_allowed",
-            field="url",
-            value=url[:100],
-            allowed=", ".join(prefixes),
+        listed = ", ".join(prefixes)
+        raise InvalidInput.about(
+            "url", url[:100], f"must begin with one of {listed}", code="callback_not_allowed", allowed=listed
         )
     return url
 

@@ -41,21 +41,15 @@ def stricter(wish: float | Mapping[str, float] | None, heads: tuple[str, ...]) -
         return {}
     if not isinstance(wish, Mapping):
         if len(heads) > 1:
-            raise InvalidInput(
-                f"defer_above = {wish:g} does not say for which head; name one of {', '.join(heads)}",
-                code="head_needed",
-                field="defer_above",
-                value=f"{wish:g}",
-                allowed=", ".join(heads),
+            listed = ", ".join(heads)
+            raise InvalidInput.about(
+                "defer_above", f"{wish:g}", f"must name one of the heads {listed}", code="head_needed", allowed=listed
             )
         wish = {heads[0]: wish}
     for head, threshold in wish.items():
         if math.isnan(threshold):
-            raise InvalidInput(
-                f"defer_above for {head} is NaN; give a number in the unit of its measure",
-                code="not_finite",
-                field="defer_above",
-                value="nan",
+            raise InvalidInput.about(
+                "defer_above", "nan", f"must be a number in the unit of the measure of {head}", code="not_finite"
             )
     return wish
 

@@ -208,9 +208,9 @@ def labelled() -> Iterator[tuple[str, Any]]:
         yield f"labels: lease {until}", [label_bodies.lease_json(lease), message(label_messages.lease_message(lease))]
     for value in values:
         told = ResolutionView((1, 2), "resolved", "labelled", "power", value, "a label", "census", 2, 3.5, 4.5)
-        yield f"labels: resolution {value!r}", [told.json(), message(label_messages.told_message(told))]
+        yield f"labels: resolution {value!r}", [told.json(), message(label_messages.resolution_message(told))]
     bare = ResolutionView((1, 2), "unknown", "", "")
-    yield "labels: no resolution", [bare.json(), message(label_messages.told_message(bare))]
+    yield "labels: no resolution", [bare.json(), message(label_messages.resolution_message(bare))]
     committed = Committed(3, ((1, 2),))
     told_so = [label_bodies.committed_json(committed), message(label_messages.committed_message(committed))]
     yield "labels: committed", told_so
@@ -262,7 +262,7 @@ def read_labels() -> Iterator[tuple[str, Any]]:
         labels=[labels_pb2.Label(unit="a", value=labels_pb2.LabelValue(number=1.0), version=2)],
         packed=labels_pb2.PackedLabels(epoch=1, sequences=b"\1" + b"\0" * 7, values=b"\0" * 8),
     )
-    yield "labels: message", read(lambda: label_messages.given(sent))
+    yield "labels: message", read(lambda: label_messages.labels(sent))
 
 
 def read_body(content: bytes, kind: Any) -> Any:

@@ -82,8 +82,8 @@ class ChunkFrames:
     def progress(self, sequence: int, progress: Progress) -> Any | None:
         if not self._manner.told:
             return None
-        told = common_pb2.StreamProgress(sequence=sequence, fraction=progress.fraction, stage=progress.stage)
-        return self._messages.response(progress=told)
+        message = common_pb2.StreamProgress(sequence=sequence, fraction=progress.fraction, stage=progress.stage)
+        return self._messages.response(progress=message)
 
     def results(self, sequence: int, answers: list[Any], told: int) -> Iterator[tuple[Any, int]]:
         frame = self._messages.response()
@@ -142,7 +142,7 @@ def check_of_chunk(request: Any) -> None:
     for name in ("purpose", "defer_above", "plain"):
         if request.HasField(name) if name == "defer_above" else getattr(request, name):
             raise InvalidInput(
-                f"{name} is of the whole stream; say it in the begin frame", code="unknown_field", field=name
+                f"{name} is of the whole stream; set it in the begin frame", code="unknown_field", field=name
             )
 
 

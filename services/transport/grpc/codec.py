@@ -32,17 +32,14 @@ def options(message: Any, heads: tuple[str, ...]) -> Options:
     Raises:
         InvalidInput: a purpose that is not in the contract, or see ``stricter``.
     """
-    wanted = purpose(message.purpose)
+    stated = purpose(message.purpose)
     wish = message.defer_above if message.HasField("defer_above") else None
     by_head = dict(message.defer_above_by_head)
     if by_head and wish is not None:
-        raise InvalidInput(
-            "defer_above and defer_above_by_head are both given; one of them says it",
-            code="two_goals",
-            field="defer_above",
-            value=f"{wish:g}",
+        raise InvalidInput.about(
+            "defer_above", f"{wish:g}", "must not be given together with defer_above_by_head", code="two_goals"
         )
-    return Options(wanted, stricter(by_head or wish, heads), message.plain)
+    return Options(stated, stricter(by_head or wish, heads), message.plain)
 
 
 def purpose(number: int) -> Purpose | None:
@@ -52,12 +49,7 @@ def purpose(number: int) -> Purpose | None:
         InvalidInput: a number that is not in the contract.
     """
     if number not in _PURPOSES:
-        raise InvalidInput(
-            f"purpose = {number} is unknown; use decide, explore or replay",
-            code="unknown_purpose",
-            field="purpose",
-            value=str(number),
-        )
+        raise InvalidInput.about("purpose", number, "must be decide, explore or replay", code="unknown_purpose")
     return _PURPOSES[number]
 
 

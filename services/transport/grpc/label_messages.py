@@ -25,16 +25,16 @@ _SOURCES: dict[Any, str] = {
 _NUMBERS = {word: number for number, word in _SOURCES.items()}
 
 
-def given(message: Any) -> list[SubmittedLabel | InvalidInput]:
+def labels(message: Any) -> list[SubmittedLabel | InvalidInput]:
     """Return the labels of a batch as a list; packed ones last.
 
     Raises:
         InvalidInput: packed arrays that do not fit each other.
     """
-    labels: list[SubmittedLabel | InvalidInput] = [_label(one) for one in message.labels]
+    batch: list[SubmittedLabel | InvalidInput] = [_label(one) for one in message.labels]
     if message.HasField("packed"):
-        labels += _packed(message.packed).labels()
-    return labels
+        batch += _packed(message.packed).labels()
+    return batch
 
 
 def count(message: Any) -> int:
@@ -47,10 +47,8 @@ def value(message: Any) -> object:
     form = message.WhichOneof("form")
     if form is None:
         return None
-    found = getattr(message, form)
-    if form != "doubles":
-        return found
-    return _array("value.doubles", found, "<f8").tolist()
+    content = getattr(message, form)
+    return content if form != "doubles" else _array("value.doubles", content, "<f8").tolist()
 
 
 def value_message(label: object) -> Any:
@@ -97,16 +95,16 @@ def lease_message(lease: Lease) -> Any:
     return of_attributes(labels_pb2.Lease, lease)
 
 
-def told_message(told: ResolutionView) -> Any:
+def resolution_message(view: ResolutionView) -> Any:
     """Return the message of a unit's resolution."""
-    message = labels_pb2.Resolution(unit=unit_text(told.unit), status=told.status, state=told.state, head=told.head)
-    if told.source is not None:
-        message.value.CopyFrom(value_message(told.value))
-        message.source = _NUMBERS[told.source]
-        message.version = told.version
-        message.received = told.received
-        if told.observed is not None:
-            message.observed = told.observed
+    message = labels_pb2.Resolution(unit=unit_text(view.unit), status=view.status, state=view.state, head=view.head)
+    if view.source is not None:
+        message.value.CopyFrom(value_message(view.value))
+        message.source = _NUMBERS[view.source]
+        message.version = view.version
+        message.received = view.received
+        if view.observed is not None:
+            message.observed = view.observed
     return message
 
 
@@ -165,12 +163,12 @@ def _source(number: int, default: str) -> str:
 
 def _array(field: str, packed: bytes, kind: str) -> NDArray[Any]:
     if len(packed) % 8:
-        raise InvalidInput(
-            f"{field} holds {len(packed)} bytes; numbers of 8 bytes are packed in it",
+        raise InvalidInput.about(
+            field,
+            len(packed),
             code="wrong_length",
-            field=field,
-            value=str(len(packed)),
             unit="bytes",
             allowed="a multiple of 8",
+            advice="pack 8-byte numbers",
         )
     return np.frombuffer(packed, kind)

@@ -70,7 +70,7 @@ class LabelHandlers:
 
     async def submit(self, message: Any, context: Any) -> Any:
         self._service.check_count(messages.count(message))
-        labels = await self._pipeline.offload.run(message.ByteSize(), messages.given, message)
+        labels = await self._pipeline.offload.run(message.ByteSize(), messages.labels, message)
         check_sources(sources(labels))
         response = messages.batch_message(await self._service.submit(labels, _actor(context)))
         return plain(response) if message.plain else response
@@ -124,8 +124,8 @@ class LabelHandlers:
 
     async def resolve(self, message: Any, context: Any) -> Any:
         units = [parse_unit(text) for text in message.units]
-        told = await self._service.resolve(units, message.wait_seconds)
-        return labels_pb2.ResolveResponse(resolutions=map(messages.told_message, told))
+        views = await self._service.resolve(units, message.wait_seconds)
+        return labels_pb2.ResolveResponse(resolutions=map(messages.resolution_message, views))
 
     async def commit(self, message: Any, context: Any) -> Any:
         units = messages.units(message.units, MOST_COMMITTED)
@@ -141,8 +141,8 @@ class LabelHandlers:
         """Stream resolutions until every unit is final, or until the caller's deadline."""
         units = [parse_unit(text) for text in message.units]
         async with aclosing(self._service.watch(units)) as resolutions:
-            async for told in resolutions:
-                await context.write(messages.told_message(told))
+            async for view in resolutions:
+                await context.write(messages.resolution_message(view))
 
     async def submit_stream(self, requests: AsyncIterator[Received], context: Any) -> None:
         """Answer batches in order; each is durable before its answer is sent, and answered before the next is read."""
@@ -157,5 +157,5 @@ class LabelHandlers:
 
 
 def _actor(context: Any) -> str:
-    found = dict(context.invocation_metadata() or ()).get(ACTOR_KEY)
-    return actor(found if found is None or isinstance(found, str) else found.decode(errors="replace"))
+    stated = dict(context.invocation_metadata() or ()).get(ACTOR_KEY)
+    return actor(stated.decode(errors="replace") if isinstance(stated, bytes) else stated)

@@ -40,14 +40,13 @@ class Limits:
         size = sum(len(name) + len(value) + _ENTRY_BYTES for name, value in metadata or ())
         if size <= self.metadata_bytes:
             return None
-        return TooLarge(
-            f"the metadata of this call have {size} bytes; at most {self.metadata_bytes} are allowed"
-            " (DEMUR_MAX_HEADER_BYTES); send less",
+        return TooLarge.about(
+            "metadata",
+            size,
             code="header_too_large",
-            field="metadata",
-            value=str(size),
             unit="bytes",
             allowed=f"[0, {self.metadata_bytes}]",
+            advice="send less, or raise DEMUR_MAX_HEADER_BYTES",
         )
 
 

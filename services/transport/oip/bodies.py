@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.runtime.errors import DemurError, InvalidInput, UnsupportedMediaType, shortened
+from services.runtime.errors import DemurError, InvalidInput, UnsupportedMediaType
 from services.transport.http import decoding
 from services.transport.http.body import JSON, describe, error_response
 from services.transport.http.decoding import Integer, integer
@@ -64,23 +64,19 @@ def header_length(request: Request) -> int | None:
     """
     kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if kind not in (JSON, BINARY):
-        raise UnsupportedMediaType(
-            f"content-type {shortened(kind)!r} is not taken; send {JSON}, or {BINARY} with {HEADER_LENGTH}",
+        raise UnsupportedMediaType.about(
+            "content-type",
+            kind,
+            f"must be {JSON}, or {BINARY} with {HEADER_LENGTH}",
             code="content_type",
-            field="content-type",
-            value=kind,
             allowed=f"{JSON}, {BINARY}",
         )
     text = request.headers.get(HEADER_LENGTH)
     if text is None:
         return None
     if not (text.isascii() and text.isdigit()) or len(text) > 12:
-        raise InvalidInput(
-            f"{HEADER_LENGTH} = {text[:40]!r} is no number of bytes",
-            code="not_a_number",
-            field=HEADER_LENGTH,
-            value=text[:40],
-            unit="bytes",
+        raise InvalidInput.about(
+            HEADER_LENGTH, text[:40], "must be a whole number of at most 12 digits", code="not_a_number", unit="bytes"
         )
     return int(text)
 
@@ -110,7 +106,7 @@ def question(body: bytes, header: int | None) -> tuple[Question, Wanted]:
         inputs.append(Input(one.name, one.datatype, shape, contents, one.parameters or {}))
     if len(rest):
         raise InvalidInput(
-            f"{len(rest)} bytes stand behind the contents that {_SIZE} of the inputs tells",
+            f"{len(rest)} bytes follow the contents of the inputs; {_SIZE} of the inputs must cover them",
             code="wrong_length",
             field=_SIZE,
             value=str(len(rest)),
@@ -139,17 +135,17 @@ def response(model: OipModel, answer: Answer, wanted: Wanted) -> Response:
     outputs: list[dict[str, Any]] = []
     contents: list[bytes] = []
     for name, array in answer.tensors().items():
-        told: dict[str, Any] = {"name": name, "datatype": datatype_of(array), "shape": list(array.shape)}
+        output: dict[str, Any] = {"name": name, "datatype": datatype_of(array), "shape": list(array.shape)}
         if wanted.binary(name):
             contents.append(to_raw(array))
-            told["parameters"] = {_SIZE: len(contents[-1])}
+            output["parameters"] = {_SIZE: len(contents[-1])}
         else:
-            told["data"] = _data(name, array)
-        outputs.append(told)
-    said = {"model_name": model.name, "model_version": model.version}
+            output["data"] = _data(name, array)
+        outputs.append(output)
+    names = {"model_name": model.name, "model_version": model.version}
     if answer.asked.id:
-        said["id"] = answer.asked.id
-    head = msgspec.json.encode(said | {"parameters": answer.told.parameters, "outputs": outputs})
+        names["id"] = answer.asked.id
+    head = msgspec.json.encode(names | {"parameters": answer.told.parameters, "outputs": outputs})
     if not contents:
         return Response(head, media_type=JSON)
     return Response(b"".join((head, *contents)), media_type=BINARY, headers={HEADER_LENGTH: str(len(head))})
@@ -163,29 +159,29 @@ def refusal(error: DemurError) -> Response:
     return Response(body, plain.status_code, kept, media_type=JSON)
 
 
-def _contents(given: InputBody, rest: memoryview) -> tuple[Contents | None, memoryview]:
+def _contents(tensor: InputBody, rest: memoryview) -> tuple[Contents | None, memoryview]:
     """Return the contents of an input, and the bytes after them."""
-    size = (given.parameters or {}).get(_SIZE)
-    data = bytes(given.data)
+    size = (tensor.parameters or {}).get(_SIZE)
+    data = bytes(tensor.data)
     if size is None:
         return (JsonContents(data) if data else None), rest
     if data:
         raise InvalidInput(
-            f"the input {given.name[:60]} has data and {_SIZE}; send one of them",
+            f"the input {tensor.name[:60]} has data and {_SIZE}; send one of them",
             code="two_inputs",
-            field=given.name[:60],
+            field=tensor.name[:60],
         )
     if isinstance(size, float) and size.is_integer():
         size = int(size)
     if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= len(rest):
-        raise InvalidInput(
-            f"{_SIZE} of {given.name[:60]} is {str(size)[:40]}; {len(rest)} bytes stand behind the JSON and the "
-            f"inputs before it ({HEADER_LENGTH} says where they begin)",
+        raise InvalidInput.about(
+            _SIZE,
+            str(size)[:40],
+            f"must be 0 to {len(rest)} for {tensor.name[:60]}, the bytes after the JSON and the inputs before it",
             code="wrong_length",
-            field=_SIZE,
-            value=str(size)[:40],
             unit="bytes",
             allowed=f"[0, {len(rest)}]",
+            advice=f"{HEADER_LENGTH} must be the length of the JSON",
         )
     return RawContents(rest[:size]), rest[size:]
 

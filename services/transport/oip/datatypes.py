@@ -72,21 +72,21 @@ def from_raw(name: str, datatype: Datatype, content: bytes | memoryview, count: 
     if datatype.name == "BYTES":
         return _split(name, content, count)
     if len(content) != (expected := count * datatype.itemsize):
-        raise _length(name, len(content), f"{count} elements of {datatype.name} are {expected}", str(expected))
-    found = np.frombuffer(content, datatype.dtype)
+        raise _length(name, len(content), f"must be {expected} for {count} elements of {datatype.name}", str(expected))
+    values = np.frombuffer(content, datatype.dtype)
     if datatype.name == "BF16":
-        return (found.astype(np.uint32) << 16).view(np.float32)
+        return (values.astype(np.uint32) << 16).view(np.float32)
     if datatype.name == "BOOL" and (wrong := np.frombuffer(content, np.uint8) > 1).any():
         index = int(wrong.argmax())
-        raise InvalidInput(
-            f"element {index} of {name} is the byte {content[index]}; a BOOL is 0 or 1",
+        raise InvalidInput.about(
+            name,
+            content[index],
+            f"must be 0 or 1, the bytes of BOOL, at element {index}",
             code="out_of_range",
-            field=name,
-            value=str(content[index]),
             allowed="0, 1",
             index=index,
         )
-    return found
+    return values
 
 
 def to_raw(values: NDArray[Any]) -> bytes:
@@ -106,9 +106,9 @@ def datatype_of(values: NDArray[Any]) -> str:
 def of_bytes(values: Iterable[bytes]) -> NDArray[Any]:
     """Return an array of BYTES [n]."""
     listed = list(values)
-    found = np.empty(len(listed), object)
-    found[:] = listed
-    return found
+    array = np.empty(len(listed), object)
+    array[:] = listed
+    return array
 
 
 _NAMES = {one.dtype: one.name for one in DATATYPES.values() if one.name != "BF16"}
@@ -116,29 +116,28 @@ _NAMES = {one.dtype: one.name for one in DATATYPES.values() if one.name != "BF16
 
 def _split(name: str, content: bytes | memoryview, count: int) -> NDArray[Any]:
     if len(content) < count * _LENGTH.size:
-        raise _length(
-            name, len(content), f"{count} elements of BYTES have {count * _LENGTH.size} at least, their lengths", ""
-        )
-    found = np.empty(count, object)
+        least = count * _LENGTH.size
+        raise _length(name, len(content), f"must be at least {least} for the lengths of {count} elements of BYTES", "")
+    values = np.empty(count, object)
     place = 0
     for index in range(count):
         start = place + _LENGTH.size
         stop = start + _LENGTH.unpack_from(content, place)[0] if start <= len(content) else -1
         if not start <= stop <= len(content):
-            raise InvalidInput(
-                f"element {index} of {name} begins at byte {place} and reaches beyond the {len(content)} bytes that "
-                "came; write each element behind its length, four bytes, little-endian",
+            raise InvalidInput.about(
+                name,
+                len(content),
+                f"element {index} begins at byte {place} and reaches beyond them",
                 code="broken_bytes",
-                field=name,
-                value=str(len(content)),
                 unit="bytes",
+                advice="write each element after its length, four bytes, little-endian",
                 index=index,
             )
-        found[index] = bytes(content[start:stop])
+        values[index] = bytes(content[start:stop])
         place = stop
     if place != len(content):
-        raise _length(name, len(content), f"its {count} elements end at byte {place}", str(place))
-    return found
+        raise _length(name, len(content), f"must be {place}, where the {count} elements end", str(place))
+    return values
 
 
 def _joined_alike(values: NDArray[np.bytes_]) -> bytes:
@@ -152,12 +151,5 @@ def _joined_alike(values: NDArray[np.bytes_]) -> bytes:
     return records.tobytes()
 
 
-def _length(name: str, size: int, told: str, allowed: str) -> InvalidInput:
-    return InvalidInput(
-        f"the contents of {name} have {size} bytes, {told}",
-        code="wrong_length",
-        field=name,
-        value=str(size),
-        unit="bytes",
-        allowed=allowed,
-    )
+def _length(name: str, size: int, problem: str, allowed: str) -> InvalidInput:
+    return InvalidInput.about(name, size, problem, code="wrong_length", unit="bytes", allowed=allowed)

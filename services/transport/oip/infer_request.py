@@ -92,7 +92,7 @@ class Reader:
                 "id", len(question.id), code="too_long", unit="characters", allowed=f"[0, {_MOST_ID}]"
             )
         understood = wishes(question.parameters, self._heads, self._binding.parameters)
-        wanted = self._wanted(question.outputs)
+        outputs = self._requested(question.outputs)
         tensors: dict[str, NDArray[Any]] = {}
         units: dict[str, str] = {}
         for one in question.inputs:
@@ -107,50 +107,42 @@ class Reader:
                     code="missing",
                     field=spec.name,
                 )
-        request = self._binding.read(TensorInputs(tensors, units, understood.own, wanted))
-        return Asked(question.id, request, understood, wanted)
+        request = self._binding.read(TensorInputs(tensors, units, understood.own, outputs))
+        return Asked(question.id, request, understood, outputs)
 
-    def _spec(self, given: Input, tensors: Mapping[str, Any]) -> TensorSpec:
-        spec = self._inputs.get(given.name)
+    def _spec(self, tensor: Input, tensors: Mapping[str, Any]) -> TensorSpec:
+        spec = self._inputs.get(tensor.name)
         if spec is None:
-            raise _unknown("input", given.name, self._inputs)
-        if given.name in tensors:
+            raise _unknown("input", tensor.name, self._inputs)
+        if tensor.name in tensors:
             raise InvalidInput(
-                f"the input {given.name} is given twice; give each once", code="doubled_field", field=given.name
+                f"the input {tensor.name} is given twice; give each once", code="doubled_field", field=tensor.name
             )
-        _refuse_shared_memory(given.name, given.parameters)
-        taken = {spec.datatype} | spec.also
-        if given.datatype not in taken:
-            raise InvalidInput(
-                f"the input {given.name} came as {given.datatype[:20]!r}; it is {spec.datatype}"
-                + (f", and {', '.join(sorted(spec.also))} are taken" if spec.also else ""),
-                code="dtype",
-                field=given.name,
-                value=given.datatype[:20],
-                allowed=", ".join((spec.datatype, *sorted(spec.also))),
-            )
-        fits = len(given.shape) == len(spec.shape) and all(
-            size >= 0 and wanted in (size, -1) for size, wanted in zip(given.shape, spec.shape, strict=True)
+        _refuse_shared_memory(tensor.name, tensor.parameters)
+        datatypes = (spec.datatype, *sorted(spec.also))
+        if tensor.datatype not in datatypes:
+            raise InvalidInput.about(tensor.name, tensor.datatype[:20], code="dtype", allowed=", ".join(datatypes))
+        fits = len(tensor.shape) == len(spec.shape) and all(
+            size >= 0 and fixed in (size, -1) for size, fixed in zip(tensor.shape, spec.shape, strict=True)
         )
         if not fits:
-            raise InvalidInput(
-                f"the input {given.name} has the shape {_listed(given.shape)}; {_listed(spec.shape)} is needed, where "
-                "-1 is any size from 0",
+            raise InvalidInput.about(
+                tensor.name,
+                _listed(tensor.shape),
+                f"must have the shape {_listed(spec.shape)}, where -1 is any size from 0",
                 code="wrong_shape",
-                field=given.name,
-                value=_listed(given.shape),
                 allowed=_listed(spec.shape),
             )
         return spec
 
-    def _wanted(self, outputs: Iterable[Output]) -> frozenset[str]:
+    def _requested(self, outputs: Iterable[Output]) -> frozenset[str]:
         named: set[str] = set()
         for one in outputs:
             if one.name not in self._outputs:
                 raise _unknown("output", one.name, self._outputs)
             if one.name in named:
                 raise InvalidInput(
-                    f"the output {one.name} is asked for twice; name each once", code="doubled_field", field=one.name
+                    f"the output {one.name} is named twice; name each once", code="doubled_field", field=one.name
                 )
             _refuse_shared_memory(one.name, one.parameters)
             if one.parameters.get("classification"):
@@ -164,38 +156,38 @@ class Reader:
         return frozenset(named) or self._default
 
 
-def _array(given: Input, spec: TensorSpec) -> NDArray[Any]:
+def _array(tensor: Input, spec: TensorSpec) -> NDArray[Any]:
     """Return the tensor in its shape, without more memory than its contents already take."""
-    if given.contents is None:
+    if tensor.contents is None:
         raise InvalidInput(
-            f"the input {given.name} has no contents; send its elements", code="missing", field=given.name
+            f"the input {tensor.name} has no contents; send its elements", code="missing", field=tensor.name
         )
-    if prod(size or 1 for size in given.shape) > (_MOST_EMPTY if 0 in given.shape else _MOST_ELEMENTS):
-        raise InvalidInput(
-            f"the input {given.name} has the shape {_listed(given.shape)}, which no message holds",
+    if prod(size or 1 for size in tensor.shape) > (_MOST_EMPTY if 0 in tensor.shape else _MOST_ELEMENTS):
+        raise InvalidInput.about(
+            tensor.name,
+            _listed(tensor.shape),
+            "must be a shape that a message can hold",
             code="wrong_shape",
-            field=given.name,
-            value=_listed(given.shape),
             allowed=_listed(spec.shape),
         )
-    return given.contents.values(given.name, DATATYPES[given.datatype], given.shape).reshape(given.shape)
+    return tensor.contents.values(tensor.name, DATATYPES[tensor.datatype], tensor.shape).reshape(tensor.shape)
 
 
-def _unit(given: Input) -> str | None:
+def _unit(tensor: Input) -> str | None:
     """Return the caller's unit of a tensor; unknown parameters of tensors are refused."""
-    found: str | None = None
-    for name, value in given.parameters.items():
+    unit: str | None = None
+    for name, value in tensor.parameters.items():
         if name == "unit" and isinstance(value, str):
-            found = value
+            unit = value
         elif name not in _PASSED_OVER:
             raise InvalidInput(
-                f"the input {given.name} has the parameter {name[:40]!r}; unit is the only one that is taken, a text",
+                f"the input {tensor.name} has the parameter {name[:40]!r}; the only one it may have is unit, a text",
                 code="unknown_parameter",
-                field=given.name,
+                field=tensor.name,
                 value=name[:40],
                 allowed="unit",
             )
-    return found
+    return unit
 
 
 def _refuse_shared_memory(tensor: str, parameters: Mapping[str, Parameter]) -> None:
@@ -211,10 +203,10 @@ def _refuse_shared_memory(tensor: str, parameters: Mapping[str, Parameter]) -> N
 def _unknown(kind: str, name: str, known: Iterable[str]) -> InvalidInput:
     names = sorted(known)
     near = get_close_matches(name, names)
-    told = f"; similar ones are {', '.join(near)}" if near else ""
+    similar = f"; similar ones are {', '.join(near)}" if near else ""
     listed = ", ".join(names[:_MOST_NAMES]) + (f" and {len(names) - _MOST_NAMES} more" if names[_MOST_NAMES:] else "")
     return InvalidInput(
-        f"{name[:60]!r} is no {kind} of this model{told}; {kind}s are {listed}",
+        f"{name[:60]!r} is no {kind} of this model{similar}; {kind}s are {listed}",
         code="unknown_field",
         field=name[:60],
         value=name[:60],

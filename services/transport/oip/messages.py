@@ -28,11 +28,11 @@ def question(message: Any) -> Question:
     """
     raw = message.raw_input_contents
     if raw and len(raw) != len(message.inputs):
-        raise InvalidInput(
-            f"raw_input_contents has {len(raw)} entries for {len(message.inputs)} inputs; give one each, or none",
+        raise InvalidInput.about(
+            "raw_input_contents",
+            len(raw),
+            f"must be {len(message.inputs)}, one for each input, or none",
             code="unequal_lengths",
-            field="raw_input_contents",
-            value=str(len(raw)),
             unit="entries",
             allowed=str(len(message.inputs)),
         )
@@ -55,15 +55,15 @@ def question(message: Any) -> Question:
 
 def response(model: OipModel, answer: Answer, **more: Parameter) -> Any:
     """Return a ``ModelInferResponse``, with raw contents; ``more`` are parameters beside the answer's."""
-    found = oip_pb2.ModelInferResponse(model_name=model.name, model_version=model.version, id=answer.asked.id)
+    message = oip_pb2.ModelInferResponse(model_name=model.name, model_version=model.version, id=answer.asked.id)
     for name, array in answer.tensors().items():
-        found.outputs.add(name=name, datatype=datatype_of(array), shape=array.shape)
-        found.raw_output_contents.append(to_raw(array))
+        message.outputs.add(name=name, datatype=datatype_of(array), shape=array.shape)
+        message.raw_output_contents.append(to_raw(array))
     for name, value in (dict(answer.told.parameters) | more).items():
-        found.parameters[name].CopyFrom(parameter(value))
+        message.parameters[name].CopyFrom(parameter(value))
         if isinstance(value, float):
-            found.parameters[f"{name}{TEXT_SUFFIX}"].string_param = repr(value)
-    return found
+            message.parameters[f"{name}{TEXT_SUFFIX}"].string_param = repr(value)
+    return message
 
 
 def refusal(model: OipModel, asked_id: str, text: str) -> Any:
@@ -76,12 +76,12 @@ def refusal(model: OipModel, asked_id: str, text: str) -> Any:
 
 def metadata(model: OipModel) -> Any:
     """Return a ``ModelMetadataResponse``."""
-    told = model.metadata()
-    plain = {name: value for name, value in told.items() if name in ("name", "versions", "platform")}
+    values = model.metadata()
+    plain = {name: value for name, value in values.items() if name in ("name", "versions", "platform")}
     return oip_pb2.ModelMetadataResponse(
-        inputs=[_tensor(one) for one in told["inputs"]],
-        outputs=[_tensor(one) for one in told["outputs"]],
-        parameters={name: parameter(value) for name, value in told["parameters"].items()},
+        inputs=[_tensor(one) for one in values["inputs"]],
+        outputs=[_tensor(one) for one in values["outputs"]],
+        parameters={name: parameter(value) for name, value in values["parameters"].items()},
         **plain,
     )
 
@@ -102,27 +102,28 @@ def parameter(value: Parameter) -> Any:
     return oip_pb2.InferParameter(string_param=value)
 
 
-def _tensor(told: Mapping[str, Any]) -> Any:
-    given = {name: parameter(value) for name, value in told["parameters"].items()}
-    return oip_pb2.ModelMetadataResponse.TensorMetadata(**{**told, "parameters": given})
+def _tensor(metadata: Mapping[str, Any]) -> Any:
+    parameters = {name: parameter(value) for name, value in metadata["parameters"].items()}
+    return oip_pb2.ModelMetadataResponse.TensorMetadata(**{**metadata, "parameters": parameters})
 
 
-def _parameters(given: Mapping[str, Any]) -> dict[str, Parameter]:
+def _parameters(messages: Mapping[str, Any]) -> dict[str, Parameter]:
     """Return values by name; a value of an unknown kind is an empty text."""
     return {
         name: "" if (kind := value.WhichOneof(_CHOICE)) is None else getattr(value, kind)
-        for name, value in given.items()
+        for name, value in messages.items()
     }
 
 
-def _contents(given: Any, raw: bytes | None) -> Contents | None:
-    typed = {field.name: values for field, values in given.contents.ListFields()} if given.HasField("contents") else {}
+def _contents(tensor: Any, raw: bytes | None) -> Contents | None:
+    sent = tensor.HasField("contents")
+    typed = {field.name: values for field, values in tensor.contents.ListFields()} if sent else {}
     if raw is None:
-        return TypedContents(typed) if given.HasField("contents") or 0 in given.shape else None
+        return TypedContents(typed) if sent or 0 in tensor.shape else None
     if typed:
         raise InvalidInput(
-            f"the input {given.name[:60]} has raw contents and fills {next(iter(typed))}; send one form",
+            f"the input {tensor.name[:60]} has raw contents and fills {next(iter(typed))}; send one form",
             code="two_inputs",
-            field=given.name[:60],
+            field=tensor.name[:60],
         )
     return RawContents(raw)

@@ -38,8 +38,8 @@ class Answer:
 
     def tensors(self) -> dict[str, Any]:
         """Return arrays by name of the outputs that are requested and exist."""
-        found = self.told.tensors
-        return {name: found[name] for name in self.order if name in self.asked.wanted and name in found}
+        tensors = self.told.tensors
+        return {name: tensors[name] for name in self.order if name in self.asked.wanted and name in tensors}
 
 
 class OipModel:
@@ -62,20 +62,14 @@ class OipModel:
             NotFound: it names another model or version.
         """
         if name != self.name:
-            raise NotFound(
-                f"no model {name[:60]!r} here; this service has {self.name}",
-                code="no_model",
-                field="model_name",
-                value=name[:60],
-                allowed=self.name,
-            )
+            raise NotFound.about("model_name", name[:60], code="no_model", allowed=self.name)
         if version not in ("", self.version):
-            raise NotFound(
-                f"no version {version[:60]!r} of {name} here; {self.version} is served: leave the version out for any",
+            raise NotFound.about(
+                "model_version",
+                version[:60],
                 code="no_model",
-                field="model_version",
-                value=version[:60],
                 allowed=self.version,
+                advice="leave it out for any version",
             )
 
     def read(self, question: Question) -> Asked:
@@ -85,9 +79,9 @@ class OipModel:
             DemurError: see ``Reader.read``.
         """
         start = time.perf_counter()
-        asked = self._reader.read(question)
+        parsed = self._reader.read(question)
         self.statistics.input.note(time.perf_counter() - start)
-        return asked
+        return parsed
 
     async def answer(self, asked: Asked, seconds: float | None, nbytes: int) -> list[Any]:
         """Return all answers to a parsed request.
@@ -114,9 +108,9 @@ class OipModel:
         self.statistics.output.note(time.perf_counter() - start)
         return answer
 
-    def answered(self, asked: Asked, told: TensorOutputs) -> Answer:
+    def answered(self, asked: Asked, outputs: TensorOutputs) -> Answer:
         """Return the tensors of all answers, or of an item, as an answer."""
-        return Answer(asked, told, self._order)
+        return Answer(asked, outputs, self._order)
 
     def server(self) -> dict[str, Any]:
         """Return the message ``ServerMetadataResponse``."""
@@ -164,7 +158,7 @@ class OipModel:
 
     def _about(self) -> Mapping[str, Parameter]:
         taken = DESCRIBED | dict(self.binding.parameters)
-        return dict(self.binding.about()) | {f"parameter.{name}": told for name, told in taken.items()}
+        return dict(self.binding.about()) | {f"parameter.{name}": description for name, description in taken.items()}
 
 
 def absent(method: str) -> Unsupported:

@@ -45,7 +45,7 @@ class Wishes:
     """Values of the task's own parameters."""
 
 
-def wishes(given: Mapping[str, Any], heads: tuple[str, ...], own: Mapping[str, str]) -> Wishes:
+def wishes(values: Mapping[str, Any], heads: tuple[str, ...], own: Mapping[str, str]) -> Wishes:
     """Parse the parameters of a request.
 
     Args:
@@ -57,7 +57,7 @@ def wishes(given: Mapping[str, Any], heads: tuple[str, ...], own: Mapping[str, s
     """
     taken: dict[str, Any] = {}
     thresholds: dict[str, float] = {}
-    for name, value in given.items():
+    for name, value in values.items():
         head = name.removeprefix(f"{_DEFER_ABOVE}_")
         if name in _SEQUENCES:
             raise Unsupported(
@@ -74,7 +74,7 @@ def wishes(given: Mapping[str, Any], heads: tuple[str, ...], own: Mapping[str, s
         elif name not in _PASSED_OVER:
             known = ", ".join((*DESCRIBED, *own))
             raise InvalidInput(
-                f"the parameter {name[:_SHOWN]!r} is unknown; {known} are taken",
+                f"the parameter {name[:_SHOWN]!r} is unknown; must be one of {known}",
                 code="unknown_parameter",
                 field=name[:_SHOWN],
                 allowed=known,
@@ -82,7 +82,7 @@ def wishes(given: Mapping[str, Any], heads: tuple[str, ...], own: Mapping[str, s
     if _DEFER_ABOVE in taken:
         if thresholds:
             raise InvalidInput(
-                "defer_above is given twice, for all and for a head; one of them says it",
+                "defer_above is given twice, for all heads and for one; give one of them",
                 code="two_goals",
                 field=_DEFER_ABOVE,
             )

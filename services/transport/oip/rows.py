@@ -67,29 +67,29 @@ def row_binding(
     return OipBinding(
         inputs=tuple(_inputs(schema)),
         outputs=(*(spec for head in heads for spec in _outputs(head, prefixes[head.name], ensemble)), _SHIFTED),
-        read=lambda given: read(given, schema),
+        read=lambda inputs: read(inputs, schema),
         answer=answer,
         parameters={_SCHEMA_HASH: f"of {PACKED}: the schema that they were packed for"},
         about=lambda: about | dict(_intervals(prefixes, intervals)) | dict(_classes(prefixes, description.heads)),
     )
 
 
-def read(given: TensorInputs, schema: Schema) -> RowsRequest:
+def read(inputs: TensorInputs, schema: Schema) -> RowsRequest:
     """Return the request of the tensors.
 
     Raises:
         InvalidInput: no rows, or rows in both forms.
     """
-    members = any(name.endswith(_MEMBERS) for name in given.wanted)
-    columns = [name for name in given.tensors if name != PACKED and name not in schema.metadata]
-    if PACKED not in given.tensors:
+    members = any(name.endswith(_MEMBERS) for name in inputs.wanted)
+    columns = [name for name in inputs.tensors if name != PACKED and name not in schema.metadata]
+    if PACKED not in inputs.tensors:
         if not columns:
             raise InvalidInput(
                 f"the request holds no rows; send {PACKED}, [n, {len(schema)}], or a tensor of each column, [n]",
                 code="no_rows",
                 field=PACKED,
             )
-        named = tuple(Column(name, _float32(given.tensors[name]), given.units.get(name, "")) for name in columns)
+        named = tuple(Column(name, _float32(inputs.tensors[name]), inputs.units.get(name, "")) for name in columns)
         return RowsRequest(Named(named), members)
     if columns:
         raise InvalidInput(
@@ -98,8 +98,8 @@ def read(given: TensorInputs, schema: Schema) -> RowsRequest:
             field=columns[0],
             allowed=PACKED,
         )
-    rows = given.tensors[PACKED]
-    declared = text(_SCHEMA_HASH, given.parameters.get(_SCHEMA_HASH, ""))
+    rows = inputs.tensors[PACKED]
+    declared = text(_SCHEMA_HASH, inputs.parameters.get(_SCHEMA_HASH, ""))
     return RowsRequest(Packed(len(rows), np.ascontiguousarray(_float32(rows), "<f4").tobytes(), declared), members)
 
 

@@ -48,20 +48,20 @@ class TypedContents:
     def values(self, name: str, datatype: Datatype, shape: tuple[int, ...]) -> NDArray[Any]:
         wrong = [field for field in self.fields if field != datatype.contents]
         if wrong or not datatype.contents:
-            told = f"fills {wrong[0]}" if wrong else "has no raw contents"
+            problem = f"fills {wrong[0]}" if wrong else "has no raw contents"
             where = datatype.contents or "raw_input_contents"
             raise InvalidInput(
-                f"{name} is {datatype.name} and {told}; its elements belong into {where}",
+                f"{name} is {datatype.name} and {problem}; its elements must be in {where}",
                 code="dtype",
                 field=name,
                 value=wrong[0] if wrong else "",
                 allowed=where,
             )
-        found = self.fields.get(datatype.contents, ())
-        _check_count(name, len(found), shape)
+        elements = self.fields.get(datatype.contents, ())
+        _check_count(name, len(elements), shape)
         if datatype.name == "BYTES":
-            return of_bytes(found)
-        return _converted(name, datatype, list(found))
+            return of_bytes(elements)
+        return _converted(name, datatype, list(elements))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,32 +79,32 @@ class JsonContents:
     def _flat(self, name: str, datatype: Datatype, shape: tuple[int, ...]) -> list[Any]:
         kind: Any = {"BYTES": str, "BOOL": bool}.get(datatype.name, int | float if datatype.whole else float | None)
         try:
-            found: list[Any] = msgspec.json.decode(self.text, type=list[kind])
+            elements: list[Any] = msgspec.json.decode(self.text, type=list[kind])
         except UnicodeDecodeError as error:  # texts are decoded only after their type is known
             raise InvalidInput(f"data of {name} are not UTF-8", code="not_unicode", field=name) from error
         except msgspec.ValidationError as error:
             nested = self._nested(shape, kind)
             if nested is None:
-                raise InvalidInput(
-                    f"data of {name} are not a list of {_WORDS.get(datatype.name, 'numbers')}, flat or nested as the "
-                    f"shape {list(shape)} is: {error}",
+                raise InvalidInput.about(
+                    name,
+                    self.text[:_SHOWN].decode(errors="replace"),
+                    f"must be a list of {_WORDS.get(datatype.name, 'numbers')}, flat or of the shape {list(shape)}",
                     code="not_a_number" if datatype.name not in _WORDS else "dtype",
-                    field=name,
-                    value=self.text[:_SHOWN].decode(errors="replace"),
+                    advice=str(error),
                 ) from error
             return nested
-        _check_count(name, len(found), shape)
-        return found
+        _check_count(name, len(elements), shape)
+        return elements
 
     def _nested(self, shape: tuple[int, ...], kind: Any) -> list[Any] | None:
         """Return the elements of nested lists of exactly this shape; None for another shape, or other elements."""
         for _ in shape:
             kind = list[kind]
         try:
-            found: Any = msgspec.json.decode(self.text, type=kind)
+            nested: Any = msgspec.json.decode(self.text, type=kind)
         except (msgspec.ValidationError, UnicodeDecodeError):
             return None
-        parts = [found]
+        parts = [nested]
         for length in shape:
             if any(len(part) != length for part in parts):
                 return None
@@ -126,12 +126,11 @@ def _converted(name: str, datatype: Datatype, values: list[Any]) -> NDArray[Any]
     except OverflowError as error:
         limits: Any = np.iinfo(dtype)  # floating types do not overflow, they become infinite
         index = next(i for i, one in enumerate(values) if not limits.min <= one <= limits.max)
-        raise InvalidInput(
-            f"element {index} of {name} is {str(values[index])[:_SHOWN]}; {datatype.name} holds {limits.min} to "
-            f"{limits.max}",
+        raise InvalidInput.about(
+            name,
+            str(values[index])[:_SHOWN],
+            f"must be {limits.min} to {limits.max}, the range of {datatype.name}, at element {index}",
             code="out_of_range",
-            field=name,
-            value=str(values[index])[:_SHOWN],
             allowed=f"[{limits.min}, {limits.max}]",
             index=index,
         ) from error
@@ -139,11 +138,11 @@ def _converted(name: str, datatype: Datatype, values: list[Any]) -> NDArray[Any]
 
 def _check_count(name: str, count: int, shape: tuple[int, ...]) -> None:
     if count != prod(shape):
-        raise InvalidInput(
-            f"{name} has {count} elements, its shape {list(shape)} says {prod(shape)}",
+        raise InvalidInput.about(
+            name,
+            count,
+            f"must be {prod(shape)} for the shape {list(shape)}",
             code="wrong_length",
-            field=name,
-            value=str(count),
             unit="elements",
             allowed=str(prod(shape)),
         )

@@ -83,7 +83,7 @@ def label_message_bytes(folder: Path) -> Decoder:
     receive = decoder(message_of(labels_pb2.SubmitLabelsRequest))
 
     def read(case: bytes) -> None:
-        labels = label_messages.given(receive(case))
+        labels = label_messages.labels(receive(case))
         rows, rejected = known.check(labels, NOW)
         assert len(rows) + len(rejected) == len(labels)
         assert [one.at for one in rejected] == sorted({one.at for one in rejected})

@@ -9,8 +9,11 @@ from asking import ROWS, client, cut, given, grpc, http, refused, wanted
 def case_other_models(kind: Any) -> None:
     status = "NOT_FOUND" if kind is grpc else "404"
     with client(kind, "vessel") as asked:
-        for model, version in (("boat", ""), ("vessel", "7")):
-            named = {"says": (model, "here"), "status": status}
+        for model, version, says in (
+            ("boat", "", ("model_name = boat", "vessel")),
+            ("vessel", "7", ("model_version = 7", "leave it out")),
+        ):
+            named = {"says": says, "status": status}
             refused(asked.infer, model, given(kind, rows=ROWS), model_version=version, **named)
             refused(asked.get_model_metadata, model, version, **named)
             refused(asked.get_model_config, model, version, **named)
