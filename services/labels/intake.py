@@ -228,12 +228,12 @@ def _erased(row: Row) -> Rejection:
 
 
 def _key_reused(row: Row) -> Rejection:
-    error = InvalidInput(
-        f"the key {row.key.rpartition('#')[0]!r}, version {row.version}, of the unit {unit_text(row.unit)} has "
-        "another value already; a correction needs a greater version",
+    error = InvalidInput.about(
+        "key",
+        row.key.rpartition("#")[0],
+        f"version {row.version} of the unit {unit_text(row.unit)} has another value already",
         code=KEY_REUSED,
-        field="key",
-        value=row.key.rpartition("#")[0],
+        advice="a correction needs a greater version",
         index=row.at,
     )
     return Rejection(row.at, error)

@@ -58,11 +58,11 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
             one that the calibration cannot meet.
     """
     for name, most in (("author", AUTHOR_CHARACTERS), ("reason", REASON_CHARACTERS)):
-        told = getattr(change, name)
-        if len(told) > most or "\0" in told:
+        text = getattr(change, name)
+        if len(text) > most or "\0" in text:
             raise InvalidInput.about(
                 name,
-                len(told),
+                len(text),
                 code="out_of_range",
                 unit="characters",
                 allowed=f"[0, {most}]",
@@ -102,8 +102,8 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
 def stratified(policy: Policy, calibration: Calibration | None, floor: float) -> Policy:
     """Return the policy with audit rates by uncertainty whose in-domain mean is its rate; uniform without such data."""
     rate = policy.audit_rate
-    found = () if calibration is None else strata(calibration, policy.threshold, rate, rate * floor, policy.measure)
-    return replace(policy, audit_strata=found)
+    rates = () if calibration is None else strata(calibration, policy.threshold, rate, rate * floor, policy.measure)
+    return replace(policy, audit_strata=rates)
 
 
 def _aimed(policy: Policy, change: PolicyChange, calibration: Calibration | None) -> Policy:
@@ -128,16 +128,16 @@ def _audited(policy: Policy, audits: str | None, calibration: Calibration | None
         return replace(policy, audit_strata=())
     if audits is None and (not policy.audit_strata or policy.mode == "defer_all"):  # kept for later answers
         return policy
-    found = stratified(policy, calibration, floor)
-    if audits == "stratified" and not found.audit_strata:
-        raise InvalidInput(
-            f"audits = stratified: the artefact does not tell which error to expect of {policy.measure} below the "
-            "threshold; draw uniformly",
+    policy_with_strata = stratified(policy, calibration, floor)
+    if audits == "stratified" and not policy_with_strata.audit_strata:
+        raise InvalidInput.about(
+            "audits",
+            audits,
+            f"the artefact does not state the expected error of {policy.measure} below the threshold",
             code="no_calibration",
-            field="audits",
-            value=audits,
+            advice="draw uniformly",
         )
-    return found
+    return policy_with_strata
 
 
 def to_json(policy: Policy) -> str:
@@ -152,27 +152,28 @@ def from_json(text: str) -> Policy:
         ValueError: the text is not a policy of this version.
     """
     try:
-        found = json.loads(text)
-        if isinstance(found, dict) and (unknown := sorted(found.keys() - {field.name for field in fields(Policy)})):
+        content = json.loads(text)
+        if isinstance(content, dict) and (unknown := sorted(content.keys() - {field.name for field in fields(Policy)})):
             raise ValueError(f"a policy with unknown fields ({', '.join(unknown)}): written by a newer version")
-        return msgspec.convert(found, Policy)
+        return msgspec.convert(content, Policy)
     except (msgspec.ValidationError, RecursionError) as error:
         raise ValueError(f"no policy: {error}") from error
 
 
 def _retaining(policy: Policy, retention: float, calibration: Calibration | None) -> Policy:
-    where = f"target_retention = {retention:g}"
     if calibration is None:
-        raise InvalidInput(
-            f"{where}: the artefact has no calibration under the numeric profile {policy.profile}; give a threshold",
+        raise InvalidInput.about(
+            "target_retention",
+            f"{retention:g}",
+            f"the artefact has no calibration under the numeric profile {policy.profile}",
             code="no_calibration",
-            field="target_retention",
-            value=f"{retention:g}",
+            advice="give a threshold",
         )
     table = calibration.retention
     if table.measure != policy.measure:
         raise InvalidInput(
-            f"{where}: the artefact is calibrated for the measure {table.measure}, not for {policy.measure}",
+            f"target_retention = {retention:g}: the artefact is calibrated for the measure {table.measure}, "
+            f"not for {policy.measure}",
             code="no_calibration",
             field="target_retention",
         )
@@ -198,11 +199,8 @@ def _retaining(policy: Policy, retention: float, calibration: Calibration | None
 
 def _at(policy: Policy, threshold: float, certificate: str) -> Policy:
     if math.isnan(threshold):
-        raise InvalidInput(
-            f"threshold is NaN; give a number in the unit of {policy.measure}",
-            code="not_finite",
-            field="threshold",
-            value="nan",
+        raise InvalidInput.about(
+            "threshold", "nan", f"must be a number in the unit of {policy.measure}", code="not_finite"
         )
     if not certificate:
         return replace(_without_goal(policy), mode="fixed", threshold=threshold)
@@ -217,21 +215,23 @@ def _check_certificate(policy: Policy, text: str) -> None:
             "certificate", len(text), code="too_long", unit="characters", allowed=f"[2, {MOST_CERTIFICATE_CHARACTERS}]"
         )
     try:
-        found = json.loads(text)
-        msgspec.json.encode(found)
+        certificate = json.loads(text)
+        msgspec.json.encode(certificate)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the certificate is not JSON: {error}", code="not_a_body", field="certificate") from error
-    if not isinstance(found, dict):
+    if not isinstance(certificate, dict):
         raise InvalidInput("the certificate is no JSON object", code="not_a_body", field="certificate")
     for name in ("model", "profile", "measure"):
-        bound = found.get(name)
+        bound = certificate.get(name)
         if bound and bound not in (UNCERTAINTY, getattr(policy, name)):  # a column of this name may hold any measure
-            raise InvalidInput(
-                f"the certificate is for the {name} {bound!r}, in force is {getattr(policy, name)!r}: calibrate again",
+            in_force = str(getattr(policy, name))
+            raise InvalidInput.about(
+                "certificate",
+                bound,
+                f"must be for the {name} in force, {in_force}",
                 code="foreign_certificate",
-                field="certificate",
-                value=str(bound),
-                allowed=str(getattr(policy, name)),
+                allowed=in_force,
+                advice="calibrate again",
             )
 
 

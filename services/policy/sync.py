@@ -15,7 +15,7 @@ from models.calibration import Calibration
 from services.policy.changes import REASON_CHARACTERS, PolicyChange, changed
 from services.policy.decision import Policy, PolicyBook
 from services.policy.log import Bound, Entry, PolicyLog, Transactions
-from services.runtime.errors import Conflict, DemurError, InvalidInput, no_ledger, shortened
+from services.runtime.errors import Conflict, DemurError, InvalidInput, no_ledger
 from services.runtime.logging import get_logger
 
 POLL_SECONDS = 0.5
@@ -110,13 +110,13 @@ class PolicyKeeper:
             known = self._log.latest(connection, self._bound).get(change.head)
             current = self._defaults[change.head] if known is None else known.policy
             if change.expected and change.expected != current.version:
-                raise Conflict(
-                    f"the policy of {change.head} is {current.version}, the change was made for {change.expected}; "
-                    "look at it, then decide again",
+                raise Conflict.about(
+                    "expected",
+                    change.expected,
+                    f"must be {current.version}, the version of the policy of {change.head}",
                     code="policy_changed",
-                    field="expected",
-                    value=change.expected,
                     allowed=current.version,
+                    advice="look at it, then decide again",
                 )
             policy = changed(current, change, self._calibrations.get(change.head), self._audit_floor)
             return self._log.append(
@@ -126,11 +126,12 @@ class PolicyKeeper:
         try:
             entry = await self._transactions.run(write)
         except IntegrityError as race:
-            raise Conflict(
-                f"another replica changed the policy of {change.head} at this moment; look at it, then decide again",
+            raise Conflict.about(
+                "head",
+                change.head,
+                "another replica changed its policy at this moment",
                 code="policy_changed",
-                field="head",
-                value=change.head,
+                advice="look at it, then decide again",
             ) from race
         self._enforce(entry)
         return entry
@@ -151,13 +152,7 @@ class PolicyKeeper:
 
     def _unknown(self, head: str) -> InvalidInput:
         heads = ", ".join(policy.head for policy in self._book.all())
-        return InvalidInput(
-            f"there is no head {shortened(head)!r}, this model has {heads}",
-            code="unknown_head",
-            field="head",
-            value=head,
-            allowed=heads,
-        )
+        return InvalidInput.about("head", head, code="unknown_head", allowed=heads)
 
     async def refresh(self) -> None:
         """Put the policies of the log in force.

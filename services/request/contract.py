@@ -18,7 +18,7 @@ from models.head import Head
 from models.predictive import Predictives
 from models.schema import Schema
 from services.ledger.contract import Portion, Purpose
-from services.runtime.errors import DemurError, InvalidInput, shortened
+from services.runtime.errors import DemurError, InvalidInput
 
 Payload = TypeVar("Payload")
 Request = TypeVar("Request", contravariant=True)
@@ -189,14 +189,7 @@ class Call:
         """
         for head in self.defer_above:
             if head not in heads:
-                known = ", ".join(heads)
-                raise InvalidInput(
-                    f"defer_above names the head {shortened(head)!r}, this model has {known}",
-                    code="unknown_head",
-                    field="defer_above",
-                    value=head,
-                    allowed=known,
-                )
+                raise InvalidInput.about("defer_above", head, code="unknown_head", allowed=", ".join(heads))
 
 
 @dataclass(frozen=True)

@@ -35,30 +35,29 @@ def packed(schema: Schema, row_count: int, values: bytes, schema_hash: str, max_
         TooLarge: more than ``max_rows`` rows.
     """
     if schema_hash and schema_hash != schema.hash:
-        raise InvalidInput(
-            f"rows were packed for schema {schema_hash}, this model declares {schema.hash}: "
-            f"pack {len(schema)} columns in the order {_order(schema)}",
+        raise InvalidInput.about(
+            "schema_hash",
+            schema_hash,
             code="schema_mismatch",
-            field="schema_hash",
-            value=schema_hash,
             allowed=schema.hash,
+            advice=f"pack {len(schema)} columns in the order {_order(schema)}",
         )
     _check_count(row_count, max_rows)
     expected = row_count * len(schema) * 4
     if len(values) != expected:
-        raise InvalidInput(
-            f"packed values hold {len(values)} bytes, but {row_count} rows of {len(schema)} float32 columns "
-            f"are {expected} bytes; {_width(schema, row_count, len(values))}",
+        raise InvalidInput.about(
+            "values",
+            len(values),
+            f"must be {expected} bytes for {row_count} rows of {len(schema)} float32 columns",
             code="wrong_length",
-            field="values",
-            value=str(len(values)),
             unit="bytes",
             allowed=str(expected),
+            advice=_width(schema, row_count, len(values)),
         )
     return check(schema, np.frombuffer(values, "<f4").reshape(row_count, len(schema)))
 
 
-def columns(schema: Schema, given: Iterable[Column], max_rows: int) -> Rows:
+def columns(schema: Schema, sent: Iterable[Column], max_rows: int) -> Rows:
     """Return named columns in any order as rows [N, F] in schema order.
 
     Raises:
@@ -68,7 +67,7 @@ def columns(schema: Schema, given: Iterable[Column], max_rows: int) -> Rows:
     """
     by_name: dict[str, Column] = {}
     wrong_units: list[tuple[Column, str]] = []
-    for column in given:
+    for column in sent:
         if column.name in by_name:
             raise _name_error(column.name, "doubled_column", "is given twice; give each column once", schema)
         if column.name in schema.metadata:
@@ -92,12 +91,11 @@ def columns(schema: Schema, given: Iterable[Column], max_rows: int) -> Rows:
     for index, name in enumerate(schema.names):
         values = by_name[name].values
         if len(values) != count:
-            raise InvalidInput(
-                f"column {name!r} has {len(values)} values, {schema.names[0]!r} has {count}; give every column "
-                "the same number of rows",
+            raise InvalidInput.about(
+                name,
+                len(values),
+                f"must be {count} rows, as in column {schema.names[0]!r}",
                 code="unequal_lengths",
-                field=name,
-                value=str(len(values)),
                 unit="rows",
                 allowed=str(count),
             )
@@ -144,17 +142,26 @@ def refusal(schema: Schema, rows: Rows, fine: NDArray[np.bool_], row: int) -> In
     value = float(rows[row, position])
     wrong = fine.size - int(np.count_nonzero(fine))
     more = f" ({wrong - 1} more values are refused)" if wrong > 1 else ""
-    finite = np.isfinite(value)
-    reason = "is out of range" if finite else "is not a finite number"
-    words, short = allowed(feature)
-    return InvalidInput(
-        f"{feature.name} = {value:g}{feature.unit_text} in row {row} {reason}: allowed are {words}; correct the value "
-        f"or drop the row{more}",
-        code="out_of_range" if finite else "not_finite",
-        field=feature.name,
-        value=f"{value:g}",
+    code = "out_of_range" if np.isfinite(value) else "not_finite"
+    return value_error(feature, f"{value:g}", row, code, more)
+
+
+def value_error(feature: Feature, text: str, row: int, code: str, more: str = "") -> InvalidInput:
+    """Return the error for a value that a feature does not allow.
+
+    Args:
+        text: the value, as the error quotes it.
+        more: addition to the message, with a blank before it.
+    """
+    words, allowed = _allowed(feature)
+    return InvalidInput.about(
+        feature.name,
+        text,
+        f"must be {words} in row {row}",
+        code=code,
         unit=feature.unit,
-        allowed=short,
+        allowed=allowed,
+        advice=f"correct the value or drop the row{more}",
         index=row,
     )
 
@@ -167,12 +174,13 @@ def outside(rows: Rows, lower: NDArray[np.float32], upper: NDArray[np.float32], 
     return np.asarray(beyond.any(axis=1))
 
 
-def allowed(feature: Feature) -> tuple[str, str]:
+def _allowed(feature: Feature) -> tuple[str, str]:
     """Return the allowed values of a feature, as a phrase and in short form."""
     words = f"{feature.lower:g} to {feature.upper:g}{feature.unit_text}"
     short = f"[{feature.lower:g}, {feature.upper:g}]"
     if feature.values:
-        words = short = ", ".join(f"{value:g}" for value in feature.values)
+        short = ", ".join(f"{value:g}" for value in feature.values)
+        words = f"one of {short}"
     if missing := [*(["NaN"] if feature.nullable else []), *(f"{value:g}" for value in feature.sentinels)]:
         words += f" (missing: {' or '.join(missing)})"
     return words, short
@@ -180,20 +188,25 @@ def allowed(feature: Feature) -> tuple[str, str]:
 
 def _width(schema: Schema, row_count: int, nbytes: int) -> str:
     """Return advice on a wrong width of packed rows."""
-    given, rest = divmod(nbytes, 4 * row_count)
-    if rest or given == len(schema):
+    width, rest = divmod(nbytes, 4 * row_count)
+    if rest or width == len(schema):
         return "check row_count and the column order"
-    if schema.metadata and given == len(schema) + len(schema.metadata):
+    if schema.metadata and width == len(schema) + len(schema.metadata):
         return (
-            f"these are rows of {given} columns: leave out {', '.join(schema.metadata)}, which are no features, or "
+            f"these are rows of {width} columns: leave out {', '.join(schema.metadata)}, which are no features, or "
             "send columns by name"
         )
-    return f"these are rows of {given} columns: send the {len(schema)} declared ones in their order, or columns by name"
+    return f"these are rows of {width} columns: send the {len(schema)} declared ones in their order, or columns by name"
+
+
+def no_rows() -> InvalidInput:
+    """Return the error for a request without rows."""
+    return InvalidInput.about("rows", 0, "must be at least 1", code="no_rows")
 
 
 def _check_count(count: int, max_rows: int) -> None:
     if count < 1:
-        raise InvalidInput("the request holds no rows; send at least one", code="no_rows", field="rows", value="0")
+        raise no_rows()
     if count > max_rows:
         raise TooLarge.about(
             "rows",
@@ -210,9 +223,9 @@ def _unit_error(wrong: Sequence[tuple[Column, str]]) -> InvalidInput:
     first, unit = wrong[0]
     message = f"column {first.name!r} is given in {shortened(first.unit)!r}, this model takes {unit!r}; convert it"
     if len(wrong) > 1:
-        told = [f"{one.name!r} in {shortened(one.unit, 40)!r} (takes {takes!r})" for one, takes in wrong[:LISTED]]
+        listed = [f"{one.name!r} in {shortened(one.unit, 40)!r} (takes {takes!r})" for one, takes in wrong[:LISTED]]
         more = f" and {len(wrong) - LISTED} more" if len(wrong) > LISTED else ""
-        message = f"{len(wrong)} columns are given in other units than this model takes: {', '.join(told)}{more}; "
+        message = f"{len(wrong)} columns are given in other units than this model takes: {', '.join(listed)}{more}; "
         message += "convert them"
     return InvalidInput(message, code="wrong_unit", field=first.name, value=first.unit, unit=unit, allowed=unit)
 
@@ -222,12 +235,14 @@ def _name_error(name: str, code: str, problem: str, schema: Schema) -> InvalidIn
     name = shortened(name)
     columns = {feature.name: f"{feature.name} ({feature.unit})" for feature in schema.features}
     if len(columns) <= LISTED:
-        told = f"the columns are {', '.join(columns.values())}"
+        known_columns = f"the columns are {', '.join(columns.values())}"
     else:
         near = [columns[known] for known in get_close_matches(name, schema.names) if known != name]
         similar = f"; similar ones are {', '.join(near)}" if near else ""
-        told = f"describe() names the {len(columns)} columns{similar}"
-    return InvalidInput(f"column {name!r} {problem}; {told}", code=code, field=name, allowed=", ".join(schema.names))
+        known_columns = f"describe() names the {len(columns)} columns{similar}"
+    return InvalidInput(
+        f"column {name!r} {problem}; {known_columns}", code=code, field=name, allowed=", ".join(schema.names)
+    )
 
 
 def _order(schema: Schema) -> str:

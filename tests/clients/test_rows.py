@@ -112,7 +112,7 @@ def test_infinity_and_nan_are_left_to_the_service():
             {"stw": [1, 2], "wave": [1, 2, 3], "age": 1},
             "unequal_lengths",
             "wave",
-            "has 3 values, 'stw' has 2",
+            "wave = 3 rows: must be 2 rows, as in column 'stw'",
         ),
         ({"stw": [[1]], "wave": 1, "age": 1}, "wrong_shape", "stw", "shape [1, 1]"),
         ({"stw": [[1], [1, 2]], "wave": 1, "age": 1}, "wrong_shape", "stw", "unequal lengths"),

@@ -132,7 +132,7 @@ def test_refusals_are_typed(target: str, asked: np.ndarray) -> None:
             list(client.vessel.stream([asked, bad], chunk_rows=4))
         for error in (unary.value, streamed.value):
             assert (error.code, error.field, error.index, error.unit) == ("out_of_range", "stw", 5, "kn")
-        with pytest.raises(demur.InvalidInput, match="no rows"):
+        with pytest.raises(demur.InvalidInput, match="rows = 0: must be at least 1"):
             client.vessel.predict(asked[:0])
         with pytest.raises(demur.TooLarge, match="stream"):
             client.vessel.predict(np.zeros((300_000, 10), np.float32))

@@ -116,7 +116,7 @@ def test_audits_are_part_of_the_policy(changing: Installation) -> None:
         (("--target-retention", "0.99999"), "outside"),
         (("--audit-rate", "2"), "0.0001 to 1"),
         (("--audit-rate", "0"), "audit_rate = 0: must be a share of the answered units from 0.0001 to 1"),
-        (("--head", "speed", "--threshold", "1"), "this model has power"),
+        (("--head", "speed", "--threshold", "1"), "head = speed: must be power"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(changing: Installation, words: tuple[str, ...], said: str) -> None:

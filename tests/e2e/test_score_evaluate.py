@@ -86,7 +86,7 @@ def test_vessel_rows_with_a_bad_one(served: Installation, rows: Path, tmp_path: 
     assert found["r_auc"] == pytest.approx(trapezoid_r_auc(errors, answer.uncertainty), rel=1e-9)
     with out.open() as file:
         table = list(csv.DictReader(file))
-    assert "stw = 355 kn is out of range" in table[1999]["error"]
+    assert "stw = 355 kn: must be " in table[1999]["error"]
     reasons = {row["reason"] for row in table} - {"impossible_prediction"}
     assert reasons == {"", "above_threshold", "invalid_input"}
 

@@ -76,26 +76,14 @@ def read(message: Any) -> tuple[ScanRequest, Options]:
 def _maps(numbers: Any) -> tuple[str, ...]:
     for number in numbers:
         if number not in _MAPS:
-            raise InvalidInput(
-                f"maps names {number}, which is no map of this service; use one of {', '.join(_NUMBERS)}",
-                code="unknown_field",
-                field="maps",
-                value=str(number),
-                allowed=", ".join(_NUMBERS),
-            )
+            raise InvalidInput.about("maps", number, code="unknown_field", allowed=", ".join(_NUMBERS))
     return tuple(_MAPS[number] for number in numbers)
 
 
 def _encoding(number: int) -> Encoding:
     if number not in _ENCODINGS:
         names = ", ".join(f"LESION_ENCODING_{name.upper()}" for name in get_args(Encoding))
-        raise InvalidInput(
-            f"encoding = {number} is no encoding of maps; use {names}",
-            code="unknown_field",
-            field="encoding",
-            value=str(number),
-            allowed=names,
-        )
+        raise InvalidInput.about("encoding", number, code="unknown_field", allowed=names)
     return _ENCODINGS[number]
 
 
@@ -173,13 +161,7 @@ class ScanReader:
         if self._scan is None:
             raise InvalidInput("a piece belongs to no scan; send a scan frame first", code="empty_frame")
         if message.input not in _INPUTS:
-            raise InvalidInput(
-                f"a piece is of input {message.input}; use {', '.join(_INPUTS.values())}",
-                code="unknown_field",
-                field="input",
-                value=str(message.input),
-                allowed=", ".join(_INPUTS.values()),
-            )
+            raise InvalidInput.about("input", message.input, code="unknown_field", allowed=", ".join(_INPUTS.values()))
         self._size += len(message.content)
         if self._size > self._max_bytes:
             self._pieces = {}
@@ -192,13 +174,14 @@ class ScanReader:
         scan, pieces, size = self._scan, self._pieces, self._size
         self._scan, self._pieces = None, {}
         if size > self._max_bytes:
-            refusal = TooLarge(
-                f"the files of scan {scan.sequence} have {size} bytes, at most {self._max_bytes} are taken; gzip them",
+            refusal = TooLarge.about(
+                "flair",
+                size,
+                f"the files of scan {scan.sequence} must have at most {self._max_bytes} bytes together",
                 code="body_too_large",
-                field="flair",
-                value=str(size),
                 unit="bytes",
                 allowed=f"[0, {self._max_bytes}]",
+                advice="gzip them",
             )
             return Chunk(scan.sequence, refusal, 0)
         try:

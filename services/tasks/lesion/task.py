@@ -112,13 +112,7 @@ class LesionTask:
             raise refused(error) from error
         offered = self._offered
         if absent := [name for name in request.maps if name not in offered]:
-            raise InvalidInput(
-                f"maps names {absent[0]!r}, which this model does not have; it has {', '.join(offered)}",
-                code="unknown_field",
-                field="maps",
-                value=absent[0],
-                allowed=", ".join(offered),
-            )
+            raise InvalidInput.about("maps", absent[0], code="unknown_field", allowed=", ".join(offered))
         unpacked = sum(values.nbytes for values in scan.channels)
         return Units(
             payload=_Payload(request, scan if unpacked <= WAITING_BYTES else None),
@@ -128,8 +122,8 @@ class LesionTask:
         )
 
     def _read(self, request: ScanRequest) -> Scan:
-        given = {"flair": request.flair, "t1": request.t1, "brain_mask": request.brain_mask}
-        return read_scan(given, self._recipe.channels)
+        images = {"flair": request.flair, "t1": request.t1, "brain_mask": request.brain_mask}
+        return read_scan(images, self._recipe.channels)
 
     def run(self, units: Units[_Payload]) -> Work:
         """Yield preparation, windows of all members, maps, lesions and files."""
@@ -137,7 +131,7 @@ class LesionTask:
         request, scan = payload.request, payload.scan
         payload.request = payload.scan = None
         assert request is not None
-        name, wanted, plain = request.name, request.maps or self._offered, request.arrays
+        name, map_names, plain = request.name, request.maps or self._offered, request.arrays
         write = _array if plain else partial(_writer, encoding=request.encoding)
         if self._keeps_inputs:
             payload.kept = yield Step(partial(nifti.anonymous, request.flair), FILE_SECONDS)
@@ -151,19 +145,19 @@ class LesionTask:
             self._recipe,
             lanes=self._lanes,
             window_seconds=self._pace.window_seconds,
-            wanted=wanted,
+            wanted=map_names,
         )
         del prepared
         segmentation = yield from _steps(work)
         yield Progress(0.97, "files")
-        contents = yield Steps(tuple(Step(write(segmentation, name), FILE_SECONDS) for name in wanted))
+        contents = yield Steps(tuple(Step(write(segmentation, name), FILE_SECONDS) for name in map_names))
         predictives = {LESIONS.name: segmentation.predictive()}
-        volumes = dict(zip(wanted, contents, strict=True))
+        volumes = dict(zip(map_names, contents, strict=True))
         files_of, arrays = ({}, volumes) if plain else (volumes, {})
-        found = Found(name, replace(segmentation, maps={}), files_of, arrays)
+        result = Found(name, replace(segmentation, maps={}), files_of, arrays)
         shifts = Shift.OUTSIDE_TRAINING_RANGE if segmentation.remarks else Shift(0)
         shifts |= Shift.IMPOSSIBLE_PREDICTION if segmentation.impossible else Shift(0)
-        yield Done(0, 1, predictives, found, np.array([shifts], np.uint8))
+        yield Done(0, 1, predictives, result, np.array([shifts], np.uint8))
 
     def _prepared(self, request: ScanRequest, scan: Scan | None) -> Prepared:
         try:
@@ -203,11 +197,11 @@ def _steps(work: Generator[Any, list[Any], Segmentation]) -> Generator[Any, Any,
     results: Any = None
     while True:
         try:
-            wanted = work.send(results)
+            quanta = work.send(results)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
-        yield Progress(wanted.done, wanted.stage)
-        results = yield Steps(tuple(Step(call.function, call.seconds) for call in wanted.calls))
+        yield Progress(quanta.done, quanta.stage)
+        results = yield Steps(tuple(Step(call.function, call.seconds) for call in quanta.calls))
 
 
 def _writer(segmentation: Segmentation, name: str, encoding: files.Encoding) -> Callable[[], bytes]:

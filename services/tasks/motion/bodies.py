@@ -195,8 +195,8 @@ def answer(answers: list[Any]) -> dict[str, Any]:
 def _files(answers: list[Any], *, archived: bool) -> Mapping[str, bytes]:
     """Return the submission if the request asks for it; in an archive, always if scenes and tracks are known."""
     call = presentation.answered(answers)
-    wanted = call.asked.submission or (archived and call.asked.named)
-    return {SUBMISSION: presentation.submission(call)} if wanted else {}
+    with_submission = call.asked.submission or (archived and call.asked.named)
+    return {SUBMISSION: presentation.submission(call)} if with_submission else {}
 
 
 def _form(inputs: Mapping[str, Any], tracks: tuple[int, ...], agents: tuple[AgentRef, ...]) -> Form:
@@ -235,8 +235,8 @@ def _agent_of_body(body: AgentBody) -> AgentRef:
     return AgentRef(body.scene_id, _track(body.track_id, "agents.track_id"), pose)
 
 
-def _track(given: Integer | str, field: str) -> int:
-    return track(given if isinstance(given, str) else integer(field, given), field)
+def _track(number: Integer | str, field: str) -> int:
+    return track(number if isinstance(number, str) else integer(field, number), field)
 
 
 def _agent_of_form(texts: Mapping[str, str]) -> AgentRef:
@@ -245,11 +245,8 @@ def _agent_of_form(texts: Mapping[str, str]) -> AgentRef:
     if "pose" in texts:
         parts = texts["pose"].split(",")
         if len(parts) != 3:
-            raise InvalidInput(
-                f"pose = {texts['pose'][:40]!r}; three numbers are needed: x (m), y (m), yaw (rad)",
-                code="not_a_number",
-                field="pose",
-                value=texts["pose"][:40],
+            raise InvalidInput.about(
+                "pose", texts["pose"][:40], "must be three numbers: x (m), y (m), yaw (rad)", code="not_a_number"
             )
         x, y, yaw = (
             decoding.number("pose", part.strip(), unit) for part, unit in zip(parts, ("m", "m", "rad"), strict=True)

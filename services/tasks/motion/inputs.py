@@ -105,9 +105,9 @@ def _of_scene(form: SceneForm, grid: Grid) -> Input:
                 raise failed[item] from error
     if not agents:
         raise failed[0]
-    found = (agents.get(item) for item in range(len(tracks)))
+    vehicles = (agents.get(item) for item in range(len(tracks)))
     return Input(
-        subjects=tuple(None if agent is None else _subject(agent) for agent in found),
+        subjects=tuple(None if agent is None else _subject(agent) for agent in vehicles),
         tracks=tracks,
         source=_Scene(scene, agents, grid, SCENE_FACTOR * len(form.content)),
         scene_id=scene.id,
@@ -123,7 +123,7 @@ def _of_tensor(form: TensorForm, grid: Grid) -> Input:
     except BadScene as error:
         raise refused(error.of("tensor")) from error
     _check_count(len(values), "tensor")
-    subjects = _told(form.agents, len(values), "tensor")
+    subjects = _subjects(form.agents, len(values), "tensor")
     failed = _failed(len(values), lambda item: maps.check(values[item]), "tensor")
     return Input(subjects, _tracks(subjects), _Maps(dict(enumerate(values))), failed=failed)
 
@@ -132,7 +132,7 @@ def _of_files(form: RenderedForm, grid: Grid) -> Input:
     if not form.files:
         raise _missing("rendered", "the request holds no files; send at least one {scene_id}_{track_id}.npy")
     _check_count(len(form.files), "rendered")
-    subjects = _told(form.agents, len(form.files), "rendered")
+    subjects = _subjects(form.agents, len(form.files), "rendered")
     waiting = len(form.files) * 4 * math.prod(grid.shape) <= WAITING_BYTES
     kept: dict[int, Map] = {}
 
@@ -210,16 +210,16 @@ def _subject(agent: Agent) -> Subject:
     return Subject(agent.scene_id, agent.track_id, Pose(agent.x, agent.y, agent.yaw), agent.unseen_steps)
 
 
-def _told(agents: tuple[AgentRef, ...], count: int, name: str) -> tuple[Subject | None, ...]:
+def _subjects(agents: tuple[AgentRef, ...], count: int, name: str) -> tuple[Subject | None, ...]:
     """Return the vehicles of maps as named by the caller."""
     if not agents:
         return (None,) * count
     if len(agents) != count:
-        raise InvalidInput(
-            f"agents has {len(agents)} entries and {name} {count} maps; give one each, or none",
+        raise InvalidInput.about(
+            "agents",
+            len(agents),
+            f"must be {count}, one for each map in {name}, or none",
             code="unequal_lengths",
-            field="agents",
-            value=str(len(agents)),
             unit="agents",
             allowed=str(count),
         )
@@ -232,13 +232,14 @@ def _told(agents: tuple[AgentRef, ...], count: int, name: str) -> tuple[Subject 
 def _check_pose(pose: Pose, item: int) -> None:
     for name, value, unit in (("x", pose.x, "m"), ("y", pose.y, "m"), ("yaw", pose.yaw, "rad")):
         if not abs(value) < FARTHEST:
-            raise InvalidInput(
-                f"pose.{name} of agent {item} is {value:g} {unit}; a finite number less than {FARTHEST:g} is needed",
+            allowed = f"(-{FARTHEST:g}, {FARTHEST:g})"
+            raise InvalidInput.about(
+                f"pose.{name}",
+                f"{value:g}",
+                f"must be in {allowed} for agent {item}",
                 code="out_of_range" if math.isfinite(value) else "not_finite",
-                field=f"pose.{name}",
-                value=f"{value:g}",
                 unit=unit,
-                allowed=f"(-{FARTHEST:g}, {FARTHEST:g})",
+                allowed=allowed,
                 index=item,
             )
 
@@ -259,11 +260,11 @@ def _check_different(tracks: tuple[int, ...]) -> None:
     seen: set[int] = set()
     for item, track in enumerate(tracks):
         if track in seen:
-            raise InvalidInput(
-                f"track_ids names {track} twice; one request a track is answered",
+            raise InvalidInput.about(
+                "track_ids",
+                track,
+                "must name each track once",
                 code="duplicate",
-                field="track_ids",
-                value=str(track),
                 allowed="each track once",
                 index=item,
             )

@@ -71,35 +71,35 @@ class MotionRequest:
     """True to return the official submission, too."""
 
 
-def track(given: int | str, field: str) -> int:
+def track(track_id: int | str, field: str) -> int:
     """Return the id of a track, which the official JSON writes as a text.
 
     Raises:
         InvalidInput: it is not the id of a track.
     """
-    number = given if isinstance(given, int) else int(given) if _DIGITS.fullmatch(given) else -1
+    number = track_id if isinstance(track_id, int) else int(track_id) if _DIGITS.fullmatch(track_id) else -1
     if not 0 <= number <= MOST_TRACK:
-        raise InvalidInput(
-            f"{field} names {str(given)[:_SHOWN]!r}, which is no track; give whole numbers from 0 to 2^64 - 1",
+        raise InvalidInput.about(
+            field,
+            str(track_id)[:_SHOWN],
+            "must be a whole number from 0 to 2^64 - 1",
             code="not_a_number",
-            field=field,
-            value=str(given)[:_SHOWN],
             allowed=f"[0, {MOST_TRACK}]",
         )
     return number
 
 
-def only_input(given: Iterable[str], allowed: Iterable[str]) -> str:
+def only_input(names: Iterable[str], allowed: Iterable[str]) -> str:
     """Return the name of the one input of a request.
 
     Args:
-        given: names of the inputs that the request holds.
+        names: names of the inputs that the request holds.
         allowed: names of all inputs.
 
     Raises:
         InvalidInput: there is none, or there are several.
     """
-    names, listed = list(given), ", ".join(allowed)
+    names, listed = list(names), ", ".join(allowed)
     if not names:
         raise InvalidInput(
             f"the request holds no input; send one of {listed}", code="missing", field="scene", allowed=listed

@@ -85,11 +85,11 @@ def answer(answers: list[Any], wanted: frozenset[str]) -> TensorOutputs:
     record: dict[str, Any] = {"answers": list(call.requests())}
     if SUBMISSION in wanted:
         record[SUBMISSION] = presentation.submission(call)
-    found = _WRITE([record], wanted, presentation.shapes(call.portions[0]))
+    tensors = _WRITE([record], wanted, presentation.shapes(call.portions[0]))
     outputs = parameters(call.portions, (HEAD,), call.failures)
     if call.asked.scene_id:
         outputs |= {"scene_id": call.asked.scene_id}
-    return TensorOutputs(found | decided(call.portions, HEAD), outputs)
+    return TensorOutputs(tensors | decided(call.portions, HEAD), outputs)
 
 
 def _form(kind: str, inputs: TensorInputs) -> Form:
@@ -114,11 +114,11 @@ def _agents(inputs: TensorInputs, kind: str, count: int, tracks: tuple[int, ...]
     scenes, poses = inputs.tensors.get("scene_ids", ()), inputs.tensors.get("poses", ())
     for name, values in (("track_ids", tracks), ("scene_ids", scenes), ("poses", poses)):
         if name in inputs.tensors and len(values) != count:
-            raise InvalidInput(
-                f"{name} has {len(values)} entries and {kind} {count} maps; give one each, or none",
+            raise InvalidInput.about(
+                name,
+                len(values),
+                f"must be {count}, one entry for each map in {kind}, or none",
                 code="unequal_lengths",
-                field=name,
-                value=str(len(values)),
                 unit="maps",
                 allowed=str(count),
             )
@@ -136,12 +136,8 @@ def _agents(inputs: TensorInputs, kind: str, count: int, tracks: tuple[int, ...]
 
 def _track(index: int, number: int) -> int:
     if number < 0:
-        raise InvalidInput(
-            f"track_ids[{index}] is {number}; give whole numbers from 0 to 2^64 - 1",
-            code="out_of_range",
-            field="track_ids",
-            value=str(number),
-            index=index,
+        raise InvalidInput.about(
+            "track_ids", number, f"entry {index} must be 0 to 2^64 - 1", code="out_of_range", index=index
         )
     return number
 

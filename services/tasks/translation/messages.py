@@ -94,11 +94,7 @@ def _of_chunk(chunk: Any) -> TranslationRequest:
 
 def _request(message: Any) -> TranslationRequest:
     if message.tokens not in _DETAIL:
-        raise InvalidInput(
-            f"tokens = {message.tokens}; a value of TranslationDetail is needed",
-            code="unknown_detail",
-            field="tokens",
-            value=str(message.tokens),
-            allowed="[0, 3]",
+        raise InvalidInput.about(
+            "tokens", message.tokens, "must be a value of TranslationDetail", code="unknown_detail", allowed="[0, 3]"
         )
     return TranslationRequest(tuple(message.texts), _DETAIL[message.tokens])

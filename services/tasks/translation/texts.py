@@ -13,6 +13,7 @@ MOST_TEXTS = 256
 MOST_SENTENCES = 1024
 MOST_CHARACTERS = 100_000
 """Maximum number of characters of a call, all texts together; longer documents are streamed in such pieces."""
+_IN_PIECES = "send a document in pieces over a stream (the client's `document` does)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +55,13 @@ def read(request: TranslationRequest, translator: Translator) -> Asked:
         _check_unicode(text, index)
     characters = sum(map(len, texts))
     if characters > MOST_CHARACTERS:
-        raise TooLarge(
-            f"the texts have {characters} characters; at most {MOST_CHARACTERS} are taken in one call: send a document "
-            "in pieces over a stream (the client's `document` does)",
+        raise TooLarge.about(
+            "texts",
+            characters,
             code="too_long",
-            field="texts",
-            value=str(characters),
             unit="characters",
             allowed=f"[0, {MOST_CHARACTERS}]",
+            advice=_IN_PIECES,
         )
     documents = tuple(document(text, translator.fits) for text in texts)
     firsts: list[int] = []
@@ -70,14 +70,13 @@ def read(request: TranslationRequest, translator: Translator) -> Asked:
         firsts.append(len(sentences))
         sentences += one.sentences
     if len(sentences) > MOST_SENTENCES:
-        raise TooLarge(
-            f"the texts have {len(sentences)} sentences; at most {MOST_SENTENCES} are taken in one call: send a "
-            "document in pieces over a stream (the client's `document` does)",
+        raise TooLarge.about(
+            "texts",
+            len(sentences),
             code="too_many",
-            field="texts",
-            value=str(len(sentences)),
             unit="sentences",
             allowed=f"[0, {MOST_SENTENCES}]",
+            advice=_IN_PIECES,
         )
     return Asked(documents, tuple(map(translator.asked, sentences)), tuple(firsts), request.tokens)
 

@@ -16,7 +16,6 @@ from services.runtime.errors import (
     TooLarge,
     Unauthenticated,
     UnsupportedMediaType,
-    shortened,
     status,
 )
 
@@ -98,20 +97,13 @@ def media_type(request: Request, *, forms: bool = False) -> str:
     Raises:
         UnsupportedMediaType: another content type.
     """
-    given = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    kind = _content_type(request)
     taken = (JSON, PROTOBUF, FORM) if forms else (JSON, PROTOBUF)
-    if given in taken:
-        return given
-    if given == "application/x-protobuf":
+    if kind in taken:
+        return kind
+    if kind == "application/x-protobuf":
         return PROTOBUF
-    *others, last = taken
-    raise UnsupportedMediaType(
-        f"content-type {shortened(given)!r} is not taken; send {', '.join(others)} or {last}",
-        code="content_type",
-        field="content-type",
-        value=given,
-        allowed=", ".join(taken),
-    )
+    raise UnsupportedMediaType.about("content-type", kind, code="content_type", allowed=", ".join(taken))
 
 
 def json_only(request: Request) -> None:
@@ -120,15 +112,13 @@ def json_only(request: Request) -> None:
     Raises:
         UnsupportedMediaType: another content type.
     """
-    given = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-    if given != JSON:
-        raise UnsupportedMediaType(
-            f"content-type {shortened(given)!r} is not taken here; send {JSON}, or use gRPC",
-            code="content_type",
-            field="content-type",
-            value=given,
-            allowed=JSON,
-        )
+    kind = _content_type(request)
+    if kind != JSON:
+        raise UnsupportedMediaType.about("content-type", kind, code="content_type", allowed=JSON, advice="or use gRPC")
+
+
+def _content_type(request: Request) -> str:
+    return request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
 
 
 def json_response(value: Any, code: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -157,20 +147,20 @@ def describe(error: DemurError) -> dict[str, Any]:
         "unit": error.unit,
         "allowed": error.allowed,
     }
-    found: dict[str, Any] = {name: value for name, value in fields.items() if value}
+    present: dict[str, Any] = {name: value for name, value in fields.items() if value}
     if error.index >= 0:
-        found["index"] = error.index
+        present["index"] = error.index
     if error.retry_after_seconds:
-        found["retry_after_seconds"] = error.retry_after_seconds
-    return found
+        present["retry_after_seconds"] = error.retry_after_seconds
+    return present
 
 
 def _too_large(size: int, limit: int) -> TooLarge:
-    return TooLarge(
-        f"a body of {size} bytes or more, at most {limit} are taken in one call; use a gRPC stream, which has no limit",
+    return TooLarge.about(
+        "content-length",
+        size,
         code="body_too_large",
-        field="content-length",
-        value=str(size),
         unit="bytes",
         allowed=f"[0, {limit}]",
+        advice="use a gRPC stream, which has no limit",
     )

@@ -128,12 +128,11 @@ def refuse_pickles(scope: Any) -> None:
         if name == b"content-type":
             kind = value.lower()
             if b"pickle" in kind or b"vnd.bentoml" in kind:
-                given = value[:80].decode("latin-1")
-                raise UnsupportedMediaType(
-                    f"content-type {given!r} is not taken anywhere: it could hold code",
+                raise UnsupportedMediaType.about(
+                    "content-type",
+                    value[:80].decode("latin-1"),
+                    "is not accepted by any route: it could contain code",
                     code="content_type",
-                    field="content-type",
-                    value=given,
                     allowed="application/json, application/protobuf",
                 )
 

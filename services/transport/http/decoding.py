@@ -87,8 +87,8 @@ def texts(fields: Mapping[str, bytes], known: Mapping[str, FormField]) -> dict[s
     Raises:
         InvalidInput: a text is not UTF-8.
     """
-    found = {name: text(name, fields[name]) for name, field in known.items() if name in fields and not field.file}
-    return {name: value for name, value in found.items() if value}
+    texts = {name: text(name, fields[name]) for name, field in known.items() if name in fields and not field.file}
+    return {name: value for name, value in texts.items() if value}
 
 
 def text(name: str, content: bytes) -> str:
@@ -103,21 +103,16 @@ def text(name: str, content: bytes) -> str:
         raise InvalidInput(f"{name} is no UTF-8 text", code="not_a_form", field=name) from error
 
 
-def number(name: str, given: str, unit: str) -> float:
+def number(name: str, text: str, unit: str) -> float:
     """Return a number of a form; errors name its ``unit``.
 
     Raises:
         InvalidInput: the text is not a number.
     """
     try:
-        return float(given)
+        return float(text)
     except ValueError as error:
-        raise InvalidInput(
-            f"{name} = {given[:_SHOWN]!r} is no number; give one in {unit}",
-            code="not_a_number",
-            field=name,
-            value=given[:_SHOWN],
-        ) from error
+        raise InvalidInput.about(name, text[:_SHOWN], f"must be a number in {unit}", code="not_a_number") from error
 
 
 def integer(field: str, value: Integer, unit: str = "") -> int:
@@ -133,12 +128,11 @@ def integer(field: str, value: Integer, unit: str = "") -> int:
         return value
     if value.is_integer() and abs(value) <= _EXACT:
         return int(value)
-    suffix = f" {unit}" if unit else ""
-    raise InvalidInput(
-        f"{field} = {value:g}{suffix}: expected an integer, such as 49 or 49.0",
+    raise InvalidInput.about(
+        field,
+        f"{value:g}",
+        "expected an integer, such as 49 or 49.0",
         code="not_a_number",
-        field=field,
-        value=f"{value:g}",
         unit=unit,
         allowed="integers",
     )

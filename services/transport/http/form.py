@@ -51,7 +51,7 @@ async def read_form(request: Request, fields: Mapping[str, FormField], limit: in
     except (MultiPartException, KeyError, ValueError) as error:
         reason = getattr(error, "message", str(error))
         raise InvalidInput(f"the body is not multipart/form-data: {reason}", code="not_a_form") from error
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     try:
         for name, value in form.multi_items():
             if name not in fields:
@@ -62,16 +62,16 @@ async def read_form(request: Request, fields: Mapping[str, FormField], limit: in
                     field=name[:60],
                     allowed=known,
                 )
-            if name in found:
+            if name in contents:
                 raise InvalidInput(f"the form has {name!r} twice; send it once", code="doubled_field", field=name)
-            found[name] = await value.read() if isinstance(value, UploadFile) else value.encode()
+            contents[name] = await value.read() if isinstance(value, UploadFile) else value.encode()
     finally:
         await form.close()
     for name, field in fields.items():
-        if field.required and not found.get(name):
+        if field.required and not contents.get(name):
             raise InvalidInput(
                 f"the form has no {name!r} ({field.description}); send it as -F {name}=@FILE",
                 code="missing_field",
                 field=name,
             )
-    return found
+    return contents

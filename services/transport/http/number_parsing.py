@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.schema import Schema
-from services.request.validate import allowed
+from services.request.validate import value_error
 from services.runtime.errors import InvalidInput, shortened
 
 Number = float | None
@@ -32,13 +32,13 @@ def columns(raw: bytes, skipped: Collection[str] = ()) -> dict[str, list[Number]
     try:
         return msgspec.json.decode(raw, type=dict[str, list[Number]])
     except msgspec.ValidationError:
-        found = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-        for name, values in found.items():
+        by_name = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        for name, values in by_name.items():
             if name not in skipped:
                 _check_column(name, values)
-        if found.keys().isdisjoint(skipped):
+        if by_name.keys().isdisjoint(skipped):
             raise
-        return {name: [] if name in skipped else _decode(values) for name, values in found.items()}
+        return {name: [] if name in skipped else _decode(values) for name, values in by_name.items()}
 
 
 def rows(raw: bytes, skipped: Collection[str] = ()) -> list[dict[str, Number]]:
@@ -59,11 +59,11 @@ def rows(raw: bytes, skipped: Collection[str] = ()) -> list[dict[str, Number]]:
         try:
             values = msgspec.json.decode(row, type=dict[str, msgspec.Raw])
         except msgspec.ValidationError as other:
-            raise InvalidInput(
-                f"row {index} is {_short(bytes(row))}; give an object of numbers by column",
+            raise InvalidInput.about(
+                "rows",
+                _short(bytes(row)),
+                f"row {index} must be an object of numbers by column",
                 code="not_a_body",
-                field="rows",
-                value=_short(bytes(row)),
                 index=index,
             ) from other
         for name, value in values.items():
@@ -90,13 +90,13 @@ def _rows_with_metadata(raw: bytes, skipped: Collection[str]) -> list[dict[str, 
 
 
 def _rows_with_anything(raw: bytes, skipped: Collection[str]) -> list[dict[str, Number]]:
-    found = []
+    rows = []
     for index, row in enumerate(msgspec.json.decode(raw, type=list[dict[str, msgspec.Raw]])):
         for name, value in row.items():
             if name not in skipped:
                 _check_value(name, index, value)
-        found.append({n: None if n in skipped else msgspec.json.decode(v, type=Number) for n, v in row.items()})
-    return found
+        rows.append({n: None if n in skipped else msgspec.json.decode(v, type=Number) for n, v in row.items()})
+    return rows
 
 
 def _decode(values: msgspec.Raw) -> list[Number]:
@@ -111,29 +111,19 @@ def narrowed(name: str, values: list[Number], schema: Schema) -> NDArray[np.floa
             checked here, since later they look like any NaN and infinity.
     """
     with np.errstate(over="ignore"):
-        found = np.array(values, np.float64).astype(np.float32)
-    fine = np.isfinite(found)
+        narrow = np.array(values, np.float64).astype(np.float32)
+    fine = np.isfinite(narrow)
     if fine.all() or name not in schema.position:
-        return found
+        return narrow
     feature = schema.features[schema.position[name]]
     if feature.nullable:
-        fine |= np.isnan(found)
+        fine |= np.isnan(narrow)
     if fine.all():
-        return found
+        return narrow
     index = int(np.argmin(fine))
     value = values[index]
     text = "null" if value is None else f"{value:g}"
-    said, problem = (text, "is not a number") if value is None else (f"{text}{feature.unit_text}", "is out of range")
-    words, short = allowed(feature)
-    raise InvalidInput(
-        f"{name} = {said} in row {index} {problem}: allowed are {words}; correct the value or drop the row",
-        code="not_finite" if value is None else "out_of_range",
-        field=name,
-        value=text,
-        unit=feature.unit,
-        allowed=short,
-        index=index,
-    )
+    raise value_error(feature, text, index, "not_finite" if value is None else "out_of_range")
 
 
 def _check_column(name: str, values: msgspec.Raw) -> None:
@@ -141,11 +131,8 @@ def _check_column(name: str, values: msgspec.Raw) -> None:
         msgspec.json.decode(values, type=list[Number])
     except msgspec.ValidationError as error:
         if (index := _index(error)) is None:
-            raise InvalidInput(
-                f"column {shortened(name)!r} is {_short(bytes(values))}; give a list of numbers",
-                code="not_a_body",
-                field=name,
-                value=_short(bytes(values)),
+            raise InvalidInput.about(
+                name, _short(bytes(values)), "must be a list of numbers", code="not_a_body"
             ) from error
         if len(bytes(values)) > _QUOTED_BYTES:
             raise _no_number(name, name, index, "") from error
@@ -160,10 +147,10 @@ def _check_value(name: str, index: int, value: msgspec.Raw) -> None:
 
 
 def _no_number(what: str, field: str, index: int, value: str) -> InvalidInput:
-    what, said = shortened(what), f" = {value}" if value else ""
+    quoted = f" = {value}" if value else ""
     return InvalidInput(
-        f"{what}{said} in row {index} is not a number that can be taken; give a JSON number of usual size, or null "
-        "where a value may be missing",
+        f"{shortened(what)}{quoted} in row {index}: must be a JSON number in the range of float64, or null where a "
+        "value may be missing",
         code="not_a_number",
         field=field,
         value=value,
@@ -172,11 +159,10 @@ def _no_number(what: str, field: str, index: int, value: str) -> InvalidInput:
 
 
 def _index(error: Any) -> int | None:
-    found = _INDEX.search(str(error))
-    return None if found is None else int(found[1])
+    match = _INDEX.search(str(error))
+    return None if match is None else int(match[1])
 
 
 def _short(text: bytes) -> str:
     """Return JSON text, cut if it is long."""
-    told = text[: 4 * _SHORT_CHARACTERS].decode(errors="ignore")
-    return told if len(told) <= _SHORT_CHARACTERS else f"{told[: _SHORT_CHARACTERS - 1]}…"
+    return shortened(text[: 4 * _SHORT_CHARACTERS].decode(errors="ignore"), _SHORT_CHARACTERS)

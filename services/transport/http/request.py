@@ -47,20 +47,20 @@ async def read_request(request: Request, tenant: ServedModel, settings: Settings
     kind = media_type(request, forms=form is not None)
     if form is not None and kind == FORM:
         fields = await read_form(request, form.fields, settings.max_upload_bytes)
-        found, options = form.read(fields)
-        return Question(found, options, wanted(request, tenant, JSON), sum(map(len, fields.values())))
+        question, options = form.read(fields)
+        return Question(question, options, wanted(request, tenant, JSON), sum(map(len, fields.values())))
     body = await read_body(request, settings.max_message_bytes)
     read = _read_binary if kind == PROTOBUF else _read_json
-    found, options = await tenant.pipeline.offload.run(len(body), read, tenant, body)
-    return Question(found, options, wanted(request, tenant, kind), len(body))
+    question, options = await tenant.pipeline.offload.run(len(body), read, tenant, body)
+    return Question(question, options, wanted(request, tenant, kind), len(body))
 
 
-def wanted(request: Request, tenant: ServedModel, given: str) -> Wanted:
+def wanted(request: Request, tenant: ServedModel, kind: str) -> Wanted:
     """Return the answer format: that of the body, unless the caller accepts an archive of files, or protobuf."""
     accepted = request.headers.get("accept", "").lower()
     if ZIP in accepted and tenant.http.files is not None:
         return "zip"
-    return "protobuf" if given == PROTOBUF or PROTOBUF in accepted else "json"
+    return "protobuf" if kind == PROTOBUF or PROTOBUF in accepted else "json"
 
 
 def _read_json(tenant: ServedModel, body: bytes) -> tuple[Any, Options]:
@@ -97,13 +97,7 @@ def number(name: str, text: str) -> float:
         InvalidInput: the text is not a number.
     """
     if not _NUMBER.fullmatch(text):
-        raise InvalidInput(
-            f"{name} = {text[:40]!r} is no number of seconds",
-            code="not_a_number",
-            field=name,
-            value=text[:40],
-            unit="s",
-        )
+        raise InvalidInput.about(name, text[:40], "must be a number", code="not_a_number", unit="s")
     return float(text)
 
 

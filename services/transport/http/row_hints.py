@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from models.schema import Feature, Schema
-from services.request.validate import LISTED, allowed
+from services.request.validate import LISTED, value_error
 from services.runtime.errors import InvalidInput, shortened
 from services.transport.http.decoding import ERRORS
 from services.transport.http.json_errors import Literal, ends, explained, literal
@@ -57,26 +57,16 @@ def unknown_units(names: Sequence[str], schema: Schema) -> InvalidInput:
 def _not_finite(word: Literal, schema: Schema) -> InvalidInput:
     name, index = ends(word.path[1:])
     feature = schema.features[schema.position[name]] if name in schema.position else None
-    where = f"{shortened(name)} = {word.text} in row {index} is not JSON"
     if feature is None or feature.nullable:
-        return InvalidInput(
-            f"{where}; send null for a missing value",
+        return InvalidInput.about(
+            name,
+            word.text,
+            f"is not JSON in row {index}",
             code="not_finite",
-            field=name,
-            value=word.text,
+            advice="send null for a missing value",
             index=index,
         )
-    words, short = allowed(feature)
-    return InvalidInput(
-        f"{where}: JSON writes null for a missing value, and this column takes none; allowed are {words}; correct "
-        "the value or drop the row",
-        code="not_finite",
-        field=name,
-        value=word.text,
-        unit=feature.unit,
-        allowed=short,
-        index=index,
-    )
+    return value_error(feature, word.text, index, "not_finite")
 
 
 def _bare(body: bytes, schema: Schema) -> str:

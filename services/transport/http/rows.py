@@ -12,7 +12,7 @@ from models.schema import Schema
 from services.ledger.contract import Portion, Purpose
 from services.request.contract import Description
 from services.request.row_task import Named, RowsRequest
-from services.request.validate import Column
+from services.request.validate import Column, no_rows
 from services.runtime.errors import InvalidInput, shortened
 from services.transport import head_answer
 from services.transport.answer import ORIGIN_OF_ALL
@@ -99,13 +99,13 @@ def read(body: bytes, heads: tuple[str, ...], schema: Schema) -> tuple[RowsReque
     )
     if unknown := [name for name in parsed.units if name not in named]:
         raise row_hints.unknown_units(unknown, schema)
-    given = tuple(
+    columns = tuple(
         Column(name, _narrowed(name, values, schema), parsed.units.get(name, ""))
         for name, values in named.items()
         if name not in schema.metadata
     )
     options = Options(purpose(parsed.purpose), stricter(parsed.defer_above, heads))
-    return RowsRequest(Named(given), parsed.members), options
+    return RowsRequest(Named(columns), parsed.members), options
 
 
 def _named(body: bytes, schema: Schema) -> tuple[RowsBody, dict[str, list[Number]]]:
@@ -127,7 +127,7 @@ def _narrowed(name: str, values: list[Number], schema: Schema) -> Any:
     return number_parsing.narrowed(name, values, schema) if name in schema.position else ()
 
 
-def purpose(given: str | None) -> Purpose | None:
+def purpose(text: str | None) -> Purpose | None:
     """Return the purpose of a call; None: the transport's default.
 
     Raises:
@@ -135,11 +135,11 @@ def purpose(given: str | None) -> Purpose | None:
     """
     known: tuple[Purpose, ...] = get_args(Purpose)
     for one in known:
-        if given == one:
+        if text == one:
             return one
-    if given is None:
+    if text is None:
         return None
-    raise InvalidInput.about("purpose", given[:60], code="unknown_purpose", allowed=", ".join(known))
+    raise InvalidInput.about("purpose", text[:60], code="unknown_purpose", allowed=", ".join(known))
 
 
 def _columns(raw: bytes, skipped: Collection[str]) -> dict[str, list[Number]]:
@@ -152,7 +152,7 @@ def _rows(raw: bytes, skipped: Collection[str]) -> dict[str, list[Number]]:
     rows = number_parsing.rows(raw, skipped)
     _refuse_doubled(raw, sum(map(len, rows)))
     if not rows:
-        raise InvalidInput("the request holds no rows; send at least one", code="no_rows", field="rows", value="0")
+        raise no_rows()
     names = rows[0].keys()
     for index, row in enumerate(rows):
         if row.keys() != names and (differing := (names ^ row.keys()) - set(skipped)):

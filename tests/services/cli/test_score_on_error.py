@@ -52,11 +52,11 @@ BAD: dict[int, dict[str, Any]] = {
     299: {"gfs_temperature_sea": "inf"},
 }
 SAYS = {
-    0: "sun_elevation = 91 ° is out of range: allowed are -90 to 90 °",
+    0: "sun_elevation = 91 °: must be -90 to 90 °",
     7: "gfs_humidity = 'wet' is not a number",
-    150: "gfs_available = 0.5 is out of range: allowed are 0, 1",
+    150: "gfs_available = 0.5: must be one of 0, 1",
     151: "gfs_available = '' is not a number",
-    299: "gfs_temperature_sea = inf °C is not a finite number",
+    299: "gfs_temperature_sea = inf °C: must be ",
 }
 
 

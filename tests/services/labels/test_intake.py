@@ -64,7 +64,7 @@ async def test_a_key_names_one_value_and_a_correction_is_a_version(ledger_url: s
         assert await found.take(first, wrong, right) == ["accepted", "key_reused", "corrected"]
         assert await found.take(first, wrong, right) == ["duplicate", "key_reused", "duplicate"]
         batch = await found.label_service.submit([wrong], "x")
-        assert "'k', version 1" in batch.rejected[0].error.message
+        assert "key = k: version 1" in batch.rejected[0].error.message
         (told,) = await found.label_service.resolve([unit])
         assert (told.value, told.version) == (2.0, 2)
 

@@ -133,16 +133,16 @@ async def test_a_policy_holds_for_its_artefact_only(ledger_url: str) -> None:
 
 async def test_an_unknown_head_is_named(ledger_url: str) -> None:
     async with writing(ledger_url) as writer, keeping(writer) as (keeper, _):
-        with pytest.raises(InvalidInput, match="this model has power"):
+        with pytest.raises(InvalidInput, match="must be power"):
             await keeper.set(PolicyChange("speed", threshold=3.0))
-        with pytest.raises(InvalidInput, match="this model has power"):
+        with pytest.raises(InvalidInput, match="must be power"):
             await keeper.history("speed")
 
 
 async def test_a_text_that_the_database_cannot_hold_is_the_callers(ledger_url: str) -> None:
     """SQLite keeps a NUL, PostgreSQL does not; neither fails by it."""
     async with writing(ledger_url) as writer, keeping(writer) as (keeper, _):
-        with pytest.raises(InvalidInput, match="no head" if ledger_url.startswith("sqlite") else "NUL"):
+        with pytest.raises(InvalidInput, match="must be power" if ledger_url.startswith("sqlite") else "NUL"):
             await keeper.history("\0")
 
 

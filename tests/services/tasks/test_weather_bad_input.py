@@ -39,9 +39,9 @@ async def refusals(served: Served, rows: Rows) -> list[Json]:
 
 WRONG: dict[str, tuple[str, float, str, str, str]] = {
     "kelvin in a column of °C": ("gfs_temperature", 288.15, "out_of_range", "288.15 °C", "-90 to 60 °C (missing: NaN)"),
-    "a flag that is half": ("soil_available", 0.5, "out_of_range", "0.5", "0, 1"),
-    "a flag of two": ("snowing", 2.0, "out_of_range", "2", "0, 1 (missing: NaN)"),
-    "a missing flag": ("soil_available", np.nan, "not_finite", "", "0, 1"),
+    "a flag that is half": ("soil_available", 0.5, "out_of_range", "0.5", "one of 0, 1"),
+    "a flag of two": ("snowing", 2.0, "out_of_range", "2", "one of 0, 1 (missing: NaN)"),
+    "a missing flag": ("soil_available", np.nan, "not_finite", "", "one of 0, 1"),
     "missing elevation": ("elevation", np.nan, "not_finite", "", "-500 to 9000 m"),
     "the sentinel of another column": ("elevation", SENTINEL, "out_of_range", "-9999 m", "-500 to 9000 m"),
     "nearly the sentinel": (
@@ -60,7 +60,7 @@ async def test_values_that_cannot_be_are_refused_with_what_could(served: Served,
     rows = changed(tiny.rows[:3], column, value, row=1)
     for error in await refusals(served, rows):
         assert (error["code"], error["field"], error["index"]) == (code, column, 1)
-        assert f"allowed are {allowed}; correct the value" in error["message"]
+        assert f"must be {allowed} in row 1; correct the value" in error["message"]
         assert told in error["message"]
         assert error["unit"] == SCHEMA.features[SCHEMA.position[column]].unit
         feature = SCHEMA.features[SCHEMA.position[column]]

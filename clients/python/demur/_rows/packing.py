@@ -247,8 +247,7 @@ def _length(arrays: Sequence[NDArray[Any]], layout: Layout) -> int:
     for name, length in sized:
         if length != count:
             raise InvalidInput(
-                f"column {name!r} has {length} values, {first!r} has {count}; give every column the same "
-                "number of rows",
+                f"{name} = {length} rows: must be {count} rows, as in column {first!r}",
                 code="unequal_lengths",
                 field=name,
                 value=str(length),

@@ -20,7 +20,7 @@ from tests.models.motion.towns import town
 from tests.models.motion.toys import untrained
 from tests.services.tasks.motion.conftest import serving
 from tests.services.tasks.motion.streets import agents
-from tests.services.tasks.motion.test_load import timeless
+from tests.services.tasks.motion.sameness import timeless
 from tests.services.tasks.motion.test_service import same
 
 SIZE = 64
@@ -74,7 +74,7 @@ async def test_company_changes_no_digit(built: Artefact) -> None:
         alone = [await served.answer(scene=content) for content in contents]
         together = await asyncio.gather(*[served.answer(scene=content) for content in contents * 3])
     for number, one in enumerate(together):
-        assert timeless(one["answers"]) == timeless(alone[number % len(contents)]["answers"])
+        assert [*map(timeless, one["answers"])] == [*map(timeless, alone[number % len(contents)]["answers"])]
 
 
 async def test_a_runtime_that_says_something_else_serves_nothing(built: Artefact, tmp_path: Path) -> None:
