@@ -30,27 +30,27 @@ def measure(service: Service, cores: set[int], seconds: float, rounds: int = 3) 
 def _measure(service: Service, bare: Service, seconds: float, rounds: int) -> Iterator[Figure]:
     part = f"{CALLERS} callers, one row"
     source = artefact(service.task)
-    given = rows(source, 1)
-    packed = wire.protobuf_body(service.task, source.schema, given)
-    http = wire.requests(service.task, source.schema, given, HOST)
+    batch = rows(source, 1)
+    packed = wire.protobuf_body(service.task, source.schema, batch)
+    http = wire.requests(service.task, source.schema, batch, HOST)
     cases: dict[str, tuple[Service, Callable[[list[float], float], Coroutine[Any, Any, None]]]] = {
-        "bare gRPC": (bare, lambda found, s: _grpc(bare, packed, found, s, CALLERS)),
-        "gRPC": (service, lambda found, s: _grpc(service, packed, found, s, CALLERS)),
-        "gRPC, one connection": (service, lambda found, s: _grpc(service, packed, found, s, 1)),
-        "HTTP, protobuf": (service, lambda found, s: _http(service, http["protobuf"], found, s)),
-        "HTTP, JSON": (service, lambda found, s: _http(service, http["json"], found, s)),
+        "bare gRPC": (bare, lambda times, s: _grpc(bare, packed, times, s, CALLERS)),
+        "gRPC": (service, lambda times, s: _grpc(service, packed, times, s, CALLERS)),
+        "gRPC, one connection": (service, lambda times, s: _grpc(service, packed, times, s, 1)),
+        "HTTP, protobuf": (service, lambda times, s: _http(service, http["protobuf"], times, s)),
+        "HTTP, JSON": (service, lambda times, s: _http(service, http["json"], times, s)),
     }
     durations: dict[str, list[float]] = {name: [] for name in cases}
     server: dict[str, list[float]] = {name: [] for name in cases}
     share: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(rounds):
-        for name, (asked, case) in cases.items():
-            found: list[float] = []
-            cpu, own, start = asked.cpu_seconds(), time.process_time(), time.perf_counter()
-            uvloop.run(case(found, seconds / rounds / len(cases)))
-            server[name].append((asked.cpu_seconds() - cpu) / len(found))
+        for name, (target, case) in cases.items():
+            took: list[float] = []
+            cpu, own, start = target.cpu_seconds(), time.process_time(), time.perf_counter()
+            uvloop.run(case(took, seconds / rounds / len(cases)))
+            server[name].append((target.cpu_seconds() - cpu) / len(took))
             share[name].append((time.process_time() - own) / (time.perf_counter() - start))
-            durations[name] += found
+            durations[name] += took
     for name in cases:
         each = sorted(server[name])
         spread = f"{each[0] * 1e3:.3f} to {each[-1] * 1e3:.3f}"
@@ -63,18 +63,18 @@ def _measure(service: Service, bare: Service, seconds: float, rounds: int) -> It
         yield Figure(part, f"{name}: rate", rate, "requests/s", note=note)
 
 
-async def _grpc(service: Service, packed: bytes, found: list[float], seconds: float, connections: int) -> None:
+async def _grpc(service: Service, packed: bytes, times: list[float], seconds: float, connections: int) -> None:
     options = (("grpc.use_local_subchannel_pool", 1),)
     channels = [grpc.aio.insecure_channel(service.grpc, options=options) for _ in range(connections)]
     calls = [channel.unary_unary(wire.predict(service.task)) for channel in channels]
     try:
-        await _all(found, seconds, [lambda call=calls[i % connections]: call(packed) for i in range(CALLERS)])
+        await _all(times, seconds, [lambda call=calls[i % connections]: call(packed) for i in range(CALLERS)])
     finally:
         for channel in channels:
             await channel.close()
 
 
-async def _http(service: Service, request: bytes, found: list[float], seconds: float) -> None:
+async def _http(service: Service, request: bytes, times: list[float], seconds: float) -> None:
     streams = [await asyncio.open_connection(HOST, service.http_port, limit=1 << 24) for _ in range(CALLERS)]
 
     async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -84,13 +84,13 @@ async def _http(service: Service, request: bytes, found: list[float], seconds: f
             reply.feed(await reader.read(1 << 20))
 
     try:
-        await _all(found, seconds, [lambda pair=pair: ask(*pair) for pair in streams])
+        await _all(times, seconds, [lambda pair=pair: ask(*pair) for pair in streams])
     finally:
         for _, writer in streams:
             writer.close()
 
 
-async def _all(found: list[float], seconds: float, asks: list[Callable[[], Awaitable[object]]]) -> None:
+async def _all(times: list[float], seconds: float, asks: list[Callable[[], Awaitable[object]]]) -> None:
     """Run callers that each repeat a call when it is answered; first calls open connections and do not count."""
     await asyncio.gather(*(ask() for ask in asks))
     end = time.perf_counter() + seconds
@@ -98,6 +98,6 @@ async def _all(found: list[float], seconds: float, asks: list[Callable[[], Await
     async def caller(ask: Callable[[], Awaitable[object]]) -> None:
         while (start := time.perf_counter()) < end:
             await ask()
-            found.append(time.perf_counter() - start)
+            times.append(time.perf_counter() - start)
 
     await asyncio.gather(*map(caller, asks))

@@ -63,10 +63,12 @@ def main(arguments: list[str] | None = None) -> int:
     lines = [f"{machine.line()}", "", markdown.head(_HEADINGS)]
     sys.stdout.write("\n".join(lines) + "\n")
     for task in options.tasks:
-        asked = [question(task, count) for count in options.rows] if task in ("vessel", "weather") else [question(task)]
+        questions = (
+            [question(task, count) for count in options.rows] if task in ("vessel", "weather") else [question(task)]
+        )
         for count in options.cores:
-            for one in asked:
-                for line in measure(one, count, options.protocols, options.seconds, options.rounds):
+            for query in questions:
+                for line in measure(query, count, options.protocols, options.seconds, options.rounds):
                     lines.append(line)
                     sys.stdout.write(f"{line}\n")
                     sys.stdout.flush()
@@ -76,59 +78,59 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def measure(asked: Question, count: int, protocols: Sequence[Protocol], seconds: float, rounds: int) -> list[str]:
+def measure(query: Question, count: int, protocols: Sequence[Protocol], seconds: float, rounds: int) -> list[str]:
     """Return the lines of one question on ``count`` cores."""
     cores = sorted(os.sched_getaffinity(0))
     service_cores, own_cores = set(cores[:count]), {cores[-1]}
     if count > len(cores):
         return []
-    found: dict[Protocol, list[Round]] = {protocol: [] for protocol in protocols}
-    with pinned(own_cores), running(service_cores, asked.task, lanes=str(count)) as service:
+    results: dict[Protocol, list[Round]] = {protocol: [] for protocol in protocols}
+    with pinned(own_cores), running(service_cores, query.task, lanes=str(count)) as service:
         idle, start = look(service), service.start_seconds
-        single = _single(asked, service, protocols[0], own_cores)
+        single = _single(query, service, protocols[0], own_cores)
         least = max(seconds, 20 * single / count)
         for _ in range(rounds):
             for protocol in protocols:
-                found[protocol].append(_round(asked, service, protocol, least, count, own_cores))
+                results[protocol].append(_round(query, service, protocol, least, count, own_cores))
     shared = "*" * (cores[-1] in service_cores)
     return [
         markdown.row(
             (
-                *(asked.name, f"{count}{shared}", protocol),
-                *(_spread([factor * one.rate for one in each]) for factor in (1, asked.units)),
-                *(_spread([1e3 * getattr(one, name) for one in each]) for name in ("p50", "p99")),
-                f"{np.median([one.refused for one in each]):.2%}",
+                *(query.name, f"{count}{shared}", protocol),
+                *(_spread([factor * turn.rate for turn in each]) for factor in (1, query.units)),
+                *(_spread([1e3 * getattr(turn, name) for turn in each]) for name in ("p50", "p99")),
+                f"{np.median([turn.refused for turn in each]):.2%}",
                 f"{idle['RSS']:.0f} ({idle['PSS']:.0f})",
-                f"{max(one.rss for one in each):.0f} ({max(one.pss for one in each):.0f})",
+                f"{max(turn.rss for turn in each):.0f} ({max(turn.pss for turn in each):.0f})",
                 f"{start:.1f}",
             )
         )
-        for protocol, each in found.items()
+        for protocol, each in results.items()
     ]
 
 
 def saturation(
-    asked: Question, service: Service, protocol: Protocol, seconds: float, cores: int, own_cores: set[int]
+    query: Question, service: Service, protocol: Protocol, seconds: float, cores: int, own_cores: set[int]
 ) -> float:
     """Return the answers per second to callers that send requests without a pause."""
     callers = CALLERS * cores
-    plan = asked.plan(service, protocol, seconds, callers=callers, connections=callers)
+    plan = query.plan(service, protocol, seconds, callers=callers, connections=callers)
     return generate(plan, own_cores).rate
 
 
-def _single(asked: Question, service: Service, protocol: Protocol, own_cores: set[int]) -> float:
+def _single(query: Question, service: Service, protocol: Protocol, own_cores: set[int]) -> float:
     """Return the latency of a single caller, s; the first calls are not counted."""
-    plan = asked.plan(service, protocol, 2.0, callers=1, connections=1)
+    plan = query.plan(service, protocol, 2.0, callers=1, connections=1)
     return generate(plan, own_cores).quantiles(0.5)[0]
 
 
 def _round(
-    asked: Question, service: Service, protocol: Protocol, seconds: float, cores: int, own_cores: set[int]
+    query: Question, service: Service, protocol: Protocol, seconds: float, cores: int, own_cores: set[int]
 ) -> Round:
     with watching(service) as watched:
-        rate = saturation(asked, service, protocol, seconds, cores, own_cores)
+        rate = saturation(query, service, protocol, seconds, cores, own_cores)
         time.sleep(1.5)  # after a second without refusals, bursts are admitted again
-        ended = generate(asked.plan(service, protocol, seconds, rate=LOAD * rate), own_cores)
+        ended = generate(query.plan(service, protocol, seconds, rate=LOAD * rate), own_cores)
     p50, p99 = ended.quantiles(0.5, 0.99)
     return Round(rate, p50, p99, 1 - float(ended.answered.mean()), watched.most("RSS"), watched.most("PSS"))
 

@@ -295,7 +295,7 @@ class Http1Pool:
         _, made = await loop.create_connection(
             lambda: _Http1(self._request, self._log, self._ready), HOST, self._plan.port
         )
-        self._all = [one for one in self._all if not one.closed] + [made]
+        self._all = [connection for connection in self._all if not connection.closed] + [made]
 
     def _ready(self, connection: _Http1) -> None:
         if self._waiting:
@@ -310,15 +310,15 @@ class Http1Pool:
                 connection.ask(number)
                 return
         self._waiting.append(number)
-        live = sum(not one.closed for one in self._all) + len(self._opening)
+        live = sum(not link.closed for link in self._all) + len(self._opening)
         if live < self._plan.most_connections:
             task = asyncio.create_task(self._connect())
             self._opening.add(task)
             task.add_done_callback(self._opening.discard)
 
     def close(self) -> None:
-        for one in self._all:
-            one.close()
+        for connection in self._all:
+            connection.close()
 
 
 class Http2Pool:
@@ -342,8 +342,8 @@ class Http2Pool:
         self._all[self._turn].ask(number)
 
     def close(self) -> None:
-        for one in self._all:
-            one.close()
+        for connection in self._all:
+            connection.close()
 
 
 def _header_block(plan: Plan) -> bytes:

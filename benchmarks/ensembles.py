@@ -38,8 +38,8 @@ def measure(seconds: float) -> Iterator[Figure]:
                 )
 
 
-def _run(graph: OnnxGraph, given: NDArray[np.float32]) -> object:
-    return graph.run({"rows": given}, tuple(name for name in ("mean", "mvar", "varm") if name in graph.outputs))
+def _run(graph: OnnxGraph, features: NDArray[np.float32]) -> object:
+    return graph.run({"rows": features}, tuple(name for name in ("mean", "mvar", "varm") if name in graph.outputs))
 
 
 def _graph(name: str, directory: Path) -> tuple[OnnxGraph, str]:

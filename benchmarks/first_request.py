@@ -121,9 +121,9 @@ def main() -> None:
         for size in KINDS[task]:
             command = ["--child", task, size, "--repeats", str(options.repeats)]
             command += ["--unwarmed"] * options.unwarmed
-            found = [json.loads(last_line("benchmarks.first_request", *command)) for _ in range(options.starts)]
-            ratios = [one["first"] / one["median"] for one in found]
-            first, median, warm = (float(np.median([one[name] for one in found])) for name in found[0])
+            starts = [json.loads(last_line("benchmarks.first_request", *command)) for _ in range(options.starts)]
+            ratios = [timing["first"] / timing["median"] for timing in starts]
+            first, median, warm = (float(np.median([timing[name] for timing in starts])) for name in starts[0])
             times = (f"{1e3 * first:.2f}", f"{1e3 * median:.2f}", f"{np.median(ratios):.2f}")
             cells = (task, size, *times, f"{min(ratios):.2f} to {max(ratios):.2f}", f"{warm:.1f}")
             tell(f"{markdown.row(cells)}\n")

@@ -35,10 +35,10 @@ def rows(source: Artefact, count: int) -> NDArray[np.float32]:
     high = source.schema.upper if trained is None else np.array(trained.upper, np.float32)
     middle, half = (low + high) / 2, (high - low) / 2
     draw = np.random.default_rng(7).uniform(-0.8, 0.8, (count, len(low)))
-    found = np.ascontiguousarray(middle + draw * half, np.float32)
+    drawn = np.ascontiguousarray(middle + draw * half, np.float32)
     for position, values in source.schema.enumerated:
-        found[:, position] = values[-1]
-    return found
+        drawn[:, position] = values[-1]
+    return drawn
 
 
 def rowed(count: int) -> str:

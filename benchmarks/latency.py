@@ -21,9 +21,9 @@ def measure(service: Service, cores: set[int], seconds: float) -> Iterator[Figur
 
 def _turns(service: Service, cores: set[int], count: int, seconds: float) -> dict[str, Timed]:
     source = artefact(service.task)
-    given = rows(source, count)
-    packed = wire.protobuf_body(service.task, source.schema, given)
-    over_http = wire.requests(service.task, source.schema, given, HOST)
+    batch = rows(source, count)
+    packed = wire.protobuf_body(service.task, source.schema, batch)
+    over_http = wire.requests(service.task, source.schema, batch, HOST)
     model = direct(source)
     with ExitStack() as stack:
         channel = stack.enter_context(grpc.insecure_channel(service.grpc))
@@ -33,10 +33,10 @@ def _turns(service: Service, cores: set[int], count: int, seconds: float) -> dic
         bare = wire.stub(stack.enter_context(grpc.insecure_channel(nothing.grpc)), service.task)
         http = {form: stack.enter_context(closing(wire.HttpConnection(HOST, service.http_port))) for form in over_http}
         cases: dict[str, Callable[[], object]] = {
-            "in process": lambda: model(given),
+            "in process": lambda: model(batch),
             "bare gRPC, no model": lambda: bare(packed),
             "gRPC, stub": lambda: stub(packed),
-            "gRPC, SDK": lambda: getattr(client, service.task).predict(given),
+            "gRPC, SDK": lambda: getattr(client, service.task).predict(batch),
             "HTTP, protobuf": lambda: http["protobuf"].ask(over_http["protobuf"]),
             "HTTP, JSON": lambda: http["json"].ask(over_http["json"]),
         }
@@ -46,15 +46,15 @@ def _turns(service: Service, cores: set[int], count: int, seconds: float) -> dic
 def _figures(count: int, timed: dict[str, Timed]) -> Iterator[Figure]:
     part = f"One caller, {rowed(count)}"
     model = timed["in process"].p50
-    for name, one in timed.items():
-        yield Figure(part, name, one.p50 * 1e3, "ms p50", note=one.note)
-    for name, one in timed.items():
+    for name, case in timed.items():
+        yield Figure(part, name, case.p50 * 1e3, "ms p50", note=case.note)
+    for name, case in timed.items():
         if name in ("in process", "bare gRPC, no model"):
             continue
         ours = name.startswith("gRPC")
         if count == 1:
-            yield Figure(part, f"{name}: added", (one.p50 - model) * 1e3, "ms p50", at_most=1.0 if ours else None)
+            yield Figure(part, f"{name}: added", (case.p50 - model) * 1e3, "ms p50", at_most=1.0 if ours else None)
         else:
-            yield Figure(part, f"{name}: over in process", one.p50 / model, "x", at_most=1.15 if ours else None)
+            yield Figure(part, f"{name}: over in process", case.p50 / model, "x", at_most=1.15 if ours else None)
     ratio = timed["HTTP, protobuf"].p50 / timed["gRPC, stub"].p50
     yield Figure(part, "HTTP protobuf over gRPC", ratio, "x", at_most=1.3)

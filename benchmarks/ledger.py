@@ -74,11 +74,11 @@ def _call(stub: Callable[[bytes], object], packed: bytes) -> Callable[[], object
 
 def _compared(part: str, timed: dict[str, Timed], at_most: float | None) -> Iterator[Figure]:
     bare = timed["no ledger"]
-    for name, one in timed.items():
-        note = f"p99 {one.p99 * 1e3:.3f} ms, n {len(one.seconds)}"
-        yield Figure(part, name, one.p50 * 1e3, "ms p50", note=note)
-        if one is not bare:
-            yield Figure(part, f"{name}: added", (one.p50 - bare.p50) * 1e3, "ms p50", at_most=at_most)
+    for name, case in timed.items():
+        note = f"p99 {case.p99 * 1e3:.3f} ms, n {len(case.seconds)}"
+        yield Figure(part, name, case.p50 * 1e3, "ms p50", note=note)
+        if case is not bare:
+            yield Figure(part, f"{name}: added", (case.p50 - bare.p50) * 1e3, "ms p50", at_most=at_most)
 
 
 def _stream(purpose: str, services: dict[str, Service], seconds: float) -> Iterator[Figure]:
@@ -90,12 +90,12 @@ def _stream(purpose: str, services: dict[str, Service], seconds: float) -> Itera
         cases = {name: _streaming(client, batches, purpose) for name, client in clients.items()}
         timed = interleaved(cases, seconds, warm_up=2)
     bare = timed["no ledger"]
-    for name, one in timed.items():
+    for name, case in timed.items():
         part = f"Stream, {purpose}"
-        rate = CHUNKS * CHUNK_ROWS / one.p50
-        yield Figure(part, name, rate, "rows/s", note=f"n {len(one.seconds)}, ±{one.spread():.0%}")
-        if one is not bare:
-            cost = (float(np.median(one.seconds / bare.seconds)) - 1) * 100
+        rate = CHUNKS * CHUNK_ROWS / case.p50
+        yield Figure(part, name, rate, "rows/s", note=f"n {len(case.seconds)}, ±{case.spread():.0%}")
+        if case is not bare:
+            cost = (float(np.median(case.seconds / bare.seconds)) - 1) * 100
             yield Figure(part, f"{name}: cost", cost, "%", at_most=5)
 
 
@@ -115,11 +115,11 @@ def ingest(url: str, units: int) -> Figure:
     async def run(directory: Path) -> float:
         generator = np.random.default_rng(1)
         scores = generator.exponential(1 / 3, (16, CHUNK_ROWS)).astype(np.float32)
-        async with recording(url, directory) as found:
-            await found.decide([2.0])
+        async with recording(url, directory) as recorder:
+            await recorder.decide([2.0])
             start = time.process_time()
             for index in range(units // CHUNK_ROWS):
-                await found.decide(scores[index % 16], rate=0.01)
+                await recorder.decide(scores[index % 16], rate=0.01)
             return time.process_time() - start
 
     with tempfile.TemporaryDirectory() as directory:

@@ -19,7 +19,7 @@ def describe() -> dict[str, str]:
         "kernel": kernel(platform.release()),
         "governor": _GOVERNOR.read_text().strip() if _GOVERNOR.exists() else "not visible",
         "python": platform.python_version(),
-    } | {name: found for name in _PACKAGES if (found := _version(name))}
+    } | {name: installed for name in _PACKAGES if (installed := _version(name))}
 
 
 def line() -> str:

@@ -30,27 +30,27 @@ def measure(service: Service, seconds: float, rounds: int = 4) -> Iterator[Figur
                 bulk_stream.stdout.readline()  # its first answer
                 busy += _paced(client, service, seconds / rounds / 2)
     part = "Interactive rows beside a bulk stream"
-    for name, found in (("idle", idle), ("beside the stream", busy)):
+    for name, times in (("idle", idle), ("beside the stream", busy)):
         yield Figure(
             part,
             f"p99 {name}",
-            float(np.quantile(found, 0.99)) * 1e3,
+            float(np.quantile(times, 0.99)) * 1e3,
             "ms",
-            note=f"p50 {np.median(found) * 1e3:.3f} ms, {len(found)} calls",
+            note=f"p50 {np.median(times) * 1e3:.3f} ms, {len(times)} calls",
         )
     ratio = float(np.quantile(busy, 0.99) / np.quantile(idle, 0.99))
     yield Figure(part, "p99 over idle", ratio, "x", at_most=3.0)
 
 
 def _paced(client: demur.Client, service: Service, seconds: float) -> list[float]:
-    one = rows(artefact(service.task), 1)
-    found = []
+    row = rows(artefact(service.task), 1)
+    times = []
     end = time.perf_counter() + seconds
     while (start := time.perf_counter()) < end:
-        getattr(client, service.task).predict(one)
-        found.append(time.perf_counter() - start)
+        getattr(client, service.task).predict(row)
+        times.append(time.perf_counter() - start)
         time.sleep(PACE_SECONDS)
-    return found
+    return times
 
 
 if __name__ == "__main__":

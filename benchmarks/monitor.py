@@ -42,8 +42,8 @@ def main() -> None:
 
 def measure(url: str, units: int) -> Iterator[Figure]:
     """Measure reading, evaluation and scrape of a history of ``units`` units."""
-    asked = fill(url, units)
-    part = f"Live monitor, {units:,} units in a week, {asked:,} labels"
+    labels = fill(url, units)
+    part = f"Live monitor, {units:,} units in a week, {labels:,} labels"
     before = _resident()
     made = monitor(Settings(monitor_ledgers=url))
     begin, cpu = time.perf_counter(), time.process_time()
@@ -99,24 +99,24 @@ def fill(url: str, units: int) -> int:
     stream = simulate(units, rate=0.01, start=now - 7 * 86400, seconds=7 * 86400 - 60)
     for begin in range(0, units, FLUSH):
         book.decide(stream.take(slice(begin, begin + FLUSH)))
-    asked = stream.asked
-    for part in np.array_split(asked, max(1, len(asked) // 5000)):
+    labelled = stream.asked
+    for part in np.array_split(labelled, max(1, len(labelled) // 5000)):
         times = (stream.time[part] + 30).tolist()
         book.label(part.tolist(), stream.error[part].tolist(), float(times[-1]), received=times)
     book.beat(time.time() + 3600)
     book.engine.dispose()
-    return len(asked)
+    return len(labelled)
 
 
 def _median(
     part: str, name: str, scale: float, unit: str, work: Callable[[], object], times: int, at_most: float | None = None
 ) -> Figure:
-    found = []
+    values = []
     for _ in range(times):
         begin = time.perf_counter()
         work()
-        found.append(scale * (time.perf_counter() - begin))
-    low, median, high = np.quantile(found, (0.05, 0.5, 0.95))
+        values.append(scale * (time.perf_counter() - begin))
+    low, median, high = np.quantile(values, (0.05, 0.5, 0.95))
     return Figure(part, name, float(median), unit, at_most=at_most, note=f"{low:.3g} to {high:.3g} in {times}")
 
 

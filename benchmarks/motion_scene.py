@@ -45,16 +45,16 @@ def crowded() -> bytes:
 
     The simulator requests some twenty vehicles, those near the measuring car that are seen.
     """
-    found = scene_of(MANY // 2, "crowded_{seed}")
-    for step in (*found.past_vehicle_tracks, *found.future_vehicle_tracks):
+    scene = scene_of(MANY // 2, "crowded_{seed}")
+    for step in (*scene.past_vehicle_tracks, *scene.future_vehicle_tracks):
         for track in tuple(step.tracks):
             copy = step.tracks.add()
             copy.CopyFrom(track)
             copy.track_id += COPIES
             copy.position.x += 1.0
-    for request in tuple(found.prediction_requests):
-        found.prediction_requests.add(track_id=request.track_id + COPIES)
-    return bytes(found.SerializeToString(deterministic=True))
+    for request in tuple(scene.prediction_requests):
+        scene.prediction_requests.add(track_id=request.track_id + COPIES)
+    return bytes(scene.SerializeToString(deterministic=True))
 
 
 def drawing(seconds: float) -> Iterator[Figure]:
@@ -88,15 +88,15 @@ def served(seconds: float) -> Iterator[Figure]:
     directory = ROOT / "artefacts" / "motion" / "bc-5"
     members = members_of.members(artefacts.read(directory, "motion"))
     with (
-        service.running(set(range(available_cores())), "motion", ledger="none") as one,
-        demur.connect(one.grpc) as client,
+        service.running(set(range(available_cores())), "motion", ledger="none") as server,
+        demur.connect(server.grpc) as client,
     ):
 
         def ask(count: int) -> demur.MotionAnswers:
             return client.motion.predict(content, track_ids=tracks[:count], purpose="replay")
 
         def post() -> None:
-            request = urllib.request.Request(f"http://{service.HOST}:{one.http_port}/v1/predict", *_form(content))
+            request = urllib.request.Request(f"http://{service.HOST}:{server.http_port}/v1/predict", *_form(content))
             with urllib.request.urlopen(request, timeout=60) as answer:
                 answer.read()
 

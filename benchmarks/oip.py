@@ -28,40 +28,40 @@ def measure(service: Service, seconds: float) -> Iterator[Figure]:
     for count in (1, 1000):
         timed = _turns(service, count, seconds)
         part = f"Open Inference Protocol, {rowed(count)}"
-        for name, one in timed.items():
-            yield Figure(part, name, one.p50 * 1e3, "ms p50", note=one.note)
+        for name, case in timed.items():
+            yield Figure(part, name, case.p50 * 1e3, "ms p50", note=case.note)
         for name, own in PAIRS.items():
             yield Figure(part, f"{name}: added", (timed[name].p50 - timed[own].p50) * 1e3, "ms p50")
             yield Figure(part, f"{name}: over own", timed[name].p50 / timed[own].p50, "x")
 
 
-def grpc_body(task: str, given: NDArray[np.float32]) -> bytes:
+def grpc_body(task: str, batch: NDArray[np.float32]) -> bytes:
     """Return packed rows [n, F] as a request message."""
-    request = oip_pb2.ModelInferRequest(model_name=task, raw_input_contents=[given.tobytes()])
-    request.inputs.add(name="rows", datatype="FP32", shape=given.shape)
+    request = oip_pb2.ModelInferRequest(model_name=task, raw_input_contents=[batch.tobytes()])
+    request.inputs.add(name="rows", datatype="FP32", shape=batch.shape)
     return request.SerializeToString()
 
 
-def http_requests(task: str, given: NDArray[np.float32], host: str) -> dict[str, bytes]:
+def http_requests(task: str, batch: NDArray[np.float32], host: str) -> dict[str, bytes]:
     """Return HTTP requests with the same rows whose answer has the form of the request: bytes, or JSON."""
-    tensor = {"name": "rows", "datatype": "FP32", "shape": list(given.shape)}
-    sized = tensor | {"parameters": {"binary_data_size": given.nbytes}}
+    tensor = {"name": "rows", "datatype": "FP32", "shape": list(batch.shape)}
+    sized = tensor | {"parameters": {"binary_data_size": batch.nbytes}}
     head = msgspec.json.encode({"inputs": [sized], "parameters": {"binary_data_output": True}})
-    text = msgspec.json.encode({"inputs": [tensor | {"data": given.reshape(-1).tolist()}]})
+    text = msgspec.json.encode({"inputs": [tensor | {"data": batch.reshape(-1).tolist()}]})
     path = f"/v2/models/{task}/infer"
     length = {"inference_header_content_length": len(head)}
     return {
-        "HTTP, bytes": wire.post(host, path, "application/octet-stream", head + given.tobytes(), **length),
+        "HTTP, bytes": wire.post(host, path, "application/octet-stream", head + batch.tobytes(), **length),
         "HTTP, JSON": wire.post(host, path, wire.JSON, text),
     }
 
 
 def _turns(service: Service, count: int, seconds: float) -> dict[str, Timed]:
     source = artefact(service.task)
-    given = rows(source, count)
-    own = wire.requests(service.task, source.schema, given, HOST)
-    packed, message = wire.protobuf_body(service.task, source.schema, given), grpc_body(service.task, given)
-    http = http_requests(service.task, given, HOST) | {
+    batch = rows(source, count)
+    own = wire.requests(service.task, source.schema, batch, HOST)
+    packed, message = wire.protobuf_body(service.task, source.schema, batch), grpc_body(service.task, batch)
+    http = http_requests(service.task, batch, HOST) | {
         "HTTP, own protobuf": own["protobuf"],
         "HTTP, own JSON": own["json"],
     }

@@ -67,8 +67,8 @@ class Ended:
 
     def quantiles(self, *shares: float, since: float = 0.0) -> list[float]:
         """Return latency quantiles of answered requests that were due after ``since``, s; NaN if there is none."""
-        found = self.latency[self.answered & (self.due >= since)]
-        return [float(np.quantile(found, share)) if len(found) else float("nan") for share in shares]
+        latencies = self.latency[self.answered & (self.due >= since)]
+        return [float(np.quantile(latencies, share)) if len(latencies) else float("nan") for share in shares]
 
     @property
     def late(self) -> float:
@@ -79,20 +79,20 @@ class Ended:
 def generate(plan: Plan, cores: set[int]) -> Ended:
     """Run a plan in a process of its own on these cores."""
     with tempfile.TemporaryDirectory(prefix="demur-load-") as place:
-        told = Path(place) / "ended.npz"
-        given = asdict(plan) | {"body": b64encode(plan.body).decode(), "told": str(told)}
+        path = Path(place) / "ended.npz"
+        job = asdict(plan) | {"body": b64encode(plan.body).decode(), "told": str(path)}
         subprocess.run(
             [sys.executable, "-m", "benchmarks.open_loop"],
-            input=json.dumps(given).encode(),
+            input=json.dumps(job).encode(),
             check=True,
             timeout=plan.seconds + _PATIENCE_SECONDS + 30,
             cwd=Path(__file__).resolve().parents[1],
             preexec_fn=lambda: os.sched_setaffinity(0, cores),
         )
-        with np.load(told) as found:
+        with np.load(path) as arrays:
             return Ended(
-                **{name: found[name] for name in found.files if name != "cpu_share"},
-                cpu_share=float(found["cpu_share"]),
+                **{name: arrays[name] for name in arrays.files if name != "cpu_share"},
+                cpu_share=float(arrays["cpu_share"]),
             )
 
 
@@ -156,11 +156,11 @@ def _ended(due: NDArray[np.float64], log: Log, pool: Http1Pool | Http2Pool, coun
 
 
 def main() -> int:
-    given = json.load(sys.stdin)
-    told = given.pop("told")
-    plan = Plan(**given | {"body": b64decode(given["body"])})
+    job = json.load(sys.stdin)
+    path = job.pop("told")
+    plan = Plan(**job | {"body": b64decode(job["body"])})
     ended = uvloop.run(run(plan))
-    np.savez(told, **{name: getattr(ended, name) for name in ended.__dataclass_fields__})
+    np.savez(path, **{name: getattr(ended, name) for name in ended.__dataclass_fields__})
     return 0
 
 

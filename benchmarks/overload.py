@@ -47,20 +47,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--soak", action="store_true")
     options = parser.parse_args(arguments)
     cores = sorted(os.sched_getaffinity(0))
-    asked = question(options.task, options.rows)
-    settings = {"lanes": str(options.cores)} | dict(one.split("=", 1) for one in options.set)
+    query = question(options.task, options.rows)
+    settings = {"lanes": str(options.cores)} | dict(pair.split("=", 1) for pair in options.set)
     harness.announce()
     with pinned({cores[-1]}), running(set(cores[: options.cores]), options.task, **settings) as service:
         for protocol in options.protocols:
-            load = Load(asked, service, protocol, {cores[-1]}, options.deadline)
+            load = Load(query, service, protocol, {cores[-1]}, options.deadline)
             capacity = options.capacity or saturation(
-                asked, service, protocol, _CAPACITY_SECONDS, options.cores, {cores[-1]}
+                query, service, protocol, _CAPACITY_SECONDS, options.cores, {cores[-1]}
             )
             if options.soak:
-                found = soaked(load, capacity, options.seconds or 600)
+                figures = soaked(load, capacity, options.seconds or 600)
             else:
-                found = flooded(load, capacity, options.times, options.seconds or 60)
-            harness.report(found)
+                figures = flooded(load, capacity, options.times, options.seconds or 60)
+            harness.report(figures)
     return 0
 
 

@@ -41,11 +41,11 @@ class Service:
 
     def cpu_seconds(self) -> float:
         """Return the CPU time so far of all processes of the service, s."""
-        return sum(sum(one.cpu_times()[:2]) for one in self.tree())
+        return sum(sum(process.cpu_times()[:2]) for process in self.tree())
 
     def resident_bytes(self) -> int:
         """Return the memory of the process that holds the model."""
-        return int(max(one.memory_info().rss for one in self.tree()))
+        return int(max(process.memory_info().rss for process in self.tree()))
 
     def tree(self) -> list[psutil.Process]:
         """Return all processes of the service."""
@@ -70,13 +70,13 @@ def running(
     """
     with tempfile.TemporaryDirectory(prefix="demur-bench-") as home:
         ports = {name: settings.pop(name, "") or str(free_port()) for name in ("http_port", "grpc_port")}
-        given = {f"DEMUR_{name.upper()}": value for name, value in ({"home": home} | ports | settings).items()}
+        variables = {f"DEMUR_{name.upper()}": value for name, value in ({"home": home} | ports | settings).items()}
         log = Path(home) / "serve.log"
         start = time.monotonic()
         with log.open("wb") as output:
             child = subprocess.Popen(
                 [sys.executable, "-m", "services.cli", "serve", task],
-                env=os.environ | given | dict(environment or {}),
+                env=os.environ | variables | dict(environment or {}),
                 cwd=project,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -140,17 +140,17 @@ class Watched:
         """Return the growth from the end of the first tenth to the last sample but one, by a straight line."""
         count = len(self.seconds) - 1
         first = min(math.ceil(settled * count), count - 2)
-        moments, found = np.array(self.seconds[first:count]), np.array(self.values[name][first:count])
-        slope = np.polyfit(moments - moments[0], found, 1)[0]
+        moments, values = np.array(self.seconds[first:count]), np.array(self.values[name][first:count])
+        slope = np.polyfit(moments - moments[0], values, 1)[0]
         return float(slope * (moments[-1] - moments[0]))
 
 
 def look(service: Service, *, series: bool = False) -> dict[str, float]:
     """Return MiB, open files and threads of the process that holds the model; ``series`` also reads its metrics."""
-    process = max(service.tree(), key=lambda one: one.memory_info().rss)
+    process = max(service.tree(), key=lambda member: member.memory_info().rss)
     with process.oneshot():
         memory = process.memory_full_info()
-        found = {
+        sample = {
             "RSS": memory.rss / MIB,
             "PSS": memory.pss / MIB,
             "open files": float(process.num_fds()),
@@ -158,8 +158,8 @@ def look(service: Service, *, series: bool = False) -> dict[str, float]:
         }
     if series:
         with urllib.request.urlopen(f"http://{HOST}:{service.http_port}/metrics", timeout=30) as answer:
-            found["metric series"] = float(sum(not line.startswith(b"#") for line in answer.read().splitlines()))
-    return found
+            sample["metric series"] = float(sum(not line.startswith(b"#") for line in answer.read().splitlines()))
+    return sample
 
 
 @contextmanager

@@ -42,8 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def timed(call: Callable[[], Result]) -> tuple[Result, float]:
     """Return what a call returns, and the seconds of processor time that it took."""
     start = time.process_time()
-    found = call()
-    return found, time.process_time() - start
+    result = call()
+    return result, time.process_time() - start
 
 
 def vessel() -> Iterator[str]:

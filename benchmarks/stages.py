@@ -32,8 +32,8 @@ def _stages(count: int, seconds: float) -> Iterator[Figure]:
     grpc, http, pipeline = tenant.grpc, tenant.http, tenant.pipeline
     task: Any = pipeline.task
 
-    given = rows(source, count)
-    packed, as_json = wire.protobuf_body("vessel", source.schema, given), wire.json_body(source.schema, given)
+    batch = rows(source, count)
+    packed, as_json = wire.protobuf_body("vessel", source.schema, batch), wire.json_body(source.schema, batch)
     message = grpc.request.decode(packed)
     request, _ = grpc.read(message)
     units = task.expand(request)
@@ -51,7 +51,7 @@ def _stages(count: int, seconds: float) -> Iterator[Figure]:
     async def nothing() -> None: ...
 
     stages: dict[str, Callable[[], object]] = {
-        "ONNX Runtime": lambda: model(given),
+        "ONNX Runtime": lambda: model(batch),
         "bytes to message": lambda: grpc.request.decode(packed),
         "message to request": lambda: grpc.read(message),
         "validation and units": lambda: task.expand(request),
@@ -71,5 +71,5 @@ def _stages(count: int, seconds: float) -> Iterator[Figure]:
     loop.close()
     assembled.scheduler.close()
     part = f"Stages in process, {rowed(count)}"
-    for name, one in timed.items():
-        yield Figure(part, name, one.p50 * 1e6, "µs p50", note=f"±{one.spread():.0%}")
+    for name, case in timed.items():
+        yield Figure(part, name, case.p50 * 1e6, "µs p50", note=f"±{case.spread():.0%}")

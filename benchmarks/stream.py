@@ -43,7 +43,7 @@ def measure(service: Service, title: str, total: int, rounds: int, at_least: flo
             before = _in_process(model, batches, short)
             streamed = _streamed(client, service, batches, short).seconds
             ratios.append((before + _in_process(model, batches, short)) / 2 / streamed)
-        with watching(service, 0.1, sample=lambda one: {"bytes": one.resident_bytes()}) as watched:
+        with watching(service, 0.1, sample=lambda server: {"bytes": server.resident_bytes()}) as watched:
             cpu, own, start = service.cpu_seconds(), time.process_time(), time.perf_counter()
             run = _streamed(client, service, batches, -(-total // CHUNK_ROWS))
             share = (time.process_time() - own) / (time.perf_counter() - start)
@@ -53,9 +53,9 @@ def measure(service: Service, title: str, total: int, rounds: int, at_least: flo
     yield Figure(part, "rows a second", rate, "rows/s", note=note)
     spread = f"{min(ratios):.2f} to {max(ratios):.2f} in {rounds} turns"
     yield Figure(part, "over in process", float(np.median(ratios)), "x", at_least=at_least, note=spread)
-    for who, found in (("server", run.server), ("client", run.client)):
-        marks = ", ".join(f"{mark:.0%} {size / 2**20:.0f}" for mark, size in zip(_MARKS, found, strict=True))
-        growth = (found[-1] - found[0]) / 2**20
+    for who, sizes in (("server", run.server), ("client", run.client)):
+        marks = ", ".join(f"{mark:.0%} {size / 2**20:.0f}" for mark, size in zip(_MARKS, sizes, strict=True))
+        growth = (sizes[-1] - sizes[0]) / 2**20
         yield Figure(part, f"{who} memory, from 10 % to the end", growth, "MiB", at_most=16, note=f"MiB at {marks}")
     yield Figure(part, "server memory, peak", watched.most("bytes") / 2**20, "MiB")
 

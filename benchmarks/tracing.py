@@ -59,13 +59,13 @@ def measure(seconds: float, before: Path | None) -> Iterator[Figure]:
 
 def _compared(part: str, timed: dict[str, Timed], computed: dict[str, float]) -> Iterator[Figure]:
     base = timed[BEFORE] if BEFORE in timed else timed[OFF]
-    for name, one in timed.items():
-        calls = len(one.seconds) + 200
-        note = f"p99 {one.p99 * 1e3:.3f} ms, {computed[name] / calls * 1e3:.3f} ms CPU a call, ±{one.spread():.0%}"
-        yield Figure(part, name, one.p50 * 1e3, "ms p50", note=note)
-        if one is not base:
+    for name, case in timed.items():
+        calls = len(case.seconds) + 200
+        note = f"p99 {case.p99 * 1e3:.3f} ms, {computed[name] / calls * 1e3:.3f} ms CPU a call, ±{case.spread():.0%}"
+        yield Figure(part, name, case.p50 * 1e3, "ms p50", note=note)
+        if case is not base:
             at_most = {OFF: 0.01, SOME: 0.05}.get(name)
-            yield Figure(part, f"{name}: added", (one.p50 - base.p50) * 1e3, "ms p50", at_most=at_most)
+            yield Figure(part, f"{name}: added", (case.p50 - base.p50) * 1e3, "ms p50", at_most=at_most)
 
 
 def _traced(endpoint: str, ratio: float) -> dict[str, str]:

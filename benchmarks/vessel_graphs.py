@@ -54,9 +54,9 @@ def main() -> None:
     for name in (*graphs, "loop of 10"):
         cells = []
         for batch in BATCHES:
-            one = times[batch]["dnn-1"]
-            took = 10 * one if name == "loop of 10" else times[batch][name]
-            cells.append(f"{took * 1e3:9.3f} ms {took / one:7.2f} x")
+            alone = times[batch]["dnn-1"]
+            took = 10 * alone if name == "loop of 10" else times[batch][name]
+            cells.append(f"{took * 1e3:9.3f} ms {took / alone:7.2f} x")
         print(f"{name:20}" + "".join(f"{cell:>22}" for cell in cells))
     share = times[1000]["dnn-10"] / (10 * times[1000]["naive-1"])
     print(f"dnn-10 at 1000 rows takes {share:.2f} of ten naive single-member graphs")
@@ -78,7 +78,7 @@ def measure(graphs: dict[str, OnnxGraph], batch: int, rounds: int) -> dict[str, 
     taken: dict[str, list[float]] = {name: [] for name in graphs}
     for _ in range(rounds):
         for name, graph in graphs.items():
-            outputs = tuple(one for one in ("mean", "mvar", "varm") if one in graph.outputs)
+            outputs = tuple(output for output in ("mean", "mvar", "varm") if output in graph.outputs)
             for _ in range(200 if batch == 1 else 20):
                 start = time.thread_time()
                 graph.run({"rows": rows}, outputs)

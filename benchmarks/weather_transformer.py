@@ -51,15 +51,15 @@ def measure(folder: Path, seconds: float) -> Iterator[Figure]:
     products = reference(folder)
     for name, (sizes, members) in CASES.items():
         ensemble = untrained(sizes, members)
-        alone = [ensemble.select(slice(one, one + 1)) for one in range(members)]
+        alone = [ensemble.select(slice(index, index + 1)) for index in range(members)]
         fused, sampled, *loop = (
-            GraphMembers(opened(export(one), folder), one.heads) for one in (ensemble, alone[0].sampled(), *alone)
+            GraphMembers(opened(export(model), folder), model.heads) for model in (ensemble, alone[0].sampled(), *alone)
         )
         for count in BATCHES:
-            given = rows(count)
-            cases = {"fused": partial(fused, given), "loop": partial(in_turn, loop, given), **products}
+            batch = rows(count)
+            cases = {"fused": partial(fused, batch), "loop": partial(in_turn, loop, batch), **products}
             if sizes is SMALL:
-                cases["sampled"] = partial(sampled, given)
+                cases["sampled"] = partial(sampled, batch)
             timed = interleaved(cases, seconds, warm_up=1, clock=time.thread_time)
             part = f"FT-Transformer of {name}, {count} rows"
             peak = max(2 * SIDE**3 / timed[product].p50 for product in products)
@@ -78,8 +78,8 @@ def measure(folder: Path, seconds: float) -> Iterator[Figure]:
                 part, "fused over a loop", took / timed["loop"].p50, "x", note=f"±{timed['loop'].spread():.0%}"
             )
             if "sampled" in timed:
-                one = timed["loop"].p50 / members
-                yield Figure(part, "10 frozen masks over one member", timed["sampled"].p50 / one, "x")
+                single = timed["loop"].p50 / members
+                yield Figure(part, "10 frozen masks over one member", timed["sampled"].p50 / single, "x")
 
 
 def operations(sizes: Sizes, features: int = FEATURES) -> int:
@@ -112,9 +112,9 @@ def untrained(sizes: Sizes, members: int) -> TrainedEnsemble:
     return TrainedEnsemble("ft_transformer", sizes, scaling, weights, tuple(range(members)))
 
 
-def in_turn(members: list[GraphMembers], given: NDArray[np.float32]) -> None:
-    for one in members:
-        one(given)
+def in_turn(members: list[GraphMembers], batch: NDArray[np.float32]) -> None:
+    for member in members:
+        member(batch)
 
 
 def rows(count: int) -> NDArray[np.float32]:

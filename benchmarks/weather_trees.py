@@ -62,10 +62,10 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def apart(task: Callable[..., Result], *given: object) -> Result:
+def apart(task: Callable[..., Result], *arguments: object) -> Result:
     """Run in a fresh process, so that memory is that of the task alone."""
     with ProcessPoolExecutor(1, get_context("spawn")) as process:
-        return process.submit(task, *given).result()
+        return process.submit(task, *arguments).result()
 
 
 def schema() -> Schema:

@@ -37,8 +37,8 @@ def json_body(schema: Schema, rows: NDArray[np.float32]) -> bytes:
 
 def post(host: str, path: str, kind: str, body: bytes, **headers: object) -> bytes:
     """Return an HTTP/1.1 request that keeps the connection."""
-    told = {"host": host, "content-type": kind, "content-length": len(body)} | headers
-    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in told.items())
+    fields = {"host": host, "content-type": kind, "content-length": len(body)} | headers
+    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in fields.items())
     return f"POST {path} HTTP/1.1\r\n{lines}\r\n".encode() + body
 
 

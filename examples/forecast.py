@@ -20,13 +20,13 @@ def main() -> None:
     parser.add_argument("file", type=Path, help="official CSV; its metadata columns may stay")
     parser.add_argument("--target", default="127.0.0.1:4001", help="gRPC address of the weather service")
     parser.add_argument("--rows", type=int, default=8, help="how many rows, from the top")
-    asked = parser.parse_args()
-    frame = pd.read_csv(asked.file, nrows=asked.rows)
+    options = parser.parse_args()
+    frame = pd.read_csv(options.file, nrows=options.rows)
     try:
-        with demur.connect(asked.target) as client:
+        with demur.connect(options.target) as client:
             answer = client.weather.predict(frame)
     except demur.DemurError as error:
-        sys.exit(f"{asked.target}: {error}")
+        sys.exit(f"{options.target}: {error}")
     temperature, precipitation = answer.temperature, answer.precipitation
     low, high = temperature.interval(0.9)
     print(f"{answer.model}: {temperature.policy}, {precipitation.policy}\n")

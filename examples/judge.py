@@ -24,27 +24,27 @@ def main() -> None:
     )
     parser.add_argument("--shifted", type=Path, required=True, help="CSV of labelled rows from elsewhere")
     parser.add_argument("--target", default="127.0.0.1:4005", help="host:port of the gRPC service")
-    given = parser.parse_args()
-    tables = [np.genfromtxt(path, delimiter=",", names=True) for path in (given.inside, given.shifted)]
+    options = parser.parse_args()
+    tables = [np.genfromtxt(path, delimiter=",", names=True) for path in (options.inside, options.shifted)]
     rows = np.concatenate(tables)
     try:
-        with demur.connect(given.target) as client:
+        with demur.connect(options.target) as client:
             names = [feature.name for feature in client.vessel.describe().features]
             batch = np.stack([rows[name] for name in names], axis=1).astype(np.float32)
             # purpose "replay": answers are not acted on, so that no label is requested
             (answer,) = client.vessel.stream([batch], purpose="replay", members=True)
     except demur.DemurError as error:
-        sys.exit(f"{given.target}: {error}")
+        sys.exit(f"{options.target}: {error}")
     if answer.member_means is None or answer.member_variances is None:
         sys.exit(f"{answer.model} does not tell what its members say")
     np.savez(
-        given.output,
+        options.output,
         members=np.stack([answer.member_means, answer.member_variances], axis=2),  # kW, kW²
         target=rows[LABEL],
         shifted=np.repeat([0, 1], [len(table) for table in tables]),
         deferred=answer.deferred.astype(int),
     )
-    print(f"{len(rows)} rows, {answer.deferred.mean():.1%} deferred by {answer.model} → {given.output}")
+    print(f"{len(rows)} rows, {answer.deferred.mean():.1%} deferred by {answer.model} → {options.output}")
 
 
 if __name__ == "__main__":

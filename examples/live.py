@@ -30,32 +30,32 @@ def main() -> None:
     parser.add_argument("--in", dest="rows", type=Path, required=True, help="CSV of labelled rows")
     parser.add_argument("--target", default="127.0.0.1:4005", help="host:port of the gRPC service")
     parser.add_argument("--monitor", default="http://127.0.0.1:3000", help="URL of the monitor")
-    given = parser.parse_args()
-    table = np.genfromtxt(given.rows, delimiter=",", names=True)
+    options = parser.parse_args()
+    table = np.genfromtxt(options.rows, delimiter=",", names=True)
     try:
-        with demur.connect(given.target, actor="torque meter") as client:
+        with demur.connect(options.target, actor="torque meter") as client:
             names = [feature.name for feature in client.vessel.describe().features]
             rows = np.stack([table[name] for name in names], axis=1).astype(np.float32)
             answer = client.vessel.predict(rows)
             labels = label(client, rows, table[LABEL])
     except demur.DemurError as error:
-        sys.exit(f"{given.target}: {error}")
+        sys.exit(f"{options.target}: {error}")
     print(f"{len(rows)} rows, {answer.deferred.sum()} deferred; {labels} labels asked for and given")
-    window = live(given.monitor, answer.model, len(rows), labels)
+    window = live(options.monitor, answer.model, len(rows), labels)
     if not window["valid"]:
         sys.exit("; ".join(reason["text"] for reason in window["reasons"]))
     print("valid")
     print(f"{'':16}{'live':>12}{'95 % interval':>28}{'all labels':>12}")
     for name, true in truth(table[LABEL], answer).items():
-        found = window[name]
-        interval = f"{found['low']:.5g} to {found['high']:.5g}"
-        print(f"{name:16}{found['estimate']:12.5g}{interval:>28}{true:12.5g}")
+        figure = window[name]
+        interval = f"{figure['low']:.5g} to {figure['high']:.5g}"
+        print(f"{name:16}{figure['estimate']:12.5g}{interval:>28}{true:12.5g}")
 
 
 def label(client: demur.Client, rows: np.ndarray, power: np.ndarray) -> int:
     """Label every open request from the table; a request has its input, but neither prediction nor decision."""
     known = {row.tobytes(): float(value) for row, value in zip(rows, power, strict=True)}
-    given = 0
+    submitted = 0
     while requests := client.requests.claim(100):
         for request in requests:
             row = np.array([column.value for column in request.columns], np.float32).tobytes()
@@ -63,8 +63,8 @@ def label(client: demur.Client, rows: np.ndarray, power: np.ndarray) -> int:
                 client.requests.skip(request, "not a row of this table", unlabelable=True)
                 continue
             client.requests.submit(request, known[row])
-            given += 1
-    return given
+            submitted += 1
+    return submitted
 
 
 def live(monitor: str, model: str, units: int, labels: int) -> dict[str, Any]:
@@ -72,9 +72,9 @@ def live(monitor: str, model: str, units: int, labels: int) -> dict[str, Any]:
     end = time.monotonic() + PATIENCE_SECONDS
     while True:
         windows = asked(f"{monitor}/v1/live")["windows"]
-        found = [one for one in windows if one["model"] == model and one["source"] == "requested"]
-        if found and found[-1]["units"] >= units and found[-1]["labels"] >= labels:
-            return dict(found[-1])
+        matches = [window for window in windows if window["model"] == model and window["source"] == "requested"]
+        if matches and matches[-1]["units"] >= units and matches[-1]["labels"] >= labels:
+            return dict(matches[-1])
         if time.monotonic() > end:
             sys.exit(f"{monitor} has not seen the {units} units and {labels} labels after {PATIENCE_SECONDS:.0f} s")
         time.sleep(0.5)

@@ -22,25 +22,25 @@ u { text-decoration: underline wavy; text-decoration-thickness: 1.5px; text-unde
 """
 
 
-def page(found: demur.Translation, above: float) -> str:
+def page(answer: demur.Translation, above: float) -> str:
     """Return the HTML of a translated text.
 
     Args:
         above: total uncertainty in nats from which a word is underlined; the colour darkens with it.
     """
-    rows = "".join(_row(one, above) for one in found.sentences)
+    rows = "".join(_row(sentence, above) for sentence in answer.sentences)
     return (
         f"<!doctype html><meta charset=utf-8><title>Translation</title><style>{STYLE}</style>"
-        f"<p>{html.escape(found.outcome)}; words above {above:g} nats are underlined; {html.escape(found.model)}</p>"
+        f"<p>{html.escape(answer.outcome)}; words above {above:g} nats are underlined; {html.escape(answer.model)}</p>"
         f"<table>{rows}</table>"
     )
 
 
-def _row(one: demur.TranslatedSentence, above: float) -> str:
-    kind = ' class="deferred"' if one.deferred else ""
-    note = f'<div class="note">deferred: {html.escape(one.comparison)}</div>' if one.deferred else ""
-    said = html.escape(one.source) if one.best is None else "".join(_words(one.best, above))
-    return f"<tr{kind}><td>{html.escape(one.source)}</td><td>{said}{note}</td></tr>"
+def _row(sentence: demur.TranslatedSentence, above: float) -> str:
+    kind = ' class="deferred"' if sentence.deferred else ""
+    note = f'<div class="note">deferred: {html.escape(sentence.comparison)}</div>' if sentence.deferred else ""
+    text = html.escape(sentence.source) if sentence.best is None else "".join(_words(sentence.best, above))
+    return f"<tr{kind}><td>{html.escape(sentence.source)}</td><td>{text}{note}</td></tr>"
 
 
 def _words(best: demur.Hypothesis, above: float) -> Iterator[str]:
@@ -64,17 +64,17 @@ def main() -> int:
     parser.add_argument("page", type=Path, help="HTML to write")
     parser.add_argument("--target", default="127.0.0.1:4002", help="host:port of the gRPC service")
     parser.add_argument("--above", type=float, default=1.5, help="nats from which a word is doubtful")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     try:
-        with demur.connect(asked.target) as client, client.translation.document(asked.text.read_text()) as document:
+        with demur.connect(options.target) as client, client.translation.document(options.text.read_text()) as document:
             for number, _ in enumerate(document, 1):
                 sys.stderr.write(f"\r{number} sentences")
-            found = document.result()
+            answer = document.result()
     except (demur.DemurError, OSError, UnicodeDecodeError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    asked.page.write_text(page(found, asked.above))
-    print(f"\n{found.outcome} -> {asked.page}")
+    options.page.write_text(page(answer, options.above))
+    print(f"\n{answer.outcome} -> {options.page}")
     return 0
 
 

@@ -231,8 +231,8 @@ def sources_by_role(data: Mapping[str, DataSet | None], provenance: Provenance) 
 
 def versions(*names: str) -> dict[str, str]:
     """Return versions of packages that made the artefact; ONNX Runtime is looked up under two names."""
-    found = {name: importlib.metadata.version(name) for name in names}
-    return found | {"onnxruntime": onnxruntime.__version__}
+    installed = {name: importlib.metadata.version(name) for name in names}
+    return installed | {"onnxruntime": onnxruntime.__version__}
 
 
 def _median(rows: NDArray[Any]) -> NDArray[Any]:

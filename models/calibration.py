@@ -91,10 +91,10 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def by(self, measure: str) -> Calibration:
         """Return the calibration with the tables of this measure instead of the head's own; unchanged without any."""
-        found = self.others.get(measure)
-        if found is None:
+        measured = self.others.get(measure)
+        if measured is None:
             return self
-        return msgspec.structs.replace(self, retention=found.retention, expected_error=found.expected_error)
+        return msgspec.structs.replace(self, retention=measured.retention, expected_error=measured.expected_error)
 
     def reference_limit(self, measure: str, level: float) -> float | None:
         """Return the in-domain quantile of a measure (next tabulated level up), or None if it was not recorded."""

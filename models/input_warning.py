@@ -30,7 +30,7 @@ _BEYOND = 0.5  # share of the typical range by which a number may exceed it
 
 
 def unusual(
-    found: Mapping[str, float],
+    numbers: Mapping[str, float],
     typical: Mapping[str, tuple[float, float]],
     features: Mapping[str, Feature],
     training: str,
@@ -38,21 +38,21 @@ def unusual(
     """Return the warnings about numbers that lie outside their typical range by more than half its width.
 
     Args:
-        found: numbers by name.
+        numbers: numbers by name.
         typical: range in training by name; numbers without a range get no warning.
         features: descriptions of the numbers by name.
         training: name of the training inputs in messages, such as "training requests".
     """
-    said = []
+    warnings = []
     for name, feature in features.items():
         if name not in typical:
             continue
         low, high = typical[name]
         room = _BEYOND * (high - low)
-        value = found[name]
+        value = numbers[name]
         if not low - room <= value <= high + room:
             unit = "" if feature.unit == "1" else f" {feature.unit}"
-            said.append(
+            warnings.append(
                 InputWarning(
                     code=f"{name}_{'low' if value < low else 'high'}",
                     message=f"{feature.words}: {value:.3g}{unit}, where {training} had {low:.3g} to {high:.3g}{unit}; "
@@ -63,4 +63,4 @@ def unusual(
                     upper=high,
                 )
             )
-    return tuple(said)
+    return tuple(warnings)

@@ -62,10 +62,10 @@ def parse(text: bytes) -> Header:
     Raises:
         BadHeader: the text is not a header, or has no valid shape.
     """
-    found = _HEADER.fullmatch(text)
-    if found is None:
+    match = _HEADER.fullmatch(text)
+    if match is None:
         raise BadHeader("the header is none")
-    lengths = [length.strip() for length in found["shape"].split(b",") if length.strip()]
+    lengths = [length.strip() for length in match["shape"].split(b",") if length.strip()]
     if not all(length.isdigit() and len(length) <= _MOST_DIGITS for length in lengths):
         raise BadHeader("the header has no shape")
-    return Header(found["descr"].decode("latin-1"), found["fortran"] == b"True", tuple(map(int, lengths)))
+    return Header(match["descr"].decode("latin-1"), match["fortran"] == b"True", tuple(map(int, lengths)))

@@ -53,12 +53,12 @@ def decode(content: bytes, most_bytes: int) -> dict[str, NDArray[Any]]:
                 raise BadArrays(f"it holds {len(entries)} arrays, {MOST_ARRAYS} are allowed")
             if (total := sum(entry.file_size for entry in entries)) > most_bytes:
                 raise BadArrays(f"it unpacks to {total} bytes, {most_bytes} are allowed")
-            found: dict[str, NDArray[Any]] = {}
+            arrays: dict[str, NDArray[Any]] = {}
             for entry in entries:
                 name = entry.filename.removesuffix(_SUFFIX)
-                if name in found or name == entry.filename:
+                if name in arrays or name == entry.filename:
                     raise BadArrays(f"{entry.filename!r} is in it twice, or no array's name")
-                found[name] = _array(name, _unpacked(archive, entry))
+                arrays[name] = _array(name, _unpacked(archive, entry))
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -73,7 +73,7 @@ def decode(content: bytes, most_bytes: int) -> dict[str, NDArray[Any]]:
         if isinstance(error, BadArrays):
             raise
         raise BadArrays(f"it is no archive of arrays that can be read: {error}") from error
-    return found
+    return arrays
 
 
 def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:

@@ -80,10 +80,10 @@ class _Machine:
     memo: dict[int, Any] = field(default_factory=dict)
 
     def pop(self) -> Any:
-        found = self.stack.pop()
-        if found is _MARK:
+        value = self.stack.pop()
+        if value is _MARK:
             raise ValueError("a mark where a value is needed")
-        return found
+        return value
 
     def since_mark(self) -> list[Any]:
         place = len(self.stack) - 1
@@ -91,9 +91,9 @@ class _Machine:
             place -= 1
             if place < 0:
                 raise ValueError("a mark is missing")
-        found = self.stack[place + 1 :]
+        values = self.stack[place + 1 :]
         del self.stack[place:]
-        return found
+        return values
 
     def made(self, what: Any, given: Any) -> Any:
         """Return an object of a class, or the result of a function."""
@@ -159,8 +159,8 @@ def _run(machine: _Machine, name: str, argument: Any) -> None:
 
 def _tuple_of(count: int) -> Callable[[_Machine, Any], None]:
     def step(machine: _Machine, argument: Any) -> None:
-        found = [machine.pop() for _ in range(count)]
-        machine.stack.append(tuple(reversed(found)))
+        values = [machine.pop() for _ in range(count)]
+        machine.stack.append(tuple(reversed(values)))
 
     return step
 
@@ -183,17 +183,17 @@ def _pairs(values: list[Any]) -> dict[Any, Any]:
     return {_key(key): value for key, value in zip(values[::2], values[1::2], strict=True)}
 
 
-def _key(one: Any) -> Any:
+def _key(key: Any) -> Any:
     """Check the type and size of a key, and return it.
 
     Hashing deeply nested objects would end the process, and hashing long numbers takes time proportional to their
     length.
     """
-    parts = one if isinstance(one, tuple) and len(one) <= _PARTS else (one,)
+    parts = key if isinstance(key, tuple) and len(key) <= _PARTS else (key,)
     for part in parts:
         if not isinstance(part, _KEYS) or (isinstance(part, int) and abs(part) > _LARGEST):
-            raise ValueError(f"a key of the type {type(one).__name__} is not read")
-    return one
+            raise ValueError(f"a key of the type {type(key).__name__} is not read")
+    return key
 
 
 def _name(machine: _Machine, module: Any, name: Any) -> None:
@@ -213,8 +213,8 @@ def _global_of_stack(machine: _Machine, argument: Any) -> None:
 
 
 def _made(machine: _Machine, argument: Any) -> None:
-    given = machine.pop()
-    machine.stack.append(machine.made(machine.pop(), given))
+    arguments = machine.pop()
+    machine.stack.append(machine.made(machine.pop(), arguments))
 
 
 def _made_with_names(machine: _Machine, argument: Any) -> None:
@@ -223,14 +223,14 @@ def _made_with_names(machine: _Machine, argument: Any) -> None:
 
 
 def _instance(machine: _Machine, argument: Any) -> None:
-    given = tuple(machine.since_mark())
+    arguments = tuple(machine.since_mark())
     module, _, name = argument.partition(" ")
-    machine.stack.append(machine.made(Named(module, name), given))
+    machine.stack.append(machine.made(Named(module, name), arguments))
 
 
 def _object(machine: _Machine, argument: Any) -> None:
-    what, *given = machine.since_mark()
-    machine.stack.append(machine.made(what, tuple(given)))
+    what, *arguments = machine.since_mark()
+    machine.stack.append(machine.made(what, tuple(arguments)))
 
 
 def _build(machine: _Machine, argument: Any) -> None:
@@ -272,12 +272,12 @@ _STEPS: Mapping[str, Callable[[_Machine, Any], None]] = {
 }
 
 
-def _namespace(given: tuple[Any, ...]) -> Namespace:
+def _namespace(arguments: tuple[Any, ...]) -> Namespace:
     return Namespace()
 
 
-def _ordered(given: tuple[Any, ...]) -> dict[Any, Any]:
-    if given:
+def _ordered(arguments: tuple[Any, ...]) -> dict[Any, Any]:
+    if arguments:
         raise ValueError("an ordered dictionary made of something; Python 3 fills it afterwards")
     return {}
 

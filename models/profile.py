@@ -60,11 +60,11 @@ def profile(executors: Sequence[Executor], device: Profile | None = None) -> Pro
     Args:
         device: provider, version, architecture and arithmetic; None for the CPU.
     """
-    found = device or Profile()
+    base = device or Profile()
     if all(executor.kind == "catboost" for executor in executors):
-        found = Profile()
+        base = Profile()
     return msgspec.structs.replace(
-        found,
+        base,
         precision=executors[0].precision,
         layout="+".join(executor.layout for executor in executors),
     )

@@ -94,9 +94,9 @@ class Passes:
         return joined([self.score(rows) for rows in passes(self.units, first, count, min(batch, self.most_batch))])
 
 
-def batches(found: Replayer, wanted: Sequence[int] = BATCHES) -> tuple[int, ...]:
+def batches(runner: Replayer, sizes: Sequence[int] = BATCHES) -> tuple[int, ...]:
     """Return the batch sizes that differ on the replayer's device, ascending."""
-    return tuple(sorted({min(batch, found.most_batch) for batch in wanted}))
+    return tuple(sorted({min(batch, runner.most_batch) for batch in sizes}))
 
 
 def reference(artefact: Artefact) -> Scores:
@@ -107,19 +107,19 @@ def reference(artefact: Artefact) -> Scores:
     """
     replay = _replay(artefact)
     path = artefact.path(replay.scores)
-    found: dict[str, dict[str, NDArray[np.float32]]] = {name: {} for name in artefact.manifest.heads}
+    scores: dict[str, dict[str, NDArray[np.float32]]] = {name: {} for name in artefact.manifest.heads}
     for name, values in _arrays(path, _MOST_SCORE_BYTES).items():
         head, _, measure = name.partition(".")
-        if head not in found or not measure:
-            raise ArtefactError(f"{path}: {name!r} is not a measure of the heads {', '.join(found)}")
+        if head not in scores or not measure:
+            raise ArtefactError(f"{path}: {name!r} is not a measure of the heads {', '.join(scores)}")
         if values.dtype != np.float32 or values.shape != (replay.units,):
             raise ArtefactError(
                 f"{path}: {name!r} is {values.dtype} {list(values.shape)}; float32 [{replay.units}] is needed"
             )
-        found[head][measure] = values
-    if missing := [name for name, measures in found.items() if not measures]:
+        scores[head][measure] = values
+    if missing := [name for name, measures in scores.items() if not measures]:
         raise ArtefactError(f"{path}: holds no scores of the head {missing[0]!r}")
-    return found
+    return scores
 
 
 def replayer(artefact: Artefact, device: Device = CPU) -> Replayer:
@@ -132,12 +132,12 @@ def replayer(artefact: Artefact, device: Device = CPU) -> Replayer:
     replay = _replay(artefact)
     path = artefact.path(replay.inputs)
     try:
-        found = _opened(artefact, _arrays(path, MOST_INPUT_BYTES), device)
+        opened = _opened(artefact, _arrays(path, MOST_INPUT_BYTES), device)
     except npz.BadArrays as error:
         raise ArtefactError(f"{path}: {error}") from error
-    if found.units != replay.units:
-        raise ArtefactError(f"{path}: holds {found.units} units, the manifest says {replay.units}")
-    return found
+    if opened.units != replay.units:
+        raise ArtefactError(f"{path}: holds {opened.units} units, the manifest says {replay.units}")
+    return opened
 
 
 def of_files(artefact: Artefact, directory: Path, scratch: Path) -> Artefact:
@@ -163,14 +163,14 @@ def of_files(artefact: Artefact, directory: Path, scratch: Path) -> Artefact:
             + ("leave --data out to use its replay set" if manifest.replay is not None else remedy(artefact))
         )
     bare = detached(copy(artefact, scratch))  # its own replay set may come from the same files
-    found: Artefact = _module(artefact).of_files(bare, directory)
-    units = 0 if found.manifest.replay is None else found.manifest.replay.units
+    renewed: Artefact = _module(artefact).of_files(bare, directory)
+    units = 0 if renewed.manifest.replay is None else renewed.manifest.replay.units
     if units < FEWEST:
         raise ArtefactError(
             f"{directory}: {units or 'no'} units to replay, at least {FEWEST} are needed; they are taken from "
             "in-domain development data (dev_in …) and from shifted data"
         )
-    return found
+    return renewed
 
 
 def remedy(artefact: Artefact) -> str:
@@ -249,7 +249,7 @@ def measures(head: Head, manifest: Manifest) -> tuple[str, ...]:
 
 def scored(heads: Sequence[Head], manifest: Manifest, predictives: Predictives) -> Scores:
     """Return the scores of predictives, for the heads that the artefact has."""
-    found: dict[str, dict[str, NDArray[np.float32]]] = {}
+    scores: dict[str, dict[str, NDArray[np.float32]]] = {}
     for head in heads:
         if head.name not in manifest.heads:
             continue
@@ -257,8 +257,8 @@ def scored(heads: Sequence[Head], manifest: Manifest, predictives: Predictives) 
         values = {name: uncertainty.score(predictive, name) for name in measures(head, manifest)}
         if isinstance(predictive, Gaussian):
             values[MEAN] = predictive.mean
-        found[head.name] = {name: np.ascontiguousarray(array, np.float32) for name, array in values.items()}
-    return found
+        scores[head.name] = {name: np.ascontiguousarray(array, np.float32) for name, array in values.items()}
+    return scores
 
 
 def joined(parts: Sequence[Scores]) -> Scores:
@@ -300,27 +300,27 @@ def array(arrays: Arrays, name: str, kind: str, *shape: int | None) -> NDArray[A
     Raises:
         BadArrays: it is missing, or has another type or shape.
     """
-    found = arrays.get(name)
-    if found is None:
+    values = arrays.get(name)
+    if values is None:
         raise npz.BadArrays(f"{name!r} is missing; it holds {', '.join(sorted(arrays)) or 'nothing'}")
-    fits = found.ndim == len(shape) and all(
-        wanted is None or wanted == length for wanted, length in zip(shape, found.shape, strict=True)
+    fits = values.ndim == len(shape) and all(
+        size is None or size == length for size, length in zip(shape, values.shape, strict=True)
     )
-    if found.dtype != kind or not fits:
+    if values.dtype != kind or not fits:
         needed = [length if length is not None else "any" for length in shape]
-        raise npz.BadArrays(f"{name!r} is {found.dtype} {list(found.shape)}; {kind} {needed} is needed")
-    return found
+        raise npz.BadArrays(f"{name!r} is {values.dtype} {list(values.shape)}; {kind} {needed} is needed")
+    return values
 
 
-def chosen(known: int, shifted: int, wanted: int, seed: int = 0) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def chosen(known: int, shifted: int, units: int, seed: int = 0) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Choose the in-domain and the shifted units to replay: two thirds in-domain if both have enough.
 
     The choice does not use scores, so that one set serves all artefacts of a task. In-domain units make up for missing
     shifted ones; the share of in-domain units is never below ``IN_DOMAIN``. Both results are random indices, ascending.
     """
     draw = np.random.default_rng(seed)
-    inside = min(known, max(wanted - shifted, wanted * 2 // 3))
-    outside = min(shifted, wanted - inside, int(inside * (1 - IN_DOMAIN) / IN_DOMAIN))
+    inside = min(known, max(units - shifted, units * 2 // 3))
+    outside = min(shifted, units - inside, int(inside * (1 - IN_DOMAIN) / IN_DOMAIN))
     return tuple(  # type: ignore[return-value]
         np.sort(draw.choice(total, taken, replace=False)) for total, taken in ((known, inside), (shifted, outside))
     )
@@ -358,8 +358,8 @@ def _opened(artefact: Artefact, arrays: Arrays, device: Device) -> Replayer:
     Raises:
         BadArrays: arrays of another shape or type than the task's inputs.
     """
-    found: Replayer = _module(artefact).replayer(artefact, arrays, device)
-    return found
+    opened: Replayer = _module(artefact).replayer(artefact, arrays, device)
+    return opened
 
 
 def _module(artefact: Artefact) -> ModuleType:

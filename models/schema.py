@@ -89,8 +89,8 @@ class Schema:
     @cached_property
     def enumerated(self) -> tuple[tuple[int, NDArray[np.float32]], ...]:
         """Columns with a list of possible values, and these values."""
-        found = ((index, feature.values) for index, feature in enumerate(self.features) if feature.values)
-        return tuple((index, np.array(values, np.float32)) for index, values in found)
+        columns = ((index, feature.values) for index, feature in enumerate(self.features) if feature.values)
+        return tuple((index, np.array(values, np.float32)) for index, values in columns)
 
     def missing(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Return a mask of the missing values of rows [N, F]: NaN, or a documented sentinel (compared in float32)."""

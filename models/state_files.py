@@ -32,21 +32,21 @@ def read(path: Path, largest_bytes: int) -> dict[str, Tensor]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # messages about other pickle protocols, which are rejected or read
-            found = torch.load(path, map_location="cpu", weights_only=True)
+            weights = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise ArtefactError(
             f"{path}: holds more than weights, or is damaged; save the state_dict alone: {str(error).splitlines()[0]}"
         ) from error
     except (OSError, RuntimeError, EOFError, ValueError, KeyError) as error:
         raise ArtefactError(f"{path}: cannot be read as weights: {str(error).splitlines()[0]}") from error
-    if not isinstance(found, Mapping) or not all(
+    if not isinstance(weights, Mapping) or not all(
         isinstance(name, str)
         and isinstance(value, torch.Tensor)
         and (value.is_floating_point() or name.endswith(_COUNTER))
-        for name, value in found.items()
+        for name, value in weights.items()
     ):
         raise ArtefactError(f"{path}: not a dictionary of weights by name")
-    return {name.removeprefix(_PARALLEL): value for name, value in found.items()}
+    return {name.removeprefix(_PARALLEL): value for name, value in weights.items()}
 
 
 def fill(network: nn.Module, state: Mapping[str, Tensor], path: Path, what: str) -> None:

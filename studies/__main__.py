@@ -55,7 +55,7 @@ STUDIES = (
 
 def main() -> int:
     """Print a Markdown table of all studies."""
-    rows = ((f"`python -m studies.{one.name}`", one.writes, one.reads, one.takes) for one in STUDIES)
+    rows = ((f"`python -m studies.{study.name}`", study.writes, study.reads, study.takes) for study in STUDIES)
     sys.stdout.write(f"{table(('command', 'writes', 'reads', 'takes'), rows)}\n")
     return 0
 

@@ -27,19 +27,19 @@ def main() -> None:
         sys.stdout.write(f"{before.tag} {'unchanged' if after.tag == before.tag else f'is now {after.tag}'}\n")
 
 
-def rewritten(one: artefacts.Artefact) -> artefacts.Artefact:
+def rewritten(original: artefacts.Artefact) -> artefacts.Artefact:
     """Return the artefact with today's paragraph on figures in its card, or the same artefact if the card has it.
 
     The paragraph is the last one before the section on the replay set.
     """
-    words: Words = importlib.import_module(f"models.tasks.{one.manifest.task}.spec").CARD
-    before = one.path(CARD).read_text()
+    words: Words = importlib.import_module(f"models.tasks.{original.manifest.task}.spec").CARD
+    before = original.path(CARD).read_text()
     own = replay.without_section(before)
     text = f"{own.rstrip().rpartition(_BREAK)[0]}{_BREAK}{words.figures}\n{before[len(own) :]}"
     if text == before:
-        return one
-    files = {name: one.path(name) for name in one.manifest.files if name != CARD}
-    return artefacts.share(artefacts.write(one.directory, one.manifest, {**files, CARD: text.encode()}))
+        return original
+    files = {name: original.path(name) for name in original.manifest.files if name != CARD}
+    return artefacts.share(artefacts.write(original.directory, original.manifest, {**files, CARD: text.encode()}))
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def main() -> None:
         if None in trained:
             raise SystemExit(f"{options.work} has not all members of {family}: run studies.lesion_tables --parts train")
         ensemble = assembled(
-            family, [one for one in trained if one is not None], settings, seed=plan.seed, preset=plan.preset
+            family, [member for member in trained if member is not None], settings, seed=plan.seed, preset=plan.preset
         )
         name = f"{family}-{len(ensemble.graphs)}"
         artefact = build.build(
@@ -103,10 +103,10 @@ def rejudge(
     scores: dict[str, dict[str, float]] = json.loads(kept.read_text()) if kept.exists() else {}
     for case in (case for cases in judge.values() for case in cases):
         if case.id not in scores:
-            (found,) = build.judged([case], members, plan, threads=threads)
-            scores[case.id] = found.scores
+            (verdict,) = build.judged([case], members, plan, threads=threads)
+            scores[case.id] = verdict.scores
             kept.write_text(json.dumps(scores, indent=1))
-            say(f"{directory.name}: {len(scores)} judged, {case.id} {found.scores}")
+            say(f"{directory.name}: {len(scores)} judged, {case.id} {verdict.scores}")
     quality = {split: calibration.quality([scores[case.id] for case in cases]) for split, cases in judge.items()}
     known = manifest.quality["calibration"]
     calibrated = {"scans": float(_rows(manifest, "calibration")), **{name: known[name] for name in SCORES}}

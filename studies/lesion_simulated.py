@@ -63,20 +63,20 @@ def main(arguments: list[str] | None = None) -> int:
     for case in official.cases(options.data):
         if case.split not in ("dev_in", "train") or case.site not in ("site_e", "site_f"):
             chosen.setdefault(case.site, []).append(case)
-    found = {site: [measure(*_loaded(case)) for case in cases[: options.most]] for site, cases in chosen.items()}
+    measured = {site: [measure(*_loaded(case)) for case in cases[: options.most]] for site, cases in chosen.items()}
     masks: list[NDArray[np.int64]] = []
     if options.real:
         real = sorted((options.real / "ljubljana_cross_sectional").glob("*/"))
-        found["real"] = [measure(*_real(folder)) for folder in real]
+        measured["real"] = [measure(*_real(folder)) for folder in real]
         masks = [sizes(volumes.mask(path)[1]) for path in sorted((options.real / "lesion_masks_mni").glob("*.nii.gz"))]
-        masks += [one.sizes for one in found["real"]]
-    for site, several in found.items():
+        masks += [scan.sizes for scan in measured["real"]]
+    for site, several in measured.items():
         sys.stdout.write(f"{site}: {told(several)}\n")
     if masks:
         sys.stdout.write(f"real masks: {law(masks)}\n")
     for site in chosen:
-        sys.stdout.write(f"{site}: {law([one.sizes for one in found[site]])}\n")
-    draw(chosen, found, masks, options.out / "lesion-simulator.png")
+        sys.stdout.write(f"{site}: {law([scan.sizes for scan in measured[site]])}\n")
+    draw(chosen, measured, masks, options.out / "lesion-simulator.png")
     sys.stdout.write(f"{machine.line()}\n")
     return 0
 
@@ -107,23 +107,23 @@ def sizes(truth: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 def told(several: Sequence[Measured]) -> str:
     """Return means over scans as text."""
-    loads = np.array([one.sizes.sum() for one in several]) / 1000
+    loads = np.array([scan.sizes.sum() for scan in several]) / 1000
     return (
         f"{len(several)} scans, {loads.mean():.1f} ± {loads.std():.1f} ml, "
-        f"{np.mean([len(one.sizes) for one in several]):.0f} lesions, "
-        f"brain {np.mean([one.brain for one in several]) / 1000:.0f} ml, "
-        f"z of lesions {np.mean([one.lesion for one in several]):.2f}, "
-        f"around {np.mean([one.ring for one in several]):.2f}, "
-        f"Dice of best threshold {np.mean([one.threshold for one in several]):.2f}"
+        f"{np.mean([len(scan.sizes) for scan in several]):.0f} lesions, "
+        f"brain {np.mean([scan.brain for scan in several]) / 1000:.0f} ml, "
+        f"z of lesions {np.mean([scan.lesion for scan in several]):.2f}, "
+        f"around {np.mean([scan.ring for scan in several]):.2f}, "
+        f"Dice of best threshold {np.mean([scan.threshold for scan in several]):.2f}"
     )
 
 
 def law(several: Sequence[NDArray[np.int64]]) -> str:
     """Return quantiles of sizes and the law of counts over scans as text."""
     every = np.concatenate(several)
-    loads = np.log([one.sum() / 1000 for one in several])
-    counts = np.log([len(one) for one in several])
-    largest = np.mean([one.max() / one.sum() for one in several])
+    loads = np.log([mask.sum() / 1000 for mask in several])
+    counts = np.log([len(mask) for mask in several])
+    largest = np.mean([mask.max() / mask.sum() for mask in several])
     quantiles = " ".join(f"{value:.0f}" for value in np.quantile(every, [0.25, 0.5, 0.75, 0.9, 0.95, 0.99]))
     return (
         f"sizes at 25 50 75 90 95 99 %: {quantiles} mm³, sd of their logarithm {np.log(every).std():.2f}; "
@@ -134,7 +134,7 @@ def law(several: Sequence[NDArray[np.int64]]) -> str:
 
 def draw(
     cases: dict[str, list[official.Case]],
-    found: dict[str, list[Measured]],
+    measured: dict[str, list[Measured]],
     masks: Sequence[NDArray[np.int64]],
     path: Path,
 ) -> None:
@@ -143,7 +143,7 @@ def draw(
     above, below = figure.subfigures(2, 1, height_ratios=(1.45, 1))
     pictures, curves = above.add_gridspec(2, 6), below.add_gridspec(1, 3)
     for column, (site, several) in enumerate(cases.items()):
-        known = found[site]
+        known = measured[site]
         chosen = min(range(len(known)), key=lambda index: abs(known[index].sizes.sum() / 1000 - PICTURED))
         case = several[chosen]
         loaded = official.load(case, ("flair",) if case.t1 is None else ("flair", "t1"))
@@ -166,12 +166,12 @@ def draw(
             axes.set_axis_off()
     left, middle_axes, right = (below.add_subplot(curves[0, third]) for third in range(3))
     for site in cases:
-        _law(left, np.concatenate([one.sizes for one in found[site]]), COLOURS[site], site)
-        loads, counts = zip(*((one.sizes.sum() / 1000, len(one.sizes)) for one in found[site]), strict=True)
+        _law(left, np.concatenate([scan.sizes for scan in measured[site]]), COLOURS[site], site)
+        loads, counts = zip(*((scan.sizes.sum() / 1000, len(scan.sizes)) for scan in measured[site]), strict=True)
         middle_axes.scatter(loads, counts, s=14, color=COLOURS[site])
     if masks:
         _law(left, np.concatenate(masks), COLOURS["real"], "30 real masks")
-        loads, counts = zip(*((one.sum() / 1000, len(one)) for one in masks), strict=True)
+        loads, counts = zip(*((mask.sum() / 1000, len(mask)) for mask in masks), strict=True)
         middle_axes.scatter(loads, counts, s=18, marker="x", color=COLOURS["real"])
     left.set(
         xscale="log", yscale="log", xlabel="volume of a lesion (mm³)", ylabel="share that is larger", ylim=(1e-3, 1.1)
@@ -179,14 +179,14 @@ def draw(
     left.legend(frameon=False, fontsize=8)
     middle_axes.set(xscale="log", yscale="log", xlabel="lesions of a scan together (ml)", ylabel="number of lesions")
     centres = (GRID[1:] + GRID[:-1]) / 2
-    for site, several_measured in found.items():
-        density = np.mean([one.histogram for one in several_measured], axis=0) / (GRID[1] - GRID[0])
+    for site, several_measured in measured.items():
+        density = np.mean([scan.histogram for scan in several_measured], axis=0) / (GRID[1] - GRID[0])
         width = 2.2 if site == "real" else 1.1
         right.plot(
             centres, density, color=COLOURS[site], linewidth=width, label="3 real scans" if site == "real" else None
         )
     right.set(xlabel="FLAIR, z-scored over the brain", ylabel="density")
-    if "real" in found:
+    if "real" in measured:
         right.legend(frameon=False, fontsize=8)
     figure.savefig(path, dpi=70)
 

@@ -50,8 +50,8 @@ def post(url: str, body: Mapping[str, Any], timeout: float) -> Any:
 def windows(monitor: str) -> Windows:
     """Return the present windows of the monitor at a URL."""
     with urllib.request.urlopen(f"{monitor}/v1/live", timeout=10) as answer:
-        found: Windows = json.load(answer)["windows"]
-    return found
+        payload: Windows = json.load(answer)["windows"]
+    return payload
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,12 @@ class Sent:
     def offline(self) -> dict[str, float]:
         """Return figures of all units so far, by the monitor's names."""
         errors, answered = np.concatenate(self.errors), np.concatenate(self.answered)
-        found = figures(Errors(errors, self.head.acceptable, Rules()), np.concatenate(self.uncertainty))
+        result = figures(Errors(errors, self.head.acceptable, Rules()), np.concatenate(self.uncertainty))
         return {
-            "r_auc": found.r_auc,
-            "f1_auc": found.f1_auc,
-            "f1_at_95": found.f1_at_95,
-            "mean_error": found.error,
+            "r_auc": result.r_auc,
+            "f1_auc": result.f1_auc,
+            "f1_at_95": result.f1_at_95,
+            "mean_error": result.error,
             "error": float(np.mean(np.where(answered, errors, 0.0))),
             "answered_error": float(np.mean(errors[answered])) if answered.any() else float("nan"),
         }
@@ -109,15 +109,16 @@ def window(
     """
     waited = 0.0
     while True:
-        found = [
-            one
-            for one in look()
-            if (one["head"], one["model"], one["source"], one["window"]) == (head, model, "census", "last")
+        matches = [
+            candidate
+            for candidate in look()
+            if (candidate["head"], candidate["model"], candidate["source"], candidate["window"])
+            == (head, model, "census", "last")
         ]
-        if found and found[0]["judged"] >= units and found[0]["labels"] >= units:
-            return found[0]
+        if matches and matches[0]["judged"] >= units and matches[0]["labels"] >= units:
+            return matches[0]
         if waited >= PATIENCE_SECONDS:
-            state = f"{found[0]['judged']} units, {found[0]['labels']} labels" if found else "no such window"
+            state = f"{matches[0]['judged']} units, {matches[0]['labels']} labels" if matches else "no such window"
             raise TimeoutError(
                 f"after {waited:.0f} s the monitor has {state} of a census of {head}, not {units}: is "
                 f"DEMUR_CENSUS={head} set for the service, its ledger new, and followed by the monitor?"
@@ -182,6 +183,6 @@ def report(moments: Iterable[Any], words: Callable[[Any], str], path: Path | Non
 def _told(figures: Mapping[str, Figure]) -> str:
     """Return a line for each figure."""
     return "".join(
-        f"  {name:16}{one.live:12.5g}  ({one.low:.5g} to {one.high:.5g}){one.offline:14.5g} offline\n"
-        for name, one in figures.items()
+        f"  {name:16}{figure.live:12.5g}  ({figure.low:.5g} to {figure.high:.5g}){figure.offline:14.5g} offline\n"
+        for name, figure in figures.items()
     )

@@ -26,10 +26,10 @@ def main() -> None:
     data = options.work / "data"
     stored = gathering.gathered(data, options.work / "examples", OFFICIAL)
     for family in options.families:
-        one = ensemble(plan, family, stored, options.work / "members")
-        name = f"{family}-{len(one)}"
+        trained = ensemble(plan, family, stored, options.work / "members")
+        name = f"{family}-{len(trained)}"
         artefact = train.built(
-            one,
+            trained,
             stored,
             options.out / name,
             provenance=provenance.read(data),

@@ -69,73 +69,73 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--most", type=int, default=150, help="scenes of each city that are read")
     parser.add_argument("--picture", type=int, default=1, help="which scene of each city is pictured")
     options = parser.parse_args(arguments)
-    found: dict[str, CityCounts] = defaultdict(CityCounts)
+    counts: dict[str, CityCounts] = defaultdict(CityCounts)
     pictured: dict[str, motion_pb2.Scene] = {}
     for city, file, scene in _scenes(options.data):
-        if found[city].scenes == options.picture:
+        if counts[city].scenes == options.picture:
             pictured[city] = scene
-        if found[city].scenes < options.most:
-            count(found[city], file, scene)
+        if counts[city].scenes < options.most:
+            count(counts[city], file, scene)
     if options.real:
         for _, file, scene in _scenes(options.real):
-            count(found["real"], file, scene)
-    for city, one in found.items():
-        sys.stdout.write(f"{city}: {told(one)}\n")
+            count(counts["real"], file, scene)
+    for city, city_counts in counts.items():
+        sys.stdout.write(f"{city}: {told(city_counts)}\n")
     path = options.out / "motion-simulator.png"
-    figure(found, pictured).savefig(path, dpi=75)
+    figure(counts, pictured).savefig(path, dpi=75)
     sys.stdout.write(f"{path}\n{machine.line()}\n")
     return 0
 
 
-def count(found: CityCounts, file: Path, scene: motion_pb2.Scene) -> None:
+def count(counts: CityCounts, file: Path, scene: motion_pb2.Scene) -> None:
     """Add a scene to the counts of its city."""
-    found.scenes += 1
-    found.vehicles.append(len(scene.past_vehicle_tracks[-1].tracks))
+    counts.scenes += 1
+    counts.vehicles.append(len(scene.past_vehicle_tracks[-1].tracks))
     if scene.past_pedestrian_tracks:
-        found.people.append(len(scene.past_pedestrian_tracks[-1].tracks))
-    found.requests.append(len(scene.prediction_requests))
+        counts.people.append(len(scene.past_pedestrian_tracks[-1].tracks))
+    counts.requests.append(len(scene.prediction_requests))
     now = {track.track_id: track for track in scene.past_vehicle_tracks[-1].tracks}
     for future in futures(file, scene):
         if future.trajectory is None:
             continue
-        found.valid += 1
+        counts.valid += 1
         tags = {motion_pb2.TrajectoryTag.Name(tag).removeprefix("k") for tag in future.maneuvers}
-        found.tags.update(tags)
+        counts.tags.update(tags)
         if "Stationary" not in tags:
-            _count_moving(found, now[future.key[1]], future.trajectory)
+            _count_moving(counts, now[future.key[1]], future.trajectory)
 
 
-def _count_moving(found: CityCounts, track: motion_pb2.VehicleTrack, truth: NDArray[np.floating[Any]]) -> None:
+def _count_moving(counts: CityCounts, track: motion_pb2.VehicleTrack, truth: NDArray[np.floating[Any]]) -> None:
     velocity = np.array([track.linear_velocity.x, track.linear_velocity.y])
     yaw = driving_yaw(track.yaw, *velocity)
     own = np.array([[math.cos(yaw), math.sin(yaw)], [-math.sin(yaw), math.cos(yaw)]]) @ velocity
     away = np.hypot(*(truth - np.arange(1, len(truth) + 1)[:, None] * STEP * own).T)
     steps = np.diff(truth, axis=0, prepend=[[0.0, 0.0]])
     pace = np.hypot(*steps.T) / STEP
-    found.speed.append(float(np.hypot(*velocity)))
-    found.ade.append(float(away.mean()))
-    found.fde.append(float(away[-1]))
-    found.gain.append(float((pace[-5:].mean() - pace[:5].mean()) / 4.0))
+    counts.speed.append(float(np.hypot(*velocity)))
+    counts.ade.append(float(away.mean()))
+    counts.fde.append(float(away[-1]))
+    counts.gain.append(float((pace[-5:].mean() - pace[:5].mean()) / 4.0))
     long = np.hypot(*(truth[-1] - truth[-6])) > 1
-    found.turned.append(math.degrees(math.atan2(*(truth[-1] - truth[-6])[::-1])) if long else 0.0)
+    counts.turned.append(math.degrees(math.atan2(*(truth[-1] - truth[-6])[::-1])) if long else 0.0)
 
 
-def told(one: CityCounts) -> str:
+def told(counts: CityCounts) -> str:
     """Return the numbers of a city as a line of text."""
-    share = {name: round(count / one.valid, 3) for name, count in sorted(one.tags.items())}
-    gain = np.percentile(one.gain, [5, 95])
-    fde = np.percentile(one.fde, [50, 90])
+    share = {name: round(count / counts.valid, 3) for name, count in sorted(counts.tags.items())}
+    gain = np.percentile(counts.gain, [5, 95])
+    fde = np.percentile(counts.fde, [50, 90])
     return (
-        f"{one.scenes} scenes, {np.mean(one.vehicles):.1f} vehicles, {np.mean(one.people or [0]):.1f} people, "
-        f"{np.mean(one.requests):.1f} requests, {one.valid / one.scenes:.2f} valid; of the moving: speed "
-        f"{np.mean(one.speed):.1f} m/s, ADE {np.mean(one.ade):.2f} m, FDE {np.mean(one.fde):.2f} m "
-        f"(median {fde[0]:.1f}, 90 % {fde[1]:.1f}), change of speed {np.std(one.gain):.2f} m/s² "
-        f"({gain[0]:.1f} to {gain[1]:.1f}), turned by more than 30° {np.mean(np.abs(one.turned) > 30):.2f}; "
+        f"{counts.scenes} scenes, {np.mean(counts.vehicles):.1f} vehicles, {np.mean(counts.people or [0]):.1f} people, "
+        f"{np.mean(counts.requests):.1f} requests, {counts.valid / counts.scenes:.2f} valid; of the moving: speed "
+        f"{np.mean(counts.speed):.1f} m/s, ADE {np.mean(counts.ade):.2f} m, FDE {np.mean(counts.fde):.2f} m "
+        f"(median {fde[0]:.1f}, 90 % {fde[1]:.1f}), change of speed {np.std(counts.gain):.2f} m/s² "
+        f"({gain[0]:.1f} to {gain[1]:.1f}), turned by more than 30° {np.mean(np.abs(counts.turned) > 30):.2f}; "
         f"tags {share}"
     )
 
 
-def figure(found: dict[str, CityCounts], pictured: dict[str, motion_pb2.Scene]) -> Figure:
+def figure(counts: dict[str, CityCounts], pictured: dict[str, motion_pb2.Scene]) -> Figure:
     """Draw one scene per city from above, and distributions."""
     drawn = Figure(figsize=(18, 16.4), layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1))
     grid = drawn.add_gridspec(3, 12, height_ratios=[1, 1, 0.55])
@@ -151,8 +151,8 @@ def figure(found: dict[str, CityCounts], pictured: dict[str, motion_pb2.Scene]) 
     )
     for place, (name, label, edges) in enumerate(charts):
         axes = drawn.add_subplot(grid[2, 3 * place : 3 * place + 3])
-        for city, one in sorted(found.items(), key=lambda each: tuple(COLOURS).index(each[0])):
-            values = np.clip(getattr(one, name), edges[0], edges[-1])
+        for city, city_counts in sorted(counts.items(), key=lambda each: tuple(COLOURS).index(each[0])):
+            values = np.clip(getattr(city_counts, name), edges[0], edges[-1])
             shares = np.histogram(values, edges)[0] / len(values)
             wide = 2.2 if city == "real" else 1.4
             axes.stairs(shares, edges, label=city, color=COLOURS[city], linewidth=wide)
@@ -204,13 +204,13 @@ def _box(axes: Axes, track: motion_pb2.VehicleTrack, colour: str) -> None:
 
 def _lines(past: Sequence[Any], future: Sequence[Any]) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """Yield each track's positions in all steps, NaN if it is not seen, [steps, 2]."""
-    found: dict[int, NDArray[np.float64]] = {}
+    lines: dict[int, NDArray[np.float64]] = {}
     steps = [*past, *future]
     for number, step in enumerate(steps):
         for track in step.tracks:
-            line = found.setdefault(track.track_id, np.full((len(steps), 2), np.nan))
+            line = lines.setdefault(track.track_id, np.full((len(steps), 2), np.nan))
             line[number] = track.position.x, track.position.y
-    yield from found.items()
+    yield from lines.items()
 
 
 def _points(points: Sequence[motion_pb2.Vector3]) -> NDArray[np.float64]:

@@ -50,38 +50,38 @@ def main() -> None:
         "target": np.concatenate([part.power for part in parts]),
         "shifted": np.repeat([0, 1], [len(part.power) for part in parts]),
     }
-    found: dict[str, dict[str, Evaluation]] = {}
+    evaluations: dict[str, dict[str, Evaluation]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for kind, kept in (("ensemble", slice(None)), ("single", slice(1))):
             path = Path(folder) / f"{kind}.npz"
             np.savez(path, **{**arrays, "members": arrays["members"][kept]})
-            found[kind] = {
+            evaluations[kind] = {
                 name: evaluate(predictions.read(path, ErrorOptions(convention)))
                 for name, convention in CONVENTIONS.items()
             }
-    draw(found, out / "regression-metrics.png")
+    draw(evaluations, out / "regression-metrics.png")
     page = out / "regression-metrics.md"
-    pages.write(page, document(found, pages.named(artefact), arrays["shifted"]))
+    pages.write(page, document(evaluations, pages.named(artefact), arrays["shifted"]))
     print(page.read_text())
 
 
-def results(found: dict[str, dict[str, Evaluation]]) -> Results:
+def results(evaluations: dict[str, dict[str, Evaluation]]) -> Results:
     """Return the results on which the note's statements are checked."""
     curves: dict[str, dict[str, list[float]]] = {"r3": {}, "mwse": {}}
-    for kind, readings in found.items():
+    for kind, readings in evaluations.items():
         judged = readings["paper"].judged
         assert judged.normals is not None
         squared, variance = judged.error.values, judged.normals.variance
         curves["r3"][kind] = _at_fractions(calibration.r3_curve(squared, variance))
         curves["mwse"][kind] = _at_fractions(calibration.mwse_curve(squared, variance) / 1e12)
-    ensemble = found["ensemble"]["paper"].judged
+    ensemble = evaluations["ensemble"]["paper"].judged
     shifted = _shifted(ensemble)
     by_error = np.array_split(np.argsort(ensemble.error.values[shifted], kind="stable"), GROUPS)
     return Results(
-        {kind: readings["official"].full.own["lence"] for kind, readings in found.items()},
+        {kind: readings["official"].full.own["lence"] for kind, readings in evaluations.items()},
         {
             (kind, convention, measure, figure): getattr(one.full.measures[measure], figure) / UNITS.get(figure, 1.0)
-            for kind, readings in found.items()
+            for kind, readings in evaluations.items()
             for convention, one in readings.items()
             for measure in MEASURES
             if measure in one.full.measures
@@ -104,12 +104,16 @@ def _at_fractions(curve: Any) -> list[float]:
     return [float(value) for value in calibration.at_fractions(curve, FRACTIONS)]
 
 
-def document(found: dict[str, dict[str, Evaluation]], model: str, shifted: Any) -> str:
+def document(evaluations: dict[str, dict[str, Evaluation]], model: str, shifted: Any) -> str:
     """Return the page above the hand-written part."""
-    checked = results(found)
-    readings = [(kind, convention, one.full.measures) for kind, by in found.items() for convention, one in by.items()]
-    own = {kind: by["official"].full.own for kind, by in found.items()}
-    in_domain = {kind: _in_domain_r3(by["paper"].judged) for kind, by in found.items()}
+    checked = results(evaluations)
+    readings = [
+        (kind, convention, evaluation.full.measures)
+        for kind, by in evaluations.items()
+        for convention, evaluation in by.items()
+    ]
+    own = {kind: by["official"].full.own for kind, by in evaluations.items()}
+    in_domain = {kind: _in_domain_r3(by["paper"].judged) for kind, by in evaluations.items()}
     curves = {"RMSE / RMV": checked.r3, "RMSE / RMV in-domain": in_domain, "MWSE, MW⁴": checked.mwse}
     return pages.document(
         "# Measures of regression uncertainty, on simulated data",
@@ -193,11 +197,11 @@ def _retention(figures: Figures | None, figure: str) -> str:
     return _four(None if figures is None else getattr(figures, figure) / UNITS.get(figure, 1.0))
 
 
-def draw(found: dict[str, dict[str, Evaluation]], path: Path) -> None:
+def draw(evaluations: dict[str, dict[str, Evaluation]], path: Path) -> None:
     """Draw figure 1 (R3 and MWSE retention) and figure 2 (LL-FU against error, F1 and MSE retention) of the note."""
     figure = Figure(figsize=(13, 7.4), layout="constrained")
     axes = figure.subplots(2, 3)
-    for kind, readings in found.items():
+    for kind, readings in evaluations.items():
         judged = readings["paper"].judged
         normals = judged.normals
         assert normals is not None
@@ -219,7 +223,7 @@ def draw(found: dict[str, dict[str, Evaluation]], path: Path) -> None:
         f1 = retention.f_curve(squared, fisher, limit, convention=judged.rules.convention)
         axes[1, 1].plot(*pages.thinned(f1, 300), **style)
         axes[1, 2].plot(*pages.thinned(retention.error_curve(squared, fisher) / 1e6, 300), **style)
-    ensemble = found["ensemble"]["paper"].judged
+    ensemble = evaluations["ensemble"]["paper"].judged
     shifted = _shifted(ensemble)
     pick = np.random.default_rng(0).permutation(len(shifted))[:4000]
     for mask, colour, name in ((~shifted, "#56b4e9", "in-domain"), (shifted, "#e69f00", "shifted")):

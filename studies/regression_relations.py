@@ -48,7 +48,7 @@ class Results:
 
     def better(self, name: str, figure: str, first: tuple[str, str, str], second: tuple[str, str, str]) -> Pair:
         """Return the pair that holds if a figure is better for the first kind, convention and measure."""
-        values = (self.retention[*one, figure] for one in (first, second))
+        values = (self.retention[*key, figure] for key in (first, second))
         return better(name, *values, more=figure not in UNITS)
 
 
@@ -71,15 +71,17 @@ def _printed(results: Results) -> Iterator[Statement]:
     for kind in KINDS:
         for figure in LABELS:
             pairs = [
-                results.better(f"{one} {measure}", figure, (kind, one, DIAGNOSTIC), (kind, one, measure))
-                for one in results.conventions
-                for measure in results.others(kind, one)
+                results.better(
+                    f"{convention} {measure}", figure, (kind, convention, DIAGNOSTIC), (kind, convention, measure)
+                )
+                for convention in results.conventions
+                for measure in results.others(kind, convention)
             ]
             yield _check("LL-FU has a {} {} than every other measure, " + kind, figure, pairs)
     for figure in LABELS:
         pairs = [
-            results.better(one, figure, ("ensemble", one, DIAGNOSTIC), ("single", one, DIAGNOSTIC))
-            for one in results.conventions
+            results.better(convention, figure, ("ensemble", convention, DIAGNOSTIC), ("single", convention, DIAGNOSTIC))
+            for convention in results.conventions
         ]
         yield _check("LL-FU of the ensemble has a {} {} than that of the single model", figure, pairs)
 
@@ -105,8 +107,8 @@ def _drawn(results: Results) -> Iterator[Statement]:
     yield check(
         "The distance of the two MWSE curves grows with retention (MW⁴, the distance at the larger retention first)",
         [
-            Pair(f"{next_one:.0%} and {one:.0%}", abs(larger), abs(smaller))
-            for (one, next_one), (smaller, larger) in zip(pairwise(results.fractions), pairwise(gaps), strict=True)
+            Pair(f"{next_one:.0%} and {fraction:.0%}", abs(larger), abs(smaller))
+            for (fraction, next_one), (smaller, larger) in zip(pairwise(results.fractions), pairwise(gaps), strict=True)
         ],
         plain,
     )
@@ -125,13 +127,13 @@ def _drawn(results: Results) -> Iterator[Statement]:
         for measure, values in results.least.items()
         if measure != DIAGNOSTIC
     }
-    found = "; ".join(
+    detail = "; ".join(
         f"**{measure} grows, too**" if grows else f"{measure} does not" for measure, grows in rising.items()
     )
     yield Statement(
         "LL-FU is unique in this: the lower bound of no other measure grows from group to group",
         not any(rising.values()),
-        found,
+        detail,
     )
 
 

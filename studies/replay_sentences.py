@@ -155,13 +155,13 @@ def shifted(count: int = 90, seed: int = 1) -> list[str]:
 
 def _composed(templates: tuple[str, ...], count: int, seed: int) -> list[str]:
     draw = np.random.default_rng(seed)
-    found: dict[str, None] = {}
-    while len(found) < count:
+    sentences: dict[str, None] = {}
+    while len(sentences) < count:
         parts = {name: values[draw.integers(len(values))] for name, values in _PARTS.items()}
         forms = {f"{name}_c": text[0].upper() + text[1:] for name, text in parts.items()}
         forms |= {f"{name}_l": _inside(text) for name, text in parts.items()}
-        found[templates[len(found) % len(templates)].format(**parts, **forms)] = None
-    return list(found)
+        sentences[templates[len(sentences) % len(templates)].format(**parts, **forms)] = None
+    return list(sentences)
 
 
 def _inside(text: str) -> str:

@@ -46,16 +46,16 @@ def add(task: str, folder: Path, *, timed: bool = False) -> list[Artefact]:
     start = time.perf_counter()
     content, source = INPUTS[task]()
     _say(f"{task}: inputs of {len(content) / 1e6:.2f} MB in {time.perf_counter() - start:.0f} s")
-    found = []
+    added = []
     for place in sorted(path.parent for path in folder.glob(f"*/{MANIFEST}")):
         start = time.perf_counter()
-        one = artefact.share(replay.attach(artefact.read(place, task), content, source))
-        _say(f"{one.tag}: {_units(one)} units in {time.perf_counter() - start:.0f} s")
+        shared = artefact.share(replay.attach(artefact.read(place, task), content, source))
+        _say(f"{shared.tag}: {_units(shared)} units in {time.perf_counter() - start:.0f} s")
         if timed:
-            _time(one)
-        found.append(one)
+            _time(shared)
+        added.append(shared)
     tidy(folder)
-    return found
+    return added
 
 
 def tidy(folder: Path) -> None:
@@ -67,10 +67,10 @@ def tidy(folder: Path) -> None:
             path.unlink()
 
 
-def _time(one: Artefact) -> None:
+def _time(model: Artefact) -> None:
     """Print the time at each batch size, and the difference of its scores from the reference."""
-    opened = replay.replayer(one)
-    expected = replay.reference(one)
+    opened = replay.replayer(model)
+    expected = replay.reference(model)
     for batch in replay.batches(opened):
         start, begun = time.perf_counter(), time.process_time()
         scores = opened(0, opened.units, batch)
@@ -87,8 +87,8 @@ def _time(one: Artefact) -> None:
         )
 
 
-def _units(one: Artefact) -> int:
-    return 0 if one.manifest.replay is None else one.manifest.replay.units
+def _units(model: Artefact) -> int:
+    return 0 if model.manifest.replay is None else model.manifest.replay.units
 
 
 def _vessel() -> tuple[bytes, str]:

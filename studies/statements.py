@@ -111,12 +111,12 @@ def stated(
     every = list(comparisons)
     if not every:
         raise ValueError(f"statement = {text!r}: must have at least one comparison; got none")
-    shown = [one.text if one.holds else f"**{one.text}**" for one in every]
-    failing = [line for line, one in zip(shown, every, strict=True) if not one.holds]
-    found = "; ".join(shown)
+    shown = [comparison.text if comparison.holds else f"**{comparison.text}**" for comparison in every]
+    failing = [line for line, comparison in zip(shown, every, strict=True) if not comparison.holds]
+    detail = "; ".join(shown)
     if listed is not None and len(every) > listed:
-        found = f"{len(every) - len(failing)} of {len(every)}{before * bool(failing)}{'; '.join(failing)}"
-    return Statement(text, not failing, found, printed)
+        detail = f"{len(every) - len(failing)} of {len(every)}{before * bool(failing)}{'; '.join(failing)}"
+    return Statement(text, not failing, detail, printed)
 
 
 def table(statements: Iterable[Statement], *, printed: bool = False, here: str = "holds here") -> str:
@@ -129,13 +129,18 @@ def table(statements: Iterable[Statement], *, printed: bool = False, here: str =
     return markdown(
         ("statement", *(("in the paper",) if printed else ()), here, "found"),
         (
-            (one.text, *((("no", "yes")[one.printed],) if printed else ()), "yes" if one.holds else "**no**", one.found)
-            for one in statements
+            (
+                statement.text,
+                *((("no", "yes")[statement.printed],) if printed else ()),
+                "yes" if statement.holds else "**no**",
+                statement.found,
+            )
+            for statement in statements
         ),
     )
 
 
 def report(statements: Iterable[Statement]) -> None:
     """Print a line for each statement."""
-    for one in statements:
-        sys.stdout.write(f"{'holds' if one.holds else 'FAILS'} {one.text} | {one.found}\n")
+    for statement in statements:
+        sys.stdout.write(f"{'holds' if statement.holds else 'FAILS'} {statement.text} | {statement.found}\n")

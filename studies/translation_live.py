@@ -48,14 +48,14 @@ def chosen(client: Any, folder: pairs_folder.Folder, count: int) -> list[Pair]:
     """Return at most ``count`` pairs that the service takes for one sentence each, evenly spaced, held-out and shifted
     ones in turn. A first call without a decision shows which pairs these are.
     """
-    parts = [_spaced(one, count // 2) for one in (folder.valid, folder.shifted)]
+    parts = [_spaced(corpus, count // 2) for corpus in (folder.valid, folder.shifted)]
     pairs = [one for some in zip_longest(*parts) for one in some if one is not None]
-    found = []
+    kept = []
     for start in range(0, len(pairs), _TOGETHER):
         some = pairs[start : start + _TOGETHER]
-        said = client.translation.predict([pair.english for pair in some], purpose="explore", tokens="none")
-        found += [pair for pair, one in zip(some, said, strict=True) if len(one.sentences) == 1]
-    return found
+        answers = client.translation.predict([pair.english for pair in some], purpose="explore", tokens="none")
+        kept += [pair for pair, answer in zip(some, answers, strict=True) if len(answer.sentences) == 1]
+    return kept
 
 
 def follow(client: Any, http: str, monitor: str, pairs: Sequence[Pair], steps: int) -> Iterator[Moment]:
@@ -72,7 +72,7 @@ def follow(client: Any, http: str, monitor: str, pairs: Sequence[Pair], steps: i
     for some, stop in steps_of(calls, steps):
         model, deferred = _ask(client, http, some, sent)
         domains.update(pair.domain for pair in some)
-        left.update(pair.domain for pair, one in zip(some, deferred, strict=True) if one)
+        left.update(pair.domain for pair, flag in zip(some, deferred, strict=True) if flag)
         if stop:
             now = seen(lambda: windows(monitor), model, sent)
             yield Moment(**vars(now), domains=dict(domains), deferred=sum(left.values()), deferred_by_domain=dict(left))
@@ -87,31 +87,33 @@ def _spaced(pairs: Corpus, count: int) -> list[Pair]:
 def _ask(client: Any, http: str, pairs: Sequence[Pair], sent: Sent) -> tuple[str, list[bool]]:
     texts = [pair.english for pair in pairs]
     answer = client.translation.predict(texts, purpose="decide", tokens="none")
-    said = [one.sentences for one in answer]
-    if any(len(one) != 1 for one in said):
+    groups = [translation.sentences for translation in answer]
+    if any(len(group) != 1 for group in groups):
         raise ValueError("a pair was cut into several sentences; its reference is of none of them")
-    sentences = [one[0] for one in said]
+    sentences = [group[0] for group in groups]
     body = {"texts": texts, "tokens": "none", "purpose": "replay"}
     _check_alike(sentences, post(f"{http}/v1/predict", body, 120)["sentences"])
-    gleus = n_best_gleu([pair.russian for pair in pairs], [[h.text for h in one.hypotheses] for one in sentences])
-    weights = np.array([[h.confidence for h in one.hypotheses] for one in sentences], np.float64)
+    gleus = n_best_gleu(
+        [pair.russian for pair in pairs], [[h.text for h in sentence.hypotheses] for sentence in sentences]
+    )
+    weights = np.array([[h.confidence for h in sentence.hypotheses] for sentence in sentences], np.float64)
     errors = egleu_error(gleus, weights / weights.sum(axis=1, keepdims=True))
-    deferred = [one.deferred for one in sentences]
-    sent.add(errors, [one.uncertainty for one in sentences], deferred)
+    deferred = [sentence.deferred for sentence in sentences]
+    sent.add(errors, [sentence.uncertainty for sentence in sentences], deferred)
     now = time.time()
     client.labels.submit(
-        demur.Label(one.prediction_id, pair.russian, source="census", observed=now)
-        for one, pair in zip(sentences, pairs, strict=True)
+        demur.Label(sentence.prediction_id, pair.russian, source="census", observed=now)
+        for sentence, pair in zip(sentences, pairs, strict=True)
     ).check()
     return str(answer.model), deferred
 
 
 def _check_alike(grpc: Sequence[Any], http: Sequence[Any]) -> None:
-    for one, other in zip(grpc, http, strict=True):
+    for sentence, other in zip(grpc, http, strict=True):
         best = other["hypotheses"][0]["text"]
-        if one.best.text != best or abs(one.uncertainty - other["uncertainty"]) > NEAR:
+        if sentence.best.text != best or abs(sentence.uncertainty - other["uncertainty"]) > NEAR:
             raise ValueError(
-                f"{one.source!r}: {one.best.text!r} with {one.uncertainty} over gRPC, {best!r} with "
+                f"{sentence.source!r}: {sentence.best.text!r} with {sentence.uncertainty} over gRPC, {best!r} with "
                 f"{other['uncertainty']} over HTTP"
             )
 

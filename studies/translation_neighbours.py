@@ -61,41 +61,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
     texts = sentences(artefact)[: options.units]
     print(f"{len(texts)} sentences of the replay set of {pages.named(artefact)}; {machine.line()}", flush=True)
     head = artefact.manifest.heads[HYPOTHESES.name][profile(artefact.manifest.executors).name]
-    limits = [head.retention.threshold(one) for one in RETENTIONS]
+    limits = [head.retention.threshold(share) for share in RETENTIONS]
     kept = replay.reference(artefact)[HYPOTHESES.name][MEASURE][: len(texts)].astype(np.float64)
     for name, translator in (("eight bits", members.translator(artefact)), ("float32", in_float32(artefact))):
         alone = scored(translator, texts, 1)
         if name == "eight bits":
-            found = apart(kept, alone.uncertainty, limits)
-            print(f"{name}, alone here against the scores kept with the artefact, of full passes: {found}", flush=True)
+            report = apart(kept, alone.uncertainty, limits)
+            print(f"{name}, alone here against the scores kept with the artefact, of full passes: {report}", flush=True)
         for width in WIDTHS:
-            found = compared(alone, scored(translator, texts, width), limits)
-            print(f"{name}, passes of {width} against alone: {found}", flush=True)
+            report = compared(alone, scored(translator, texts, width), limits)
+            print(f"{name}, passes of {width} against alone: {report}", flush=True)
     return 0
 
 
 def sentences(artefact: Artefact) -> list[str]:
     """Return the texts of an artefact's replay set."""
-    found = artefact.manifest.replay
-    assert found is not None
-    return decoded(decode(artefact.path(found.inputs).read_bytes(), replay.MOST_INPUT_BYTES))
+    stored = artefact.manifest.replay
+    assert stored is not None
+    return decoded(decode(artefact.path(stored.inputs).read_bytes(), replay.MOST_INPUT_BYTES))
 
 
 def scored(translator: Translator, texts: Sequence[str], width: int) -> Scored:
     """Translate all texts, at most ``width`` a pass."""
-    asked = [translator.asked(text) for text in texts]
-    sources = (translator.source(place, one) for place, one in enumerate(asked))
-    found = {
-        place: translator.translation(asked[place], hypotheses)
+    requests = [translator.asked(text) for text in texts]
+    sources = (translator.source(place, request) for place, request in enumerate(requests))
+    by_place = {
+        place: translator.translation(requests[place], hypotheses)
         for place, hypotheses in search(translator.decoder, sources, width=width)
     }
-    ordered = [found[place] for place in range(len(texts))]
-    return Scored(score(predictive(ordered), MEASURE).astype(np.float64), [one.texts[0] for one in ordered])
+    ordered = [by_place[place] for place in range(len(texts))]
+    return Scored(
+        score(predictive(ordered), MEASURE).astype(np.float64), [translation.texts[0] for translation in ordered]
+    )
 
 
 def compared(alone: Scored, together: Scored, thresholds: Sequence[float]) -> str:
     """Return a line on the difference of two widths: scores as in ``apart``, and best translations."""
-    others = sum(one != other for one, other in zip(alone.best, together.best, strict=True))
+    others = sum(first != other for first, other in zip(alone.best, together.best, strict=True))
     scores = apart(alone.uncertainty, together.uncertainty, thresholds)
     return f"{scores}; {others} best translations differ"
 
@@ -104,11 +106,11 @@ def apart(first: NDArray[np.float64], second: NDArray[np.float64], thresholds: S
     """Return a line on the difference of two scores of the same sentences: relative difference, order, sides."""
     distance = np.abs(second - first) / np.abs(first)
     order = rank_correlation(first, second)
-    sides = [int(((first <= one) != (second <= one)).sum()) for one in thresholds]
+    sides = [int(((first <= threshold) != (second <= threshold)).sum()) for threshold in thresholds]
     return (
         f"relative difference of SCR-PE median {np.median(distance):.1e}, 95 % {np.quantile(distance, 0.95):.1e}, "
         f"largest {distance.max():.1e}; rank correlation {order:.6f}, Pearson {np.corrcoef(first, second)[0, 1]:.6f}; "
-        f"changes of sides at the thresholds of {' and '.join(f'{one:.0%}' for one in RETENTIONS)}: "
+        f"changes of sides at the thresholds of {' and '.join(f'{share:.0%}' for share in RETENTIONS)}: "
         f"{' and '.join(map(str, sides))}"
     )
 

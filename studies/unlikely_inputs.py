@@ -69,8 +69,8 @@ def main() -> None:
 
 def _weather(artefact: Artefact) -> dict[str, tuple[tuple[str, ...], Change]]:
     features = artefact.schema.features
-    winds = tuple(one.name for one in features if one.unit == "m/s")
-    temperatures = tuple(one.name for one in features if one.unit in ("K", "°C"))
+    winds = tuple(feature.name for feature in features if feature.unit == "m/s")
+    temperatures = tuple(feature.name for feature in features if feature.unit in ("K", "°C"))
     return {
         "wind in kn": (winds, lambda x: x * np.float32(1.943844)),
         "wind from the other side": (winds, lambda x: -x),

@@ -38,7 +38,7 @@ class Tables:
     """
 
     def __init__(self, results: Sequence[Result]) -> None:
-        self._results = {one.family: one for one in results}
+        self._results = {result.family: result for result in results}
         self.families = tuple(self._results)
 
     def value(self, figure: str, family: str, data: str, single: bool = False) -> float:
@@ -192,12 +192,12 @@ def _generalisation(tables: Tables) -> Iterator[Statement]:
         ],
     )
     ordered = _ordered(tables, "r_auc_kw2", single=True)
-    found = ", ".join(f"{LABELS[family]} {tables.value('r_auc_kw2', family, 'gen', True):.4g}" for family in ordered)
+    detail = ", ".join(f"{LABELS[family]} {tables.value('r_auc_kw2', family, 'gen', True):.4g}" for family in ordered)
     second = ordered[1] == "symbolic"
     yield Statement(
         "Of single models the symbolic one has the second smallest R-AUC on gen",
         second,
-        found if second else f"**{found}**",
+        detail if second else f"**{detail}**",
     )
     for figure in ("r_auc_kw2", "f1_auc"):
         text = f"The DNN ensemble has the {_best_word(figure)} {TITLES[figure]} on gen"
@@ -222,7 +222,7 @@ def _ranking(tables: Tables) -> Iterator[Statement]:
     for figure in ("r_auc_kw2", "f1_auc"):
         yield _top_two(tables, figure)
     for figure in ("r_auc_kw2", "f1_auc", "f1_at_95"):
-        both = {data: [tables.value(figure, one, data) for one in ("dnn", "variational")] for data in PARTITIONS}
+        both = {data: [tables.value(figure, kind, data) for kind in ("dnn", "variational")] for data in PARTITIONS}
         yield _check(
             f"The ensembles of DNN and VI are similar by {TITLES[figure]} on every dev and eval partition: within "
             f"{SIMILAR:.0%} (the first number is the difference, %)",

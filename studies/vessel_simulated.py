@@ -50,8 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tests = {**{name: splits[name] for name in splits if name != "train"}, "generalisation": box}
     say(", ".join(f"{name} {error:.0f}" for name, error in trees(splits["train"], tests).items()))
     if options.seeds:
-        found = np.array([seed_means(seed) for seed in range(options.seeds)])
-        (power, speed), (most_power, most_speed) = found.min(axis=0), found.max(axis=0)
+        means = np.array([seed_means(seed) for seed in range(options.seeds)])
+        (power, speed), (most_power, most_speed) = means.min(axis=0), means.max(axis=0)
         say(
             f"\nMeans over {options.seeds} seeds: power {power / 1e3:.1f} to {most_power / 1e3:.1f} MW, "
             f"speed {speed:.1f} to {most_speed:.1f} kn"

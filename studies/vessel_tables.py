@@ -124,7 +124,7 @@ def limits(train: Table, in_domain: Table, box: Table, tags: Sequence[Artefact])
         ("largest power in the generalisation set, MW", f"{largest[1]:.1f}"),
         (
             "VI: standard deviation of a weight between the hidden layers over the frozen samples of a network, median",
-            f"{posterior_width(next(one for one in tags if 'variational' in one.directory.name)):.4f}",
+            f"{posterior_width(next(tagged for tagged in tags if 'variational' in tagged.directory.name)):.4f}",
         ),
     ]
     return pages.table(("figure", "value"), rows)
@@ -135,7 +135,7 @@ def posterior_width(artefact: Artefact) -> float:
     manifest = artefact.manifest
     sampled = manifest.members * manifest.samples
     tensors = onnx.load_from_string(artefact.path(manifest.executor.file).read_bytes()).graph.initializer
-    (hidden,) = (numpy_helper.to_array(one) for one in tensors if tuple(one.dims) == (sampled, *HIDDEN))
+    (hidden,) = (numpy_helper.to_array(tensor) for tensor in tensors if tuple(tensor.dims) == (sampled, *HIDDEN))
     draws = hidden.reshape(manifest.members, manifest.samples, -1)
     return float(np.median(draws.std(axis=1, ddof=1)))
 

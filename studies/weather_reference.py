@@ -59,14 +59,14 @@ def ensembles(work: Work, data: Mapping[str, Labelled]) -> dict[str, Ensemble]:
         checkpoint=work.folder / "networks",
         progress=teller("networks"),
     )
-    one = networks.select(slice(0, 1))
+    single = networks.select(slice(0, 1))
     return {
         "catboost-10": trees,
         "catboost-1": first(trees),
         "catboost_virtual-1x10": boosted(work.folder / "trees-reference-virtual", members=1, virtual=True),
         "ft_transformer-5": (deep := fit.exported(networks)),
-        "ft_transformer-1": fit.exported(one),
-        "ft_mcdp-1x10": fit.exported(one.sampled(VIRTUAL)),
+        "ft_transformer-1": fit.exported(single),
+        "ft_mcdp-1x10": fit.exported(single.sampled(VIRTUAL)),
         "combined-15": join(trees, deep),
     }
 

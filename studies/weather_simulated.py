@@ -103,8 +103,8 @@ def judge(splits: dict[str, Table]) -> None:
         areas = []
         for measure in (_varm, _tvar):
             areas.append(_area(measure(means["eval_in"]), measure(means[name])))
-        found = [categorical.mutual_information(classes[one]) for one in ("eval_in", name)]
-        areas.append(_area(*found))
+        doubts = [categorical.mutual_information(classes[part]) for part in ("eval_in", name)]
+        areas.append(_area(*doubts))
         sys.stdout.write(
             f"{name:9} ROC-AUC varm {areas[0]:.3f} tvar {areas[1]:.3f} mutual information {areas[2]:.3f}\n"
         )
@@ -128,9 +128,9 @@ def _members(
         classifier.fit(train.features, train.precipitation)
         for name, table in tests.items():
             means[name].append(regressor.predict(table.features).T)
-            found = np.zeros((len(table), CLASSES))
-            found[:, classifier.classes_.astype(int)] = classifier.predict_proba(table.features)
-            classes[name].append(found)
+            probabilities = np.zeros((len(table), CLASSES))
+            probabilities[:, classifier.classes_.astype(int)] = classifier.predict_proba(table.features)
+            classes[name].append(probabilities)
     return {name: np.stack(parts, axis=1) for name, parts in means.items()}, {
         name: np.stack(parts) for name, parts in classes.items()
     }

@@ -14,7 +14,7 @@ PACKAGES = ("onnxruntime-gpu", "onnxruntime", "torch", "monai", "onnx", "numpy",
 
 def device(setting: Setting) -> dict[str, Any]:
     """Return the properties of the machine that can be read."""
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "machine": machine.describe(),
         "instruction_set": instruction_set(),
         "versions": {name: number for name in PACKAGES if (number := installed(name))},
@@ -22,10 +22,10 @@ def device(setting: Setting) -> dict[str, Any]:
         "profile": described(setting.device).name,
     }
     if setting.device.provider == "cuda":
-        found["architecture"] = nvidia.architecture(setting.device.index)
+        facts["architecture"] = nvidia.architecture(setting.device.index)
     if importlib.util.find_spec("torch") is not None:
-        found["torch_device"] = _torch(setting.device)
-    return found
+        facts["torch_device"] = _torch(setting.device)
+    return facts
 
 
 def installed(name: str) -> str:

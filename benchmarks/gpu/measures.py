@@ -26,17 +26,17 @@ LESION_MOST_SECONDS, LESION_MOST_GIB, MOTION_MOST_SECONDS = 0.8, 12.0, 0.005
 
 def rows(setting: Setting) -> dict[str, Any]:
     """Measure a million rows in passes as served."""
-    found = inputs.artefact("vessel", VESSEL)
-    graph = OnnxGraph(found.path(found.manifest.executor.file), setting.device)
-    manifest = found.manifest
+    artefact = inputs.artefact("vessel", VESSEL)
+    graph = OnnxGraph(artefact.path(artefact.manifest.executor.file), setting.device)
+    manifest = artefact.manifest
     pass_rows = rows_per_pass(manifest.members * manifest.samples, setting.device.provider)
     run = RowGraph(graph, ("mean", "mvar", "varm"), pass_rows=pass_rows)
     count = 4096 if setting.quick else 1_000_000
-    features = inputs.rows(found, count)
+    features = inputs.rows(artefact, count)
     run(features[:pass_rows])
     seconds = float(np.median(_times(lambda: run(features), _repeats(setting))))
     work = floors.Work(floors.VESSEL_ROW.flop * count, floors.VESSEL_ROW.moved_bytes * count)
-    return {"artefact": found.tag, "rows": count, "rows_a_second": count / seconds} | _over(seconds, work, setting)
+    return {"artefact": artefact.tag, "rows": count, "rows_a_second": count / seconds} | _over(seconds, work, setting)
 
 
 def transformer(setting: Setting) -> dict[str, Any]:
@@ -134,13 +134,13 @@ def translation(setting: Setting) -> dict[str, Any]:
     sizes = PRESETS["tiny"].sizes if setting.quick else RELEASED
     members = drawn(sizes)
     write(members.weights, members.sizes, setting.folder, precision)
-    found = full_size.measured(setting.folder, setting.device.provider, sizes, times=1 if setting.quick else 5)
-    result = {"precision": precision, "members": MEMBERS, "sentence_alone_seconds": found["alone"]}
-    result |= {"sentence_together_seconds": found["together"], "tokens": found["tokens"]}
+    figures = full_size.measured(setting.folder, setting.device.provider, sizes, times=1 if setting.quick else 5)
+    result = {"precision": precision, "members": MEMBERS, "sentence_alone_seconds": figures["alone"]}
+    result |= {"sentence_together_seconds": figures["together"], "tokens": figures["tokens"]}
     if setting.quick:
         return result
-    work = floors.Work(0.0, floors.TRANSLATION_STEP_BYTES[precision] * found["tokens"])
-    return result | _over(found["alone"], work, setting)
+    work = floors.Work(0.0, floors.TRANSLATION_STEP_BYTES[precision] * figures["tokens"])
+    return result | _over(figures["alone"], work, setting)
 
 
 def service(setting: Setting) -> dict[str, Any]:

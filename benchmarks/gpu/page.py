@@ -61,10 +61,10 @@ def _lines(record: Record) -> Iterator[str]:
     yield "| part | what | outcome | s | |"
     yield "|---|---|---|---|---|"
     for part in PARTS:
-        found = record.parts.get(part.name, Outcome("missing", reason="not asked for"))
-        about = _cell(found.reason if found.state != "done" else _short(part.name, found.found))
+        outcome = record.parts.get(part.name, Outcome("missing", reason="not asked for"))
+        about = _cell(outcome.reason if outcome.state != "done" else _short(part.name, outcome.found))
         title = part.title(quick=record.quick)
-        yield markdown.row((part.name, title, _STATES[found.state], f"{found.seconds:.0f}", about))
+        yield markdown.row((part.name, title, _STATES[outcome.state], f"{outcome.seconds:.0f}", about))
     yield ""
     if "tests" in record.parts and _judged(record):
         yield (
@@ -83,10 +83,10 @@ def _when(record: Record) -> str:
     return f" on {days[0]}" if days[0] else ""
 
 
-def _device(found: Outcome | None) -> Iterator[str]:
-    if found is None or found.state != "done":
+def _device(outcome: Outcome | None) -> Iterator[str]:
+    if outcome is None or outcome.state != "done":
         return
-    about = found.found
+    about = outcome.found
     machine = ", ".join(f"{name} {value}" for name, value in about["machine"].items())
     libraries = ", ".join(f"{name} {value}" for name, value in about["libraries"].items())
     yield f"- Machine: {machine}; instruction set {about['instruction_set']}."
@@ -99,39 +99,39 @@ def _device(found: Outcome | None) -> Iterator[str]:
     yield ""
 
 
-def _short(part: str, found: Mapping[str, Any]) -> str:
+def _short(part: str, values: Mapping[str, Any]) -> str:
     """Return the figures of a part in a line."""
     if part == "rates":
         return (
-            f"{found['flop_per_second'] / 1e12:.3g} TFLOP/s float32{' with TF32' if found['tf32'] else ''}, "
-            f"{found['bytes_per_second'] / 1e9:.3g} GB/s"
+            f"{values['flop_per_second'] / 1e12:.3g} TFLOP/s float32{' with TF32' if values['tf32'] else ''}, "
+            f"{values['bytes_per_second'] / 1e9:.3g} GB/s"
         )
     if part.startswith("qualify-"):
-        seconds = ", ".join(f"{batch}: {1e3 * value:.3g} ms" for batch, value in found["seconds_a_unit"].items())
-        verdict = "; ".join(found.get("lines", [])[1:]) or f"{found['units']} units replayed"
-        if found.get("calibrated_under_it"):
+        seconds = ", ".join(f"{batch}: {1e3 * value:.3g} ms" for batch, value in values["seconds_a_unit"].items())
+        verdict = "; ".join(values.get("lines", [])[1:]) or f"{values['units']} units replayed"
+        if values.get("calibrated_under_it"):
             verdict += " (calibrated under this profile: a service takes the artefact's own thresholds)"
-        return f"{found['artefact'].partition(':')[0]}: {verdict}; a unit by batch size {seconds}"
+        return f"{values['artefact'].partition(':')[0]}: {verdict}; a unit by batch size {seconds}"
     if part in ("training", "export"):
-        return "; ".join(f"{task}: {_listed(figures)}" for task, figures in found.items())
+        return "; ".join(f"{task}: {_listed(figures)}" for task, figures in values.items())
     if part == "tests":
-        counts = ", ".join(f"{count} {name}" for name, count in found["counts"].items())
-        on_cpu = f"; {', '.join(found['on_cpu'])} was served on the CPU" if found.get("on_cpu") else ""
-        return f"{counts}{': ' + ', '.join(found['failed']) if found['failed'] else ''}{on_cpu}"
+        counts = ", ".join(f"{count} {name}" for name, count in values["counts"].items())
+        on_cpu = f"; {', '.join(values['on_cpu'])} was served on the CPU" if values.get("on_cpu") else ""
+        return f"{counts}{': ' + ', '.join(values['failed']) if values['failed'] else ''}{on_cpu}"
     if part == "service":
         return "; ".join(
             f"{name.replace('_', ' ')}: p50 {times['p50_ms']:.2f} ms, first {times['first_ms']:.2f} ms "
             f"({times['first_over_p50']:.3g} x)"
-            for name, times in found.items()
+            for name, times in values.items()
             if isinstance(times, dict)
         )
-    return _listed(found)
+    return _listed(values)
 
 
 def _floors(record: Record) -> Iterator[str]:
     """Yield the table of times over floors and against targets."""
     done = {name: outcome.found for name, outcome in record.parts.items() if outcome.state == "done"}
-    rows = {name: found for name, found in done.items() if "over_floor" in found or "targets" in found}
+    rows = {name: figures for name, figures in done.items() if "over_floor" in figures or "targets" in figures}
     if not rows:
         return
     h200 = _floors_of_an_h200(record)
@@ -151,13 +151,13 @@ def _floors(record: Record) -> Iterator[str]:
     further = ("floor of an H200, s", "over that floor") if h200 else ()
     columns = ("benchmark", "s", "floor, s", "over the floor", *further, "target")
     yield markdown.head(columns)
-    for name, found in rows.items():
-        cells = [name, f"{found['seconds']:.4g}", *_over(found["seconds"], found.get("floor_seconds"))]
+    for name, values in rows.items():
+        cells = [name, f"{values['seconds']:.4g}", *_over(values["seconds"], values.get("floor_seconds"))]
         if h200:
-            cells += _over(found["seconds"], h200.get(name))
+            cells += _over(values["seconds"], h200.get(name))
         targets = ", ".join(
-            _target(limit, _UNITS[figure], found.get(figure)) if _judged(record) else _limit(limit, _UNITS[figure])
-            for figure, limit in found.get("targets", {}).items()
+            _target(limit, _UNITS[figure], values.get(figure)) if _judged(record) else _limit(limit, _UNITS[figure])
+            for figure, limit in values.get("targets", {}).items()
         )
         yield markdown.row((*cells, targets or "-"))
     yield ""
@@ -190,9 +190,9 @@ def _limit(limit: float, unit: str) -> str:
     return f"≤ {limit:g} {unit}"
 
 
-def _listed(found: Mapping[str, Any]) -> str:
+def _listed(figures: Mapping[str, Any]) -> str:
     """Return numbers and strings by name; longer values are only in the record."""
-    return ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in found.items() if _plain(value))
+    return ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in figures.items() if _plain(value))
 
 
 def _plain(value: Any) -> bool:

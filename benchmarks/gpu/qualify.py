@@ -50,7 +50,7 @@ def seconds_a_unit(replayer: replay.Replayer, units: int, batch: int, most_secon
     return (time.perf_counter() - start) / done
 
 
-def judged(found: Artefact, record: Record, timed: Mapping[str, Any]) -> dict[str, Any]:
+def judged(candidate: Artefact, record: Record, timed: Mapping[str, Any]) -> dict[str, Any]:
     """Return the numbers of a qualification together with the timings.
 
     Under the profile of its calibration, a service uses an artefact's own thresholds whatever the verdict is.
@@ -58,7 +58,7 @@ def judged(found: Artefact, record: Record, timed: Mapping[str, Any]) -> dict[st
     Raises:
         PartFailed: the verdict is ``refused``, and a service would apply it.
     """
-    calibrated = own(found, record.profile) is not None
+    calibrated = own(candidate, record.profile) is not None
     result = dict(timed) | _numbers(record) | {"calibrated_under_it": calibrated}
     if record.verdict == "refused" and not calibrated:
         raise PartFailed(f"refused: {'; '.join(record.lines[1:])}", result)

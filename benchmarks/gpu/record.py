@@ -81,9 +81,9 @@ def read(path: Path) -> Record:
     Raises:
         OSError, ValueError, TypeError: there is no readable record.
     """
-    found = json.loads(path.read_text())
-    parts = {name: Outcome(**part) for name, part in found.pop("parts").items()}
-    return Record(parts=parts, **found)
+    fields = json.loads(path.read_text())
+    parts = {name: Outcome(**part) for name, part in fields.pop("parts").items()}
+    return Record(parts=parts, **fields)
 
 
 def pinned() -> dict[str, str]:
@@ -105,9 +105,9 @@ def outdated(record: Record, pins: Mapping[str, str]) -> dict[str, tuple[str, st
 
 def replaced(record: Record) -> dict[str, str]:
     """Return recorded tags that are not shipped today, with the tag of today, ``-`` for none."""
-    named = {one for outcome in record.parts.values() for one in _artefacts(outcome)}
-    now = {one: tag(one.partition(":")[0]) or "-" for one in sorted(named)}
-    return {one: other for one, other in now.items() if other != one}
+    named = {recorded for outcome in record.parts.values() for recorded in _artefacts(outcome)}
+    now = {recorded: tag(recorded.partition(":")[0]) or "-" for recorded in sorted(named)}
+    return {recorded: other for recorded, other in now.items() if other != recorded}
 
 
 def _artefacts(outcome: Outcome) -> set[str]:

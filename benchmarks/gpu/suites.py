@@ -68,8 +68,8 @@ def run(setting: Setting) -> dict[str, Any]:
         timeout=MOST_SECONDS - 20,
     )
     (setting.folder.parent / LOG).write_text(done.stdout + done.stderr)
-    found = judged(tests, done.returncode, done.stdout, done.stderr)
-    return found | {"on_cpu": list(ON_CPU)} if setting.device.provider == "cuda" else found
+    results = judged(tests, done.returncode, done.stdout, done.stderr)
+    return results | {"on_cpu": list(ON_CPU)} if setting.device.provider == "cuda" else results
 
 
 def environment(setting: Setting, inherited: Mapping[str, str]) -> dict[str, str]:
@@ -104,13 +104,13 @@ def judged(tests: list[str], code: int, stdout: str, stderr: str) -> dict[str, A
     lines = stdout.strip().splitlines()
     summary = _SUMMARY.findall(lines[-1]) if lines else []
     counts = {name.removesuffix("s") if name == "errors" else name: int(count) for count, name in summary}
-    failed = [found[1] for line in lines if (found := _FAILED.match(line))]
-    found = {"tests": tests, "counts": counts, "failed": failed}
+    failed = [match[1] for line in lines if (match := _FAILED.match(line))]
+    results = {"tests": tests, "counts": counts, "failed": failed}
     if not counts:
         last = (stderr.strip() or stdout.strip() or "no output").splitlines()[-1]
-        raise PartFailed(f"pytest ended with exit code {code} and without a summary: {last}", found)
+        raise PartFailed(f"pytest ended with exit code {code} and without a summary: {last}", results)
     if failed or code:
         listed = ", ".join(f"{count} {name}" for name, count in counts.items())
         names = ", ".join(name.partition(" - ")[0] for name in failed) or f"pytest ended with exit code {code}"
-        raise PartFailed(f"{listed}: {names}", found)
-    return found
+        raise PartFailed(f"{listed}: {names}", results)
+    return results

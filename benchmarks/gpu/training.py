@@ -164,7 +164,7 @@ def _place(setting: Setting) -> torch.device:
 
 def _trained(case: Case, place: torch.device) -> tuple[list[float], float]:
     """Return the losses of some steps, and the time of one step, s; the first step is not timed."""
-    network, inputs = case.network.to(place).train(), tuple(one.to(place) for one in case.inputs)
+    network, inputs = case.network.to(place).train(), tuple(tensor.to(place) for tensor in case.inputs)
     optimiser = torch.optim.SGD(network.parameters(), lr=1e-4)
     losses, took = [], 0.0
     for number in range(STEPS_TRAINED):
@@ -184,8 +184,8 @@ def _vessel(quick: bool) -> Case:
 
     def loss(module: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
         mean, std = module(*inputs)
-        found: Tensor = (mean.square() / std.square() + std.log()).mean()
-        return found
+        value: Tensor = (mean.square() / std.square() + std.log()).mean()
+        return value
 
     return Case(network, (rows,), loss)
 
@@ -200,8 +200,8 @@ def _weather(quick: bool) -> Case:
     def loss(module: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
         outputs = module(*inputs)
         mean, std = weather.gaussian(outputs["temperature"])
-        found: Tensor = (mean.square() / std.square() + std.log()).mean() + outputs["precipitation"].logsumexp(1).mean()
-        return found
+        value: Tensor = (mean.square() / std.square() + std.log()).mean() + outputs["precipitation"].logsumexp(1).mean()
+        return value
 
     _without_dropout(network)
     return Case(network, (rows,), loss)
@@ -215,8 +215,8 @@ def _motion(quick: bool) -> Case:
     maps, plans = _noise((4, 17, grid, grid)), _noise((4, STEPS, 2)).cumsum(1)
 
     def loss(module: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
-        found: Tensor = -module.likelihood(*inputs).mean()
-        return found
+        value: Tensor = -module.likelihood(*inputs).mean()
+        return value
 
     return Case(network, (maps, plans), loss)
 
@@ -229,8 +229,8 @@ def _lesion(quick: bool) -> Case:
     _without_dropout(network)
 
     def loss(module: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
-        found: Tensor = module(*inputs).square().mean()
-        return found
+        value: Tensor = module(*inputs).square().mean()
+        return value
 
     return Case(network, (_noise((2, sizes.inputs, edge, edge, edge)),), loss)
 
@@ -243,8 +243,8 @@ def _translation(quick: bool) -> Case:
     source, before = (torch.randint(SPECIAL, sizes.target, (8, length), generator=draw) for length in (25, 20))
 
     def loss(module: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
-        found: Tensor = module(*inputs).logsumexp(-1).mean()
-        return found
+        value: Tensor = module(*inputs).logsumexp(-1).mean()
+        return value
 
     return Case(network, (source, before), loss)
 

@@ -86,16 +86,16 @@ def measure(name: str, members: Members, plain: Members, recipe: Recipe, content
     counted = rounds[1:]
     first = counted[0]
     part = f"{name}: {len(members)} members, {first.calls // len(members)} windows"
-    inside = [one.seconds("reading", "writing files") for one in counted]
-    bare, served = [one.bare for one in counted], [one.served for one in counted]
+    inside = [turn.seconds("reading", "writing files") for turn in counted]
+    bare, served = [turn.bare for turn in counted], [turn.served for turn in counted]
     note = f"{np.median(bare):.1f} s of {first.calls} bare runs"
     yield _ratio(part, "scan to maps over bare runs", inside, bare, note, at_most=AT_MOST)
     note = f"{np.median(served):.1f} s of as many runs of the sessions that serve"
     yield _ratio(part, "scan to maps over its own sessions' runs", inside, served, note)
-    whole = [one.seconds() for one in counted]
+    whole = [turn.seconds() for turn in counted]
     yield _ratio(part, "file to files over bare runs", whole, bare, f"{first.files} files")
     for stage in first.spent:
-        yield Figure(part, stage, float(np.median([one.spent[stage] for one in counted])), "s")
+        yield Figure(part, stage, float(np.median([turn.spent[stage] for turn in counted])), "s")
 
 
 def _ratio(
@@ -114,10 +114,10 @@ def _round(members: Members, plain: Members, recipe: Recipe, content: bytes) -> 
     spent["reading"] = clock()
     prepared = prepare(scan, recipe)
     spent["preparing"] = clock()
-    found = _finished(segment.work(prepared, watched, recipe), clock, spent)
-    offered = files.names(found)
-    for one in offered:
-        files.encoded(found, one)
+    segmented = _finished(segment.work(prepared, watched, recipe), clock, spent)
+    offered = files.names(segmented)
+    for file in offered:
+        files.encoded(segmented, file)
     spent["writing files"] = clock()
     calls = watched.calls
     bare, served = (calls * float(np.mean(seconds)) for seconds in (watched.bare, watched.served))

@@ -52,9 +52,9 @@ def _full(seed: int) -> bytes:
     torch.manual_seed(seed)
     member = architectures.Plain(architectures.folded(architectures.network(RELEASED, recipe.window[0]))).eval()
     with torch.no_grad():  # few voxels are lesions, as in real brains
-        said = member(torch.randn(1, len(recipe.channels), *recipe.window))
+        logits = member(torch.randn(1, len(recipe.channels), *recipe.window))
         last = [parameter for name, parameter in member.named_parameters() if name.endswith("bias")][-1]
-        last -= torch.quantile(said.flatten()[::7], 1 - LESION_SHARE)
+        last -= torch.quantile(logits.flatten()[::7], 1 - LESION_SHARE)
     return export(member, len(recipe.channels), recipe.window)
 
 

@@ -25,14 +25,16 @@ EVERY_SECONDS = 0.02
 
 def measure(name: str, members: Members, recipe: Recipe, content: bytes) -> Iterator[Figure]:
     """Measure one scan, two at once, and a short request alone and beside two scans."""
-    found = asyncio.run(_shared(members, recipe, content))
+    results = asyncio.run(_shared(members, recipe, content))
     part = f"{name}: {available_cores()} lanes"
-    yield Figure(part, "one scan", found["one"], "s")
-    yield Figure(part, "two scans at once, the first to end", found["first"], "s")
-    yield Figure(part, "two scans at once, both", found["both"], "s", note=f"{found['both'] / found['one']:.2f} x one")
+    yield Figure(part, "one scan", results["one"], "s")
+    yield Figure(part, "two scans at once, the first to end", results["first"], "s")
+    yield Figure(
+        part, "two scans at once, both", results["both"], "s", note=f"{results['both'] / results['one']:.2f} x one"
+    )
     note = "share of progress that the slower has when the quicker has half"
-    yield Figure(part, "fairness", found["fair"], "1", at_least=0.8, note=note)
-    alone, beside = found["alone"], found["beside"]
+    yield Figure(part, "fairness", results["fair"], "1", at_least=0.8, note=note)
+    alone, beside = results["alone"], results["beside"]
     for percentile in (50, 99):
         quiet, busy = (1e3 * float(np.percentile(times, percentile)) for times in (alone, beside))
         yield Figure(part, f"short request, p{percentile} alone", quiet, "ms", note=f"{len(alone)} requests")
@@ -48,17 +50,17 @@ async def _shared(members: Members, recipe: Recipe, content: bytes) -> dict[str,
         alone = await _short(scheduler, asyncio.get_running_loop().create_task(asyncio.sleep(10)))
         start = time.perf_counter()
         await _scan(scheduler, task, content, [])
-        one = time.perf_counter() - start
+        single = time.perf_counter() - start
         start = time.perf_counter()
-        told: tuple[list[tuple[float, float]], ...] = ([], [])
-        both = asyncio.gather(*(_scan(scheduler, task, content, one) for one in told))
+        logs: tuple[list[tuple[float, float]], ...] = ([], [])
+        both = asyncio.gather(*(_scan(scheduler, task, content, log) for log in logs))
         beside = await _short(scheduler, both)
-        ends = [one[-1][0] - start for one in told]
+        ends = [log[-1][0] - start for log in logs]
         return {
-            "one": one,
+            "one": single,
             "first": min(ends),
             "both": max(ends),
-            "fair": _fairness(*told),
+            "fair": _fairness(*logs),
             "alone": alone,
             "beside": beside,
         }
@@ -74,13 +76,13 @@ def _window_seconds(members: Members, recipe: Recipe) -> float:
     return time.perf_counter() - start
 
 
-async def _scan(scheduler: Scheduler, task: LesionTask, content: bytes, told: list[tuple[float, float]]) -> None:
+async def _scan(scheduler: Scheduler, task: LesionTask, content: bytes, log: list[tuple[float, float]]) -> None:
     units = await asyncio.to_thread(task.expand, ScanRequest(content))
     job = scheduler.submit(task.run(units), seconds=units.seconds, nbytes=units.nbytes, priority=Priority.INTERACTIVE)
     async for event in job:
         if isinstance(event, Progress):
-            told.append((time.perf_counter(), event.fraction))
-    told.append((time.perf_counter(), 1.0))
+            log.append((time.perf_counter(), event.fraction))
+    log.append((time.perf_counter(), 1.0))
 
 
 async def _short(scheduler: Scheduler, until: Any) -> list[float]:
@@ -110,6 +112,6 @@ def _rows(executor: Any, row: Any) -> Work:
 
 def _fairness(first: list[tuple[float, float]], second: list[tuple[float, float]]) -> float:
     """Return the progress of the slower scan over that of the faster when the faster is half done."""
-    half = min(next(when for when, share in one if share >= 0.5) for one in (first, second))
-    shares = [max((share for when, share in one if when <= half), default=0.0) for one in (first, second)]
+    half = min(next(when for when, share in log if share >= 0.5) for log in (first, second))
+    shares = [max((share for when, share in log if when <= half), default=0.0) for log in (first, second)]
     return min(shares) / max(shares)

@@ -31,8 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
     torch.set_num_threads(1)
     harness.announce()
     with tempfile.TemporaryDirectory() as folder:
-        found = (figure for part in options.only for figure in PARTS[part](Path(folder), options.seconds))
-        return harness.report(found)
+        figures = (figure for part in options.only for figure in PARTS[part](Path(folder), options.seconds))
+        return harness.report(figures)
 
 
 if __name__ == "__main__":

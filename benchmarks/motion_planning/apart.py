@@ -52,8 +52,8 @@ class Loop:
 
     def _scored(self, member: int, plans: Array, own: Array, state: Array, drift: Array) -> Array:
         here = slice(member * SAMPLES, (member + 1) * SAMPLES)
-        given = np.delete(plans, here, axis=0) if self._reuse else plans
-        (scores,) = self._scorers[member].run({"state": state, "drift": drift, "plans": given}, ("scores",))
+        others = np.delete(plans, here, axis=0) if self._reuse else plans
+        (scores,) = self._scorers[member].run({"state": state, "drift": drift, "plans": others}, ("scores",))
         return np.insert(scores, [here.start] * SAMPLES, own) if self._reuse else scores
 
 
@@ -112,8 +112,8 @@ def scored(
         mean, scale = _said(graph, network, _whole(graph, network, seen, hidden))
         return density(graph, graph.op("Unsqueeze", moved, [1]), mean, scale, [0, 1, 3])
     total: Value | None = None
-    for given, step in zip(_steps(graph, seen, 0), _steps(graph, moved, 0), strict=True):
-        hidden = _cell(graph, network, given, hidden)
+    for inputs, step in zip(_steps(graph, seen, 0), _steps(graph, moved, 0), strict=True):
+        hidden = _cell(graph, network, inputs, hidden)
         term = density(graph, step, *_said(graph, network, hidden), [1])
         total = term if total is None else total + term
     assert total is not None
@@ -141,9 +141,9 @@ def _seen(graph: Graph, network: Network, y: Value, moved: Value) -> Value:
 
 def _cell(graph: Graph, network: Network, seen: Value, hidden: Value) -> Value:
     cell, width = network.decoder.cell, network.sizes.hidden
-    given = graph.op("Gemm", seen, input_weights(network).T, array(cell.bias_ih))
+    incoming = graph.op("Gemm", seen, input_weights(network).T, array(cell.bias_ih))
     kept = graph.op("Gemm", hidden, array(cell.weight_hh).T, array(cell.bias_hh))
-    given_r, given_z, given_n = graph.split(given, [width] * 3, axis=1)
+    given_r, given_z, given_n = graph.split(incoming, [width] * 3, axis=1)
     kept_r, kept_z, kept_n = graph.split(kept, [width] * 3, axis=1)
     n = graph.tanh(given_n + graph.sigmoid(given_r + kept_r) * kept_n)
     return n + graph.sigmoid(given_z + kept_z) * (hidden - n)
@@ -153,13 +153,13 @@ def _whole(graph: Graph, network: Network, seen: Value, hidden: Value) -> Value:
     """Return hidden states [T, 1, count, hidden] by the operator GRU, whose gates are in another order."""
     cell = network.decoder.cell
     parts = (input_weights(network), *map(array, (cell.weight_hh, cell.bias_ih, cell.bias_hh)))
-    given, kept, given_bias, kept_bias = (
-        np.concatenate([np.split(one, 3)[gate] for gate in (1, 0, 2)]) for one in parts
+    incoming, kept, given_bias, kept_bias = (
+        np.concatenate([np.split(weights, 3)[gate] for gate in (1, 0, 2)]) for weights in parts
     )
     return graph.op(
         "GRU",
         seen,
-        given[None],
+        incoming[None],
         kept[None],
         np.concatenate([given_bias, kept_bias])[None],
         None,

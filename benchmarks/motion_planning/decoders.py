@@ -59,9 +59,11 @@ def _graph(sizes: Sizes, networks: Sequence[Network], write: Way) -> Graph:
 
 
 def _exported(graph: Graph, networks: Sequence[Network], states: Sequence[Value], draws: Value) -> tuple[Value, Value]:
-    starts = [Start(one, graph.op("Unsqueeze", state, [0])) for one, state in zip(networks, states, strict=True)]
-    one = graph.constant(np.array([1]))
-    plans, scores = planned(graph, starts, None, draws, one, Counts(MEMBERS, SAMPLES, STEPS))
+    starts = [
+        Start(network, graph.op("Unsqueeze", state, [0])) for network, state in zip(networks, states, strict=True)
+    ]
+    axis = graph.constant(np.array([1]))
+    plans, scores = planned(graph, starts, None, draws, axis, Counts(MEMBERS, SAMPLES, STEPS))
     return graph.op("Squeeze", plans, [0]), graph.op("Squeeze", scores, [0])
 
 
@@ -99,13 +101,13 @@ def _stacked(graph: Graph, networks: Sequence[Network], states: Sequence[Value],
     def stack(part: Callable[[Network], Array]) -> Array:
         return np.stack([part(network) for network in networks])
 
-    given = np.split(stack(lambda one: input_weights(one).T), 3, axis=2)
-    kept = np.split(stack(lambda one: array(one.decoder.cell.weight_hh).T), 3, axis=2)
+    incoming = np.split(stack(lambda member: input_weights(member).T), 3, axis=2)
+    kept = np.split(stack(lambda member: array(member.decoder.cell.weight_hh).T), 3, axis=2)
     given_bias, kept_bias = (
-        np.split(stack(lambda one, name=name: array(getattr(one.decoder.cell, name))[None]), 3, axis=2)
+        np.split(stack(lambda member, name=name: array(getattr(member.decoder.cell, name))[None]), 3, axis=2)
         for name in ("bias_ih", "bias_hh")
     )
-    head, head_bias = stack(lambda one: array(one._output.weight).T), stack(lambda one: array(one._output.bias)[None])
+    head, head_bias = stack(lambda member: array(member._output.weight).T), stack(lambda member: array(member._output.bias)[None])
     first = graph.op("Concat", *(graph.op("Unsqueeze", state, [0]) for state in states), axis=0)
     width = networks[0].sizes.hidden
     apiece = graph.op("Reshape", graph.op("Transpose", draws, perm=[2, 0, 1, 3]), [STEPS, PLANS, 2])
@@ -114,15 +116,15 @@ def _stacked(graph: Graph, networks: Sequence[Network], states: Sequence[Value],
     def step(body: Graph, now: list[Value], drawn: list[Value]) -> Steps:
         hidden, y, before = now
         seen = body.op("Concat", y, before, axis=1) if networks[0].sizes.sees_steps else y
-        r, z = (body.sigmoid(hidden @ kept[gate] + (seen @ given[gate] + both[gate])) for gate in range(2))
-        n = body.tanh(seen @ given[2] + given_bias[2] + r * (hidden @ kept[2] + kept_bias[2]))
+        r, z = (body.sigmoid(hidden @ kept[gate] + (seen @ incoming[gate] + both[gate])) for gate in range(2))
+        n = body.tanh(seen @ incoming[2] + given_bias[2] + r * (hidden @ kept[2] + kept_bias[2]))
         hidden = n + z * (hidden - n)
         every = hidden @ head + head_bias
         mean, raw = body.split(body.op("GatherND", every, own), [2, 2], axis=1)
         moved = mean + (body.softplus(raw) + SCALE_FLOOR) * drawn[0]
         return Steps([hidden, y + moved, moved], [y + moved, moved, every])
 
-    both = [one + other for one, other in zip(given_bias, kept_bias, strict=True)]
+    both = [left + other for left, other in zip(given_bias, kept_bias, strict=True)]
     start = graph.op("Expand", first, [MEMBERS, PLANS, width])
     nowhere = graph.constant(np.zeros((PLANS, 2)))
     walked = graph.scan(step, [start, nowhere, nowhere], [apiece])

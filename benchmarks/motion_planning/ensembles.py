@@ -40,8 +40,8 @@ def check(cases: Mapping[str, Case], tolerance: float = 1e-4) -> None:
         RuntimeError: a case differs.
     """
     (first, expected), *others = ((name, case()) for name, case in cases.items())
-    for name, found in others:
-        for one, other in zip(found, expected, strict=True):
-            difference = float(np.abs(one - other).max() / np.abs(other).max())
+    for name, results in others:
+        for actual, other in zip(results, expected, strict=True):
+            difference = float(np.abs(actual - other).max() / np.abs(other).max())
             if not difference <= tolerance:
                 raise RuntimeError(f"{name!r} and {first!r} differ by {difference:.1e} of the largest value")

@@ -27,18 +27,18 @@ AT_MOST = {512: 0.85, 64: 0.6}
 def measure(folder: Path, seconds: float, ensembles: Mapping[str, Sizes] = SIZES) -> Iterator[Figure]:
     """Yield all figures of each ensemble."""
     for name, sizes in ensembles.items():
-        networks, given = members(sizes), maps(1, sizes.grid).numpy()
+        networks, drawn = members(sizes), maps(1, sizes.grid).numpy()
         whole, encoder = opened(export(networks), folder), opened(_encoders(networks), folder)
         loops = {
             "the loop": Loop(networks, folder, "cells"),
             "the loop by the operator GRU": Loop(networks, folder, "gru"),
             "the loop that reuses own scores": Loop(networks, folder, "cells", reuse=True),
         }
-        cases: dict[str, Case] = {"fused": partial(_fused, whole, given)}
-        cases |= {loop: partial(run, given) for loop, run in loops.items()}
+        cases: dict[str, Case] = {"fused": partial(_fused, whole, drawn)}
+        cases |= {loop: partial(run, drawn) for loop, run in loops.items()}
         check(cases)
         timed = interleaved(
-            {**cases, "encoder": partial(encoder.run, {"maps": given}, encoder.outputs)},
+            {**cases, "encoder": partial(encoder.run, {"maps": drawn}, encoder.outputs)},
             seconds,
             warm_up=2,
             clock=time.thread_time,
@@ -48,15 +48,15 @@ def measure(folder: Path, seconds: float, ensembles: Mapping[str, Sizes] = SIZES
         spread = f"±{fused.spread():.0%}, the loop {loop * 1e3:.1f} ms ±{timed['the loop'].spread():.0%}"
         yield Figure(part, "fused", fused.p50 * 1e3, "ms p50", note=f"±{fused.spread():.0%}")
         yield Figure(part, "fused over the loop", fused.p50 / loop, "x", at_most=AT_MOST.get(sizes.hidden), note=spread)
-        for variant in (one for one in loops if one != "the loop"):
+        for variant in (label for label in loops if label != "the loop"):
             took = timed[variant]
             yield Figure(part, f"{variant} over it", took.p50 / loop, "x", note=f"±{took.spread():.0%}")
         share = 100 * timed["encoder"].p50 / fused.p50
         yield Figure(part, "encoders' share of fused", share, "%", note=f"{timed['encoder'].p50 * 1e3:.1f} ms")
 
 
-def _fused(graph: OnnxGraph, given: Array) -> tuple[Array, Array]:
-    plans, scores = graph.run({"maps": given, "noise": noise()}, ("plans", "scores"))
+def _fused(graph: OnnxGraph, drawn: Array) -> tuple[Array, Array]:
+    plans, scores = graph.run({"maps": drawn, "noise": noise()}, ("plans", "scores"))
     return plans[0], scores[0]
 
 
@@ -67,8 +67,8 @@ def _encoders(networks: list[Network]) -> Graph:
     maps = graph.input("maps", (1, CHANNELS, grid, grid))
     features, _ = export_encoders.pooled(graph, maps, networks)
     states = [
-        graph.op("Unsqueeze", export_encoders.embedded(graph, one, network), np.array([0]))
-        for one, network in zip(features, networks, strict=True)
+        graph.op("Unsqueeze", export_encoders.embedded(graph, feature, network), np.array([0]))
+        for feature, network in zip(features, networks, strict=True)
     ]
     graph.output("states", graph.op("Concat", *states, axis=0), (MEMBERS, 1, networks[0].sizes.hidden))
     return graph

@@ -53,22 +53,22 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _figures(part: str, folder: Path, given: argparse.Namespace) -> Iterator[Figure]:
+def _figures(part: str, folder: Path, options: argparse.Namespace) -> Iterator[Figure]:
     if part == "step":
-        yield from steps.steps(folder, given.seconds)
+        yield from steps.steps(folder, options.seconds)
     elif part == "precision":
-        yield from steps.precisions(folder, given.seconds)
+        yield from steps.precisions(folder, options.seconds)
     elif part == "released":
-        yield from full_size.measure(folder, given.provider, given.bandwidth)
+        yield from full_size.measure(folder, options.provider, options.bandwidth)
     elif not other.installed():
         sys.stdout.write("\nsearch is NOT MEASURED: `pip install ctranslate2`, which this comparison alone needs\n")
     else:
         members = (
-            ensembles.trained(given.members, given.preset)
-            if given.members
+            ensembles.trained(options.members, options.preset)
+            if options.members
             else ensembles.drawn(ensembles.SMALL, ending=True)
         )
-        yield from whole.measure(folder, given.seconds, members, given.sentences)
+        yield from whole.measure(folder, options.seconds, members, options.sentences)
 
 
 if __name__ == "__main__":

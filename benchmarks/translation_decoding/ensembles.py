@@ -53,14 +53,14 @@ def drawn(sizes: Sizes, members: int = MEMBERS, *, ending: bool = False) -> Memb
         ending: make hypotheses end, after about 22 tokens; only possible if norms come first. Otherwise they continue
             until they are cut.
     """
-    found = []
+    weights = []
     for seed in range(members):
         torch.manual_seed(seed)
         network = Transformer(sizes).eval()
         if ending:
             _made_to_end(network, sizes.width)
-        found.append({name: value.detach().numpy() for name, value in network.state_dict().items()})
-    return Members(tuple(found), sizes, Rules(beam=BEAM, longest=60))
+        weights.append({name: value.detach().numpy() for name, value in network.state_dict().items()})
+    return Members(tuple(weights), sizes, Rules(beam=BEAM, longest=60))
 
 
 def _made_to_end(network: Transformer, width: int) -> None:

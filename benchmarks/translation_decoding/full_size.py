@@ -40,7 +40,7 @@ def measured(folder: Path, provider: Provider, sizes: Sizes = RELEASED, times: i
     resident, loading = memory_mib("VmRSS"), memory_mib("VmHWM")
     clock = time.thread_time if provider == "cpu" else time.perf_counter
     draw = np.random.default_rng(0)
-    found: dict[str, float] = {}
+    figures: dict[str, float] = {}
     forget_peak()
     for name, count in (("alone", 1), ("together", TOGETHER)):
         took = []
@@ -50,10 +50,10 @@ def measured(folder: Path, provider: Provider, sizes: Sizes = RELEASED, times: i
                 for number in range(count)
             ]
             start = clock()
-            found["tokens"] = _tokens(decoder, sources)
+            figures["tokens"] = _tokens(decoder, sources)
             took.append((clock() - start) / count)
-        found[name] = float(np.median(took[1:]))  # the first one allocates
-    return found | {
+        figures[name] = float(np.median(took[1:]))  # the first one allocates
+    return figures | {
         "loaded": resident,
         "loading": loading,
         "peak": memory_mib("VmHWM"),
@@ -63,7 +63,7 @@ def measured(folder: Path, provider: Provider, sizes: Sizes = RELEASED, times: i
 
 
 def _tokens(decoder: Decoder, sources: list[Source]) -> float:
-    return float(np.mean([len(found[0].tokens) for _, found in search(decoder, sources, width=len(sources))]))
+    return float(np.mean([len(hypotheses[0].tokens) for _, hypotheses in search(decoder, sources, width=len(sources))]))
 
 
 def main(what: str, precision: Precision, folder: str, provider: Any = "cpu") -> None:
@@ -102,19 +102,21 @@ def measure(folder: Path, provider: Provider, bandwidth: float | None) -> Iterat
             yield Figure(part, "NOT MEASURED: free memory", free, "GiB", note=f"{NEEDED_GIB[precision]} are needed")
             continue
         last_line(_CHILD, "write", precision, str(folder))
-        found = json.loads(last_line(_CHILD, "run", precision, str(folder), provider))
+        figures = json.loads(last_line(_CHILD, "run", precision, str(folder), provider))
         for name in (READING, STEPPING):
             (folder / name).unlink()
-        alone[precision] = found["alone"]
+        alone[precision] = figures["alone"]
         most = AT_MOST_GPU if provider == "cuda" else None
-        yield Figure(part, "a sentence alone", found["alone"] * 1e3, "ms p50", at_most=most)
-        yield Figure(part, f"a sentence of {TOGETHER} side by side", found["together"] * 1e3, "ms p50", at_most=most)
+        yield Figure(part, "a sentence alone", figures["alone"] * 1e3, "ms p50", at_most=most)
+        yield Figure(part, f"a sentence of {TOGETHER} side by side", figures["together"] * 1e3, "ms p50", at_most=most)
         if bandwidth:
-            floor = (found["reading"] + found["stepping"] * found["tokens"]) / (bandwidth * 1e9)
+            floor = (figures["reading"] + figures["stepping"] * figures["tokens"]) / (bandwidth * 1e9)
             note = f"{floor * 1e3:.0f} ms at {bandwidth:g} GB/s"
-            yield Figure(part, "alone over reading all weights at each step", found["alone"] / floor, "x", note=note)
-        graphs = f"graphs {(found['reading'] + found['stepping']) / (1 << 20):,.0f} MiB"
-        yield Figure(part, "resident with graphs loaded", found["loaded"], "MiB", note=graphs)
-        yield Figure(part, "peak while searching", found["peak"], "MiB", note=f"loading: {found['loading']:,.0f} MiB")
+            yield Figure(part, "alone over reading all weights at each step", figures["alone"] / floor, "x", note=note)
+        graphs = f"graphs {(figures['reading'] + figures['stepping']) / (1 << 20):,.0f} MiB"
+        yield Figure(part, "resident with graphs loaded", figures["loaded"], "MiB", note=graphs)
+        yield Figure(
+            part, "peak while searching", figures["peak"], "MiB", note=f"loading: {figures['loading']:,.0f} MiB"
+        )
     if {"int8", "fp32"} <= alone.keys():
         yield Figure("released size", "fp32 over int8, a sentence alone", alone["fp32"] / alone["int8"], "x")

@@ -39,7 +39,7 @@ def steps(folder: Path, seconds: float, sizes: Sizes = SMALL) -> Iterator[Figure
     for precision in _PRECISIONS:
         members = drawn(sizes).weights
         whole = opened(stepping_graph(members, sizes, SPECIAL, CANDIDATES, precision), folder)
-        bare = [opened(_bare(one, sizes, precision), folder) for one in members]
+        bare = [opened(_bare(network, sizes, precision), folder) for network in members]
         for count in SENTENCES:
             inputs = step_inputs(sizes, len(members), count)
             alone = step_inputs(sizes, 1, count)
@@ -82,28 +82,28 @@ def instructions() -> tuple[str, ...]:
 
 def step_inputs(sizes: Sizes, members: int, sentences: int) -> Inputs:
     """Return inputs of a step in the middle of a search."""
-    rows, one = sentences * BEAM, sizes.width // sizes.heads
+    rows, head_width = sentences * BEAM, sizes.width // sizes.heads
     draw = np.random.default_rng(0)
 
     def normal(*shape: int) -> NDArray[np.float32]:
         return draw.standard_normal(shape, np.float32)
 
     seen = draw.random((sentences, 1, BEAM, _COLUMNS + BEAM)) < _SAID / _COLUMNS
-    found: Inputs = {
+    inputs: Inputs = {
         settings.LAST: draw.integers(SPECIAL, sizes.target, rows),
         settings.PAST: np.where(seen, 0, -1e9).astype(np.float32),
         settings.PLACES: np.full(rows, _SAID, np.float32),
         settings.PREFIX: -20 + normal(members, rows),
-        settings.SHAPE: np.array([sentences, BEAM, sizes.heads, one]),
+        settings.SHAPE: np.array([sentences, BEAM, sizes.heads, head_width]),
         settings.HIDDEN: np.zeros((sentences, _SOURCE), np.float32),
     }
-    found[settings.PAST][..., _COLUMNS:] = np.where(np.eye(BEAM, dtype=bool), 0, -1e9)
+    inputs[settings.PAST][..., _COLUMNS:] = np.where(np.eye(BEAM, dtype=bool), 0, -1e9)
     for name in settings.memory_names(members, sizes):
-        inside = (one, _SOURCE) if name.startswith("k") else (_SOURCE, one)
-        found[name] = normal(sentences, sizes.heads, *inside)
+        inside = (head_width, _SOURCE) if name.startswith("k") else (_SOURCE, head_width)
+        inputs[name] = normal(sentences, sizes.heads, *inside)
     for name in settings.cache_names(members, sizes):
-        found[name] = normal(sentences, sizes.heads, _COLUMNS, one)
-    return found
+        inputs[name] = normal(sentences, sizes.heads, _COLUMNS, head_width)
+    return inputs
 
 
 _PRECISIONS: tuple[Precision, ...] = ("fp32", "int8")

@@ -23,15 +23,15 @@ ROOT = Path(__file__).resolve().parents[2]
 SETS = ("tatoeba1000", "wmt22")
 
 
-def sentences(given: Members, count: int) -> tuple[str, list[Source]]:
+def sentences(ensemble: Members, count: int) -> tuple[str, list[Source]]:
     """Return ``count`` sentences of both sets in turn, short enough to be translated whole, and their description."""
     folder = Path(os.environ.get("DEMUR_TEST_DATA", ROOT.parent / "shared" / "data")) / "translation"
     files = [folder / name / "src.en.txt" for name in SETS]
-    if given.ensemble is None or not all(file.exists() for file in files):
-        found = ensembles.tokens(count, given.sizes.source)
-        return "random tokens", [Source(number, tokens) for number, tokens in enumerate(found)]
-    recipe = given.ensemble.recipe
-    tokeniser = members.tokeniser(recipe, given.ensemble.tokeniser)
+    if ensemble.ensemble is None or not all(file.exists() for file in files):
+        drawn = ensembles.tokens(count, ensemble.sizes.source)
+        return "random tokens", [Source(number, tokens) for number, tokens in enumerate(drawn)]
+    recipe = ensemble.ensemble.recipe
+    tokeniser = members.tokeniser(recipe, ensemble.ensemble.tokeniser)
     every = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     chosen: list[Source] = []
     for row in np.random.default_rng(0).permutation(len(every)):
@@ -57,20 +57,20 @@ _ROUNDS = 2  # at least
 _COMPUTE: dict[Precision, Compute] = {"fp32": "float32", "int8": "int8"}
 
 
-def measure(folder: Path, seconds: float, given: Members, count: int) -> Iterator[Figure]:
+def measure(folder: Path, seconds: float, ensemble: Members, count: int) -> Iterator[Figure]:
     """Measure searches of each precision.
 
     Raises:
         Missing: CTranslate2 is not installed.
         RuntimeError: a single member finds other translations in CTranslate2.
     """
-    what, sources = sentences(given, count)
+    what, sources = sentences(ensemble, count)
     for precision, compute in _COMPUTE.items():
-        others = [Other(one, given.sizes, Path(mkdtemp(dir=folder)), compute) for one in given.weights]
-        rules = replace(given.rules, marks=range(0), forbidden=())
-        alone = ensembles.decoder(given.weights[:1], given.sizes, rules, folder, precision)
-        part = f"search: {precision}, {len(given)} members, {len(sources)} {what}, beam {rules.beam}, batch {WIDTH}"
-        share, apart = agreement(alone, others[0], [one for one in sources if not one.marks][:_COMPARED])
+        others = [Other(weights, ensemble.sizes, Path(mkdtemp(dir=folder)), compute) for weights in ensemble.weights]
+        rules = replace(ensemble.rules, marks=range(0), forbidden=())
+        alone = ensembles.decoder(ensemble.weights[:1], ensemble.sizes, rules, folder, precision)
+        part = f"search: {precision}, {len(ensemble)} members, {len(sources)} {what}, beam {rules.beam}, batch {WIDTH}"
+        share, apart = agreement(alone, others[0], [source for source in sources if not source.marks][:_COMPARED])
         if precision == "fp32" and not (share >= SAME and apart <= _APART):
             raise RuntimeError(
                 f"a single member finds {share:.0%} of the best hypotheses of CTranslate2, with scores that are "
@@ -79,7 +79,7 @@ def measure(folder: Path, seconds: float, given: Members, count: int) -> Iterato
         yield Figure(part, "best hypotheses of one member that both find", 100 * share, "%", note=f"{apart:.1e} nats")
         yield from _compared(
             part,
-            ensembles.decoder(given.weights, given.sizes, given.rules, folder, precision),
+            ensembles.decoder(ensemble.weights, ensemble.sizes, ensemble.rules, folder, precision),
             others,
             sources,
             seconds,
@@ -88,12 +88,12 @@ def measure(folder: Path, seconds: float, given: Members, count: int) -> Iterato
 
 def agreement(alone: Decoder, other: Other, sources: Sequence[Source]) -> tuple[float, float]:
     """Return the share of one member's best hypotheses that both find, and the difference of scores, nats a token."""
-    ours = dict(search(alone, [replace(one, marks=0) for one in sources], width=WIDTH))
+    ours = dict(search(alone, [replace(source, marks=0) for source in sources], width=WIDTH))
     theirs = _theirs(other, sources, alone.rules)
     apart = [
-        abs(ours[one.name][0].score - found[0].score)
-        for one, found in zip(sources, theirs, strict=True)
-        if _said(ours[one.name][0]) == found[0].tokens
+        abs(ours[source.name][0].score - hypotheses[0].score)
+        for source, hypotheses in zip(sources, theirs, strict=True)
+        if _said(ours[source.name][0]) == hypotheses[0].tokens
     ]
     return len(apart) / len(sources), max(apart, default=np.inf)
 
@@ -102,18 +102,20 @@ def _compared(
     part: str, decoder: Decoder, others: Sequence[Other], sources: Sequence[Source], seconds: float
 ) -> Iterator[Figure]:
     def ours() -> list[int]:
-        return [len(found[0].tokens) for _, found in search(decoder, sources, width=WIDTH)]
+        return [len(hypotheses[0].tokens) for _, hypotheses in search(decoder, sources, width=WIDTH)]
 
     def theirs() -> list[int]:
-        return [len(found[0].tokens) + 1 for other in others for found in _theirs(other, sources, decoder.rules)]
+        return [
+            len(hypotheses[0].tokens) + 1 for other in others for hypotheses in _theirs(other, sources, decoder.rules)
+        ]
 
-    took, said = _in_turn([ours, theirs], seconds)
+    took, lengths = _in_turn([ours, theirs], seconds)
     own, floor = np.median(took, axis=1)
     ratios = took[0] / took[1]
     each = 1e3 / len(sources)
-    yield Figure(part, "ours, a sentence", own * each, "ms", note=f"{said[0]:.1f} tokens")
+    yield Figure(part, "ours, a sentence", own * each, "ms", note=f"{lengths[0]:.1f} tokens")
     yield Figure(
-        part, f"{len(others)} runs of CTranslate2, a sentence", floor * each, "ms", note=f"{said[1]:.1f} tokens"
+        part, f"{len(others)} runs of CTranslate2, a sentence", floor * each, "ms", note=f"{lengths[1]:.1f} tokens"
     )
     note = f"{ratios.min():.2f} to {ratios.max():.2f} in {len(ratios)} rounds"
     yield Figure(part, "ours over CTranslate2", own / floor, "x", at_most=AT_MOST, note=note)
@@ -131,15 +133,15 @@ def _in_turn(cases: Sequence[Callable[[], list[int]]], seconds: float) -> tuple[
         row = [0.0] * len(cases)
         for number in range(len(cases)) if len(took) % 2 else reversed(range(len(cases))):
             start = time.process_time()
-            found = cases[number]()
+            counts = cases[number]()
             row[number] = time.process_time() - start
-            lengths[number] = float(np.mean(found))
+            lengths[number] = float(np.mean(counts))
         took.append(row)
     return np.array(took).T, lengths
 
 
 def _theirs(other: Other, sources: Sequence[Source], rules: Rules) -> list[list[Candidate]]:
-    return other.search([one.tokens for one in sources], rules.beam, WIDTH, rules.longest)
+    return other.search([source.tokens for source in sources], rules.beam, WIDTH, rules.longest)
 
 
 def _said(hypothesis: Hypothesis) -> tuple[int, ...]:

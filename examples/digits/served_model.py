@@ -31,9 +31,9 @@ class DigitsBody(UnitsBody, kw_only=True):
 
 def read(inputs: Mapping[str, Any]) -> Images:
     """Return arrays, lists or bytes as rows of pixels [n, 64]; raise ``InvalidInput`` for other shapes."""
-    given = inputs["images"]
+    images = inputs["images"]
     try:
-        pixels = np.frombuffer(given, np.uint8) if isinstance(given, bytes) else np.asarray(given, np.float32)
+        pixels = np.frombuffer(images, np.uint8) if isinstance(images, bytes) else np.asarray(images, np.float32)
         return pixels.reshape(-1, SIDE * SIDE).astype(np.float32)
     except ValueError as error:
         raise InvalidInput("images: must have 8 rows of 8 pixels each", code="wrong_shape", field="images") from error

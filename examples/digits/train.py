@@ -91,9 +91,9 @@ def train(directory: Path) -> Artefact:
     reduced = Reduced(GraphMembers(OnnxGraph(path), (DIGIT.name,)), HEADS, ensemble=True)
 
     def predicted(table: Labelled) -> Categorical:
-        found = reduced.read(reduced(np.asarray(table.features, np.float32)))[0][DIGIT.name]
-        assert isinstance(found, Categorical)
-        return found
+        prediction = reduced.read(reduced(np.asarray(table.features, np.float32)))[0][DIGIT.name]
+        assert isinstance(prediction, Categorical)
+        return prediction
 
     def error_rate(table: Labelled) -> float:
         return float(building.errors_of(predicted(table), table.labels[DIGIT.name]).mean())

@@ -58,17 +58,19 @@ def compare(vessel: demur.Vessel) -> Comparison:
     weather = storm_field()
     grid = Grid(np.asarray(weather.latitude), np.asarray(weather.longitude))
     start, end = (grid.nearest(*place) for place in PORTS.values())
-    asked = {
+    leg_costs = {
         name: costs(kind(vessel, weather, SPEED, DRY_DOCKED), grid, start, DEPARTURE)
         for name, kind in ((MEAN, MeanBoat), (CERTAIN, DemurBoat))
     }
-    routes = {name: cheapest(grid, cost, start, end) for name, cost in asked.items()}
+    routes = {name: cheapest(grid, cost, start, end) for name, cost in leg_costs.items()}
     complete = {name: route for name, route in routes.items() if route is not None}
     if len(complete) < len(routes):
         sys.exit("no route avoids what the service defers")
-    deferred = ~np.isfinite(asked[CERTAIN].fuel_t)
-    hours = {name: float(asked[MEAN].hours[route.legs][deferred[route.legs]].sum()) for name, route in complete.items()}
-    fuel = {name: float(asked[MEAN].fuel_t[route.legs].sum()) for name, route in complete.items()}
+    deferred = ~np.isfinite(leg_costs[CERTAIN].fuel_t)
+    hours = {
+        name: float(leg_costs[MEAN].hours[route.legs][deferred[route.legs]].sum()) for name, route in complete.items()
+    }
+    fuel = {name: float(leg_costs[MEAN].fuel_t[route.legs].sum()) for name, route in complete.items()}
     return Comparison(grid, complete, hours, fuel, len(deferred), int(deferred.sum()))
 
 

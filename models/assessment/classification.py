@@ -88,9 +88,9 @@ def macro_f1(
     if known is None and convention.absent_classes_count:
         raise ValueError("classes is missing: this reading of macro-F1 averages over all declared classes, give C")
     size = known or int(max(labels.max(), predicted.max())) + 1
-    found = np.bincount(labels[labels == predicted], minlength=size)
+    hits = np.bincount(labels[labels == predicted], minlength=size)
     marked = np.bincount(labels, minlength=size) + np.bincount(predicted, minlength=size)  # 2 TP + FP + FN
-    f1 = 2 * found / np.maximum(marked, 1)
+    f1 = 2 * hits / np.maximum(marked, 1)
     return float(np.mean(f1 if convention.absent_classes_count else f1[marked > 0]))
 
 

@@ -36,15 +36,15 @@ class Components:
 
     def labels(self) -> Labels:
         """Return the component numbers as a volume; 0 elsewhere."""
-        found = np.zeros(math.prod(self.shape), np.int32)
-        found[self.places] = self.numbers
-        return found.reshape(self.shape)
+        volume = np.zeros(math.prod(self.shape), np.int32)
+        volume[self.places] = self.numbers
+        return volume.reshape(self.shape)
 
     def mask(self) -> NDArray[np.bool_]:
         """Return the mask of the voxels that belong to a component."""
-        found = np.zeros(math.prod(self.shape), bool)
-        found[self.places] = True
-        return found.reshape(self.shape)
+        marked = np.zeros(math.prod(self.shape), bool)
+        marked[self.places] = True
+        return marked.reshape(self.shape)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _joined(places: Places, shape: tuple[int, ...]) -> Labels:
         both = places[there] == places[here] + step
         edges.append((here[both], there[both]))
         step *= length
-    one, other = (np.concatenate(side) for side in zip(*edges, strict=True))
-    graph = sparse.coo_array((np.ones(len(one), np.int8), (one, other)), (len(places), len(places)))
+    starts, other = (np.concatenate(side) for side in zip(*edges, strict=True))
+    graph = sparse.coo_array((np.ones(len(starts), np.int8), (starts, other)), (len(places), len(places)))
     _, numbers = csgraph.connected_components(graph, directed=False)
     return np.asarray(numbers + 1, np.int32)

@@ -48,8 +48,8 @@ def mixture(target: Floats, mean: Floats, variance: Floats) -> Float64:
     y, mu, v = _checked(target, mean, variance, axes=2)
     members = len(mu)
     among = np.zeros(len(y))
-    for one in range(members):  # a loop over members keeps memory at [M, N]
-        among += _spread(mu[one] - mu, v[one] + v).sum(axis=0)
+    for member in range(members):  # a loop over members keeps memory at [M, N]
+        among += _spread(mu[member] - mu, v[member] + v).sum(axis=0)
     return np.asarray(_spread(y - mu, v).mean(axis=0) - among / (2 * members**2))
 
 
@@ -67,9 +67,9 @@ def _spread(distance: Float64, variance: Float64) -> Float64:
 def _checked(target: Floats, mean: Floats, variance: Floats, axes: int) -> tuple[Float64, Float64, Float64]:
     y, mu, v = (np.asarray(values, np.float64) for values in (target, mean, variance))
     if mu.shape != v.shape or mu.ndim != axes or not len(mu) or y.shape != mu.shape[-1:]:
-        wanted = "[units]" if axes == 1 else "[members, units]"
+        shape = "[units]" if axes == 1 else "[members, units]"
         raise ValueError(
-            f"mean and variance must be {wanted} and target [units], got the shapes {mu.shape}, {v.shape} and {y.shape}"
+            f"mean and variance must be {shape} and target [units], got the shapes {mu.shape}, {v.shape} and {y.shape}"
         )
     if not (v >= 0).all():
         wrong = v[~(v >= 0)]

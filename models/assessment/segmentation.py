@@ -67,11 +67,11 @@ def ndsc_of_counts(
     if lesion == 0:
         return np.where(false_positives == 0, 1.0, 0.0)
     k = (1 - reference) * lesion / (reference * (voxels - lesion))
-    found = (lesion - false_negatives).astype(np.float64)
+    hits = (lesion - false_negatives).astype(np.float64)
     if convention.geometric_ndsc:
-        precision = found / np.maximum(found + k * false_positives, 1)  # 0 / 0, nothing predicted, is 0
-        return np.asarray(np.sqrt(precision * found / lesion))
-    return np.asarray(2 * found / (2 * found + k * false_positives + false_negatives))
+        precision = hits / np.maximum(hits + k * false_positives, 1)  # 0 / 0, nothing predicted, is 0
+        return np.asarray(np.sqrt(precision * hits / lesion))
+    return np.asarray(2 * hits / (2 * hits + k * false_positives + false_negatives))
 
 
 def lesion_f1(truth: Array, prediction: Array, *, overlap: float = OVERLAP, convention: Convention = OFFICIAL) -> float:
@@ -87,10 +87,10 @@ def lesion_f1(truth: Array, prediction: Array, *, overlap: float = OVERLAP, conv
     if not 0 <= overlap <= 1:
         raise ValueError(f"overlap is {overlap}: an IoU lies between 0 and 1")
     truth, prediction = binary_pair(truth, prediction)
-    found = overlaps(listed(truth), listed(prediction))
+    shared = overlaps(listed(truth), listed(prediction))
     reached = np.greater if convention.strict_overlap else np.greater_equal
-    hits = np.count_nonzero(reached(found.theirs, overlap))
-    wrong = len(found.theirs) - hits + np.count_nonzero(~reached(found.ours, overlap))
+    hits = np.count_nonzero(reached(shared.theirs, overlap))
+    wrong = len(shared.theirs) - hits + np.count_nonzero(~reached(shared.ours, overlap))
     return hits / (hits + 0.5 * wrong) if hits + wrong else 1.0
 
 

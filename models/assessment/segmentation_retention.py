@@ -111,7 +111,7 @@ def patient_auc(curve: Floats) -> float:
     return float(np.trapezoid(np.asarray(curve, np.float64), np.linspace(0, 1, len(curve))))
 
 
-def lppv_curve(found: Bools, uncertainty: Floats, fractions: Floats) -> Float64:
+def lppv_curve(correct: Bools, uncertainty: Floats, fractions: Floats) -> Float64:
     """Return the positive predictive value of one patient's predicted lesions, at retained fractions of them.
 
     Retaining k of n lesions leaves the true positives, all of them (an expert confirms those not retained), and the
@@ -119,7 +119,7 @@ def lppv_curve(found: Bools, uncertainty: Floats, fractions: Floats) -> Float64:
     Between k / n the curve is linear.
 
     Args:
-        found: whether each predicted lesion is a true positive, bool [n].
+        correct: whether each predicted lesion is a true positive, bool [n].
         uncertainty: a measure of each [n]; equal ones keep the input order.
         fractions: retained fractions [P], 0 to 1.
 
@@ -129,13 +129,13 @@ def lppv_curve(found: Bools, uncertainty: Floats, fractions: Floats) -> Float64:
     Raises:
         ValueError: no lesions, different lengths, an uncertainty that is NaN, or a fraction outside [0, 1].
     """
-    order = _order(found, uncertainty)
-    if found.dtype != np.bool_:
-        raise ValueError(f"found is of type {found.dtype}: give booleans, true for a true positive")
+    order = _order(correct, uncertainty)
+    if correct.dtype != np.bool_:
+        raise ValueError(f"correct is of type {correct.dtype}: give booleans, true for a true positive")
     if not ((fractions >= 0) & (fractions <= 1)).all():
         raise ValueError("fractions reach outside [0, 1]: they are retained shares of the lesions")
-    hits = np.count_nonzero(found)
-    left = hits + np.concatenate([[0], np.cumsum(~found[order])])
+    hits = np.count_nonzero(correct)
+    left = hits + np.concatenate([[0], np.cumsum(~correct[order])])
     curve = hits / np.maximum(left, 1)
     return np.interp(fractions, np.linspace(0, 1, len(curve)), curve)
 

@@ -68,13 +68,13 @@ def within_capacity(units: Units, per_hour: float, arrivals_per_hour: float, del
         raise ValueError(f"capacity is {per_hour:g} per hour; a number of at least 0 is needed")
     if not 0 < arrivals_per_hour < math.inf:
         raise ValueError(f"arrivals are {arrivals_per_hour:g} per hour; a number above 0 is needed")
-    wanted = 1 - per_hour / arrivals_per_hour
-    if wanted <= 0:
-        found = nothing("capacity", len(units), "")
+    retention = 1 - per_hour / arrivals_per_hour
+    if retention <= 0:
+        finding = nothing("capacity", len(units), "")
         enough = f"{per_hour:g} reviews per hour are enough to defer all {arrivals_per_hour:g} arrivals"
-        return replace(found, reason=f"no threshold is needed: {enough}; choose one by risk or retention")
-    found = target_retention(units, wanted, delta)
-    if found.threshold is None:
-        return found
+        return replace(finding, reason=f"no threshold is needed: {enough}; choose one by risk or retention")
+    finding = target_retention(units, retention, delta)
+    if finding.threshold is None:
+        return finding
     promise = f"in expectation at most {per_hour:g} of {arrivals_per_hour:g} units per hour are deferred; "
-    return replace(found, statement=promise + found.statement)
+    return replace(finding, statement=promise + finding.statement)

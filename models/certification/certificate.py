@@ -103,16 +103,16 @@ class Certificate:
         Raises:
             ValueError: a field is missing or unknown, or a date is not valid.
         """
-        known = {one.name for one in fields(cls)}
+        known = {attribute.name for attribute in fields(cls)}
         needed = {"procedure", "statement", "measure", "data", "fold", "n", "issued", "expires"}
         if wrong := sorted((values.keys() - known) | (needed - values.keys())):
             raise ValueError(
                 f"certificate: {wrong[0]} is missing or unknown; the fields are {', '.join(sorted(known))}"
             )
-        found = cls(**values)
-        for day in (found.issued, found.expires):
+        certificate = cls(**values)
+        for day in (certificate.issued, certificate.expires):
             date.fromisoformat(day)
-        return found
+        return certificate
 
 
 @dataclass(frozen=True)

@@ -88,18 +88,18 @@ def choose(units: Units, goal: Goal, about: About, unlabelled: Floats | None = N
     Raises:
         ValueError: a goal outside its range, or units that lack required columns; the message names them.
     """
-    found = _find(units, goal, unlabelled)
-    retention = float(np.mean(answered(units.scores, found.threshold)))
-    if found.threshold is None:
-        return Chosen(None, 0.0, None, found.reason)
+    finding = _find(units, goal, unlabelled)
+    retention = float(np.mean(answered(units.scores, finding.threshold)))
+    if finding.threshold is None:
+        return Chosen(None, 0.0, None, finding.reason)
     issued = about.issued
     certificate = Certificate(
-        procedure=found.procedure,
-        statement=found.statement,
+        procedure=finding.procedure,
+        statement=finding.statement,
         measure=about.measure,
         data=fingerprint(units),
         fold=about.fold,
-        n=found.units,
+        n=finding.units,
         issued=issued.isoformat(),
         expires=(issued + about.valid).isoformat(),
         alpha=getattr(goal, "alpha", None),
@@ -110,13 +110,13 @@ def choose(units: Units, goal: Goal, about: About, unlabelled: Floats | None = N
         bound=getattr(goal, "bound", None),
         model=about.model,
         group=about.group,
-        answered=found.answered,
-        loss=found.loss,
-        pvalue=found.pvalue,
-        low=found.low,
-        high=found.high,
+        answered=finding.answered,
+        loss=finding.loss,
+        pvalue=finding.pvalue,
+        low=finding.low,
+        high=finding.high,
     )
-    return Chosen(found.threshold, retention, certificate, "")
+    return Chosen(finding.threshold, retention, certificate, "")
 
 
 def _find(units: Units, goal: Goal, unlabelled: Floats | None) -> Finding:

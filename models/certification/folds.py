@@ -35,9 +35,9 @@ def id_draws(ids: Iterable[str], key: bytes = KEY) -> NDArray[np.float64]:
     keyed = blake2b(digest_size=8, key=key)
 
     def digest(name: str) -> bytes:
-        one = keyed.copy()
-        one.update(name.encode())
-        return one.digest()
+        hasher = keyed.copy()
+        hasher.update(name.encode())
+        return hasher.digest()
 
     bits = np.frombuffer(b"".join(map(digest, ids)), ">u8")
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53

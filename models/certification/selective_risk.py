@@ -144,8 +144,8 @@ def _even(propensity: NDArray[np.float64], place: NDArray[np.intp], m: int) -> N
     low, high = np.full(m + 1, np.inf), np.zeros(m + 1)
     np.minimum.at(low, place, propensity)
     np.maximum.at(high, place, propensity)
-    found: NDArray[np.bool_] = np.minimum.accumulate(low)[:m] >= np.maximum.accumulate(high)[:m]
-    return found
+    even: NDArray[np.bool_] = np.minimum.accumulate(low)[:m] >= np.maximum.accumulate(high)[:m]
+    return even
 
 
 def _bets(
@@ -192,13 +192,13 @@ def _too_risky(
     enough = answered >= min(needed, answered[-1])
     k, rate = answered[enough], lost[enough] / np.maximum(answered[enough], 1)
     best = int(np.argmin(rate))
-    found = f"of the {k[best]} most certain of {n} units {lost[enough][best]:g} fail, a rate of {rate[best]:.3g}"
+    text = f"of the {k[best]} most certain of {n} units {lost[enough][best]:g} fail, a rate of {rate[best]:.3g}"
     below = rate < alpha
     if not below.any():
-        return f"{found}: that is not below {alpha:g}, so a better ranking or a larger risk is needed, not more units"
-    wanted = 2 * np.log(1 / delta) * alpha / (alpha - rate[below]) ** 2 / k[below] * n
-    about = float(f"{max(wanted.min(), 1.1 * n):.1g}")
-    return f"at best, {found}: too few units to be sure of {alpha:g}; if the rates stay, about {about:.0f} are needed"
+        return f"{text}: that is not below {alpha:g}, so a better ranking or a larger risk is needed, not more units"
+    sizes = 2 * np.log(1 / delta) * alpha / (alpha - rate[below]) ** 2 / k[below] * n
+    about = float(f"{max(sizes.min(), 1.1 * n):.1g}")
+    return f"at best, {text}: too few units to be sure of {alpha:g}; if the rates stay, about {about:.0f} are needed"
 
 
 def check_delta(delta: float) -> None:

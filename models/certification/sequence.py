@@ -24,13 +24,13 @@ def last_rejected(pvalue: Callable[[int], float], shares: Sequence[float], delta
         pvalue: function from an index to the p-value of its hypothesis.
         shares: shares of delta, one per hypothesis in order; they sum to at most 1.
     """
-    found, carried = None, 0.0
+    last, carried = None, 0.0
     for index, share in enumerate(shares):
         level = carried + share * delta
         carried = 0.0
         if level > 0 and pvalue(index) <= level:
-            found, carried = index, level
-    return found
+            last, carried = index, level
+    return last
 
 
 def starts(expected: NDArray[np.float64], units: float, smallest: int) -> NDArray[np.float64]:
@@ -42,6 +42,6 @@ def starts(expected: NDArray[np.float64], units: float, smallest: int) -> NDArra
     """
     shares = np.zeros(len(expected))
     for share, part, times in ((FIRST, 0.15, 4), (SECOND, 0.45, 8)):
-        wanted = max(part * units, times * smallest)
-        shares[min(int(np.searchsorted(expected, wanted)), len(expected) - 1)] += share
+        least = max(part * units, times * smallest)
+        shares[min(int(np.searchsorted(expected, least)), len(expected) - 1)] += share
     return shares

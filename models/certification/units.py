@@ -104,8 +104,8 @@ def answered(scores: NDArray[np.float32], threshold: float | None) -> Mask:
     """Return the mask of the answered units [n]: u <= threshold in float32, so NaN defers; None answers none."""
     if threshold is None:
         return np.zeros(len(scores), bool)
-    found: Mask = scores <= np.float32(threshold)
-    return found
+    mask: Mask = scores <= np.float32(threshold)
+    return mask
 
 
 def losses(units: Units, acceptable: float | None, bound: float) -> NDArray[np.float64]:

@@ -39,9 +39,9 @@ class Bins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         if scores.ndim != 1:
             raise ValueError(f"scores need the shape [n], got {list(scores.shape)}")
-        found = np.searchsorted(np.asarray(self.edges), scores).astype(np.uint8)
-        found[np.isnan(scores)] = len(self) - 1
-        return found
+        indices = np.searchsorted(np.asarray(self.edges), scores).astype(np.uint8)
+        indices[np.isnan(scores)] = len(self) - 1
+        return indices
 
     def count(self, scores: Floats) -> NDArray[np.int64]:
         """Return the number of scores [n] in each bin [bins].
@@ -87,7 +87,7 @@ def of_quantiles(values: Sequence[float], levels: Sequence[float], units: int, b
         raise ValueError(f"a reference needs units >= 1 and 1 <= bins <= {MOST_EDGES}, got {units} and {bins}")
     last = np.append(value[1:] > value[:-1], False)  # last of equal values; the largest needs no edge: open bin
     at, value = at[last], value[last]
-    wanted = np.arange(1, bins) / bins
-    picked = np.unique(np.minimum(np.searchsorted(at, wanted - 1e-9), max(len(at) - 1, 0))) if len(at) else np.arange(0)
+    target = np.arange(1, bins) / bins
+    picked = np.unique(np.minimum(np.searchsorted(at, target - 1e-9), max(len(at) - 1, 0))) if len(at) else np.arange(0)
     shares = np.diff(np.concatenate([[0.0], at[picked], [1.0]]))
     return Reference(Bins(tuple(value[picked].tolist())), (*(shares * units).tolist(), 0.0))

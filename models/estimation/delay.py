@@ -72,14 +72,14 @@ class DelayLaw:
 
     def observation(self, uncertainty: Floats, answered: Mask, age: Doubles) -> Doubles:
         """Return the probability that a requested label has arrived by now [N]."""
-        found = np.ones(len(age))
+        probability = np.ones(len(age))
         for plane, cuts, laws in zip((answered, ~answered), self.cuts, self.laws, strict=True):
             own = np.flatnonzero(plane)
             stratum = np.searchsorted(cuts, uncertainty[own], side="left")
             for number, law in enumerate(laws):
                 units = own[stratum == number]
-                found[units] = law.at(age[units])
-        return found
+                probability[units] = law.at(age[units])
+        return probability
 
     @property
     def youngest(self) -> float:

@@ -73,11 +73,11 @@ class Edges:
 
     def bins(self, uncertainty: Floats) -> NDArray[np.intp]:
         """Return the bin of each unit [N]; scores are compared in float32, as policies do."""
-        found = np.searchsorted(self.values, single(uncertainty), side="left")
+        places = np.searchsorted(self.values, single(uncertainty), side="left")
         missing = np.isnan(uncertainty)
         if missing.any():
-            found[missing] = len(self.values) + 1
-        return found
+            places[missing] = len(self.values) + 1
+        return places
 
     def below(self, thresholds: Doubles, count: Doubles) -> Doubles:
         """Return the number of units whose measure is at most each threshold [K], spread evenly inside a bin.
@@ -88,8 +88,8 @@ class Edges:
         edges = self.values.astype(np.float64)
         ends = np.cumsum(count)[: len(edges)]
         last = float(count[:-1].sum())
-        wanted = single(thresholds).astype(np.float64)
-        return np.interp(wanted, edges, ends, left=0.0, right=last)
+        limits = single(thresholds).astype(np.float64)
+        return np.interp(limits, edges, ends, left=0.0, right=last)
 
 
 def single(values: Floats) -> NDArray[np.float32]:

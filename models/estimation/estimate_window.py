@@ -67,10 +67,10 @@ def estimate_window(window: Window, options: EstimationOptions, *, lost: int = 0
     delayed = corrected(window) if options.delays else Delayed(window, None, np.ones(len(window), bool))
     old = delayed.window
     if not len(old):
-        found = gates(old, np.empty(0), completion(window, delayed), lost=lost, young=delayed.early)
-        return WindowEstimate(None, found, 0, delayed, None, None)
+        validity = gates(old, np.empty(0), completion(window, delayed), lost=lost, young=delayed.early)
+        return WindowEstimate(None, validity, 0, delayed, None, None)
     exact = Exact(old, options.acceptable, options.rules)
-    found = gates(old, exact.coefficients, completion(window, delayed), lost=lost, young=delayed.early)
+    validity = gates(old, exact.coefficients, completion(window, delayed), lost=lost, young=delayed.early)
     thresholds = np.asarray(options.thresholds, np.float64)
     other = None
     if options.mode == "exact":
@@ -83,7 +83,7 @@ def estimate_window(window: Window, options: EstimationOptions, *, lost: int = 0
         if len(thresholds):
             other = sketch.what_if(thresholds, options.estimator, options.rules)
     figures = live_figures(view, options.variance)
-    return WindowEstimate(figures, found, int(old.usable.sum()), delayed, view, other)
+    return WindowEstimate(figures, validity, int(old.usable.sum()), delayed, view, other)
 
 
 def sketch_of(window: Window, sketch: Sketch) -> Sketch:
@@ -106,7 +106,7 @@ def _own_sketch(window: Window, options: EstimationOptions) -> Sketch:
 
 def document(estimate: WindowEstimate, options: EstimationOptions) -> dict[str, Any]:
     """Return the figures with intervals, validity and reasons as JSON values, in a fixed order; None if missing."""
-    figures, found, law = estimate.figures, estimate.gates, estimate.delayed.law
+    figures, validity, law = estimate.figures, estimate.gates, estimate.delayed.law
 
     def interval(name: str) -> dict[str, float | None] | None:
         if name.startswith("f1") and options.acceptable is None:
@@ -116,15 +116,15 @@ def document(estimate: WindowEstimate, options: EstimationOptions) -> dict[str, 
 
     return {
         **{name: interval(name) for name in _FIGURES},
-        "valid": found.valid,
-        "reasons": found.texts,
-        "ess": found.ess,
+        "valid": validity.valid,
+        "reasons": validity.texts,
+        "ess": validity.ess,
         "n": 0 if figures is None else figures.n,
         "labels": estimate.labels,
         **{name: interval(name) for name in _FURTHER},
         **{name: None if figures is None else number(getattr(figures, name)) for name in _REFERENCES},
         "sampled": 0 if estimate.view is None else int(estimate.view.sampled),
-        "heaviest_share": found.heaviest,
+        "heaviest_share": validity.heaviest,
         "estimator": options.estimator,
         "mode": options.mode,
         "convention": options.rules.convention.name,

@@ -89,9 +89,9 @@ class Exact:
     def coefficients(self) -> Doubles:
         """Coefficient of each unit's error in R-AUC [N]."""
         order = self._error_order
-        found = np.empty(len(self.window))
-        found[order.order] = order.of_places(order.ladder.area_coefficients(self.rules.area))
-        return found
+        values = np.empty(len(self.window))
+        values[order.order] = order.of_places(order.ladder.area_coefficients(self.rules.area))
+        return values
 
     def view(self, estimator: Estimator = "aipw") -> View:
         """Return the sums that make up the figures, by one estimator."""
@@ -113,11 +113,11 @@ class Exact:
 
     def what_if(self, thresholds: Sequence[float] | Doubles, estimator: Estimator = "aipw") -> WhatIf:
         """Return the figures at other thresholds, compared as a policy does (float32)."""
-        wanted = np.asarray(thresholds, np.float64)
+        limits = np.asarray(thresholds, np.float64)
         scores = single(self.window.uncertainty[self.ranks.order])
         known = len(scores) - int(np.isnan(scores).sum())
-        kept = np.searchsorted(scores[:known], single(wanted), side="right").astype(np.float64)
-        return what_if(self.view(estimator), wanted, kept)
+        kept = np.searchsorted(scores[:known], single(limits), side="right").astype(np.float64)
+        return what_if(self.view(estimator), limits, kept)
 
     @cached_property
     def _weighted_errors(self) -> Weighted:
@@ -128,18 +128,18 @@ class Exact:
     @cached_property
     def _expected(self) -> Doubles | None:
         """Error that the caller predicted [N], with the mean for missing values; None without predictions."""
-        given = self.window.expected
-        if given is None or not (known := np.isfinite(given)).any():
+        expected = self.window.expected
+        if expected is None or not (known := np.isfinite(expected)).any():
             return None
-        return np.where(known, given, given[known].mean())
+        return np.where(known, expected, expected[known].mean())
 
     def _human(self) -> Estimated | None:
         window = self.window
         if window.human_error is None:
             return None
         chosen = self._usable & ~window.answered & np.isfinite(window.human_error)
-        one = np.zeros(int(chosen.sum()), np.intp)
-        return horvitz_thompson(Labels.of(one, window.effective[chosen], window.human_error[chosen]), 1)
+        places = np.zeros(int(chosen.sum()), np.intp)
+        return horvitz_thompson(Labels.of(places, window.effective[chosen], window.human_error[chosen]), 1)
 
     def _sums(self, order: _Order, values: Doubles, estimator: Estimator, *, rising: bool) -> Sums:
         predicted = None
@@ -173,15 +173,15 @@ class Exact:
         half = halves(len(self.window))
         of_place, of_label = half[order.order], half[order.units]
         x, e = values[order.units], self.window.effective[order.units]
-        given = self._expected if rising else None
+        expected = self._expected if rising else None
         predicted = np.empty(len(half))
         for side in (False, True):
             learn = of_label != side
-            if given is not None:
+            if expected is not None:
                 unit, place = order.units[learn], order.places[learn]
                 share = (1 - e[learn]) / e[learn] ** 2 * (1 - place / len(half)) ** 2
-                intercept, slope = tuned(given[unit], x[learn], share)
-                values_at = intercept + slope * given[order.order]
+                intercept, slope = tuned(expected[unit], x[learn], share)
+                values_at = intercept + slope * expected[order.order]
             else:
                 steps = monotone(order.places[learn], 1 / e[learn], x[learn] / e[learn], rising=rising)
                 values_at = steps.everywhere(len(half))

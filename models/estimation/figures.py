@@ -51,10 +51,10 @@ class Sums:
 
     def step_moments(self, cell: Cells, inside: Doubles, upper: Doubles, lower: Doubles) -> tuple[Doubles, Doubles]:
         """Return the variances of K sums with a step, and the quantiles for their intervals [K]."""
-        found = np.zeros((3, len(cell)))
+        moments = np.zeros((3, len(cell)))
         for part in self.parts:
-            found += part.step_moments(cell, inside, upper, lower)
-        return found[0], quantile(found[1], found[2])
+            moments += part.step_moments(cell, inside, upper, lower)
+        return moments[0], quantile(moments[1], moments[2])
 
     def spread(self, coefficients: Doubles | float, shift: Doubles | float = 0.0) -> float:
         """Return the variance of a mean over windows: of ``N coefficient value - shift`` between units, over N."""
@@ -133,8 +133,8 @@ def live_figures(view: View, variance: Variance = "window") -> LiveFigures:
     errors, n = view.errors, view.n
     wide = variance == "population"
 
-    def error(value: float, found: float, coefficients: Doubles | float) -> Estimate:
-        return interval(value, root(found), errors.t(coefficients), view.sampled, view.scale)
+    def error(value: float, value_variance: float, coefficients: Doubles | float) -> Estimate:
+        return interval(value, root(value_variance), errors.t(coefficients), view.sampled, view.scale)
 
     totals = errors.totals
     weights = errors.ladder.area_coefficients(view.rules.area)
@@ -169,7 +169,7 @@ def _at_the_point(view: View, wide: bool) -> tuple[Estimate, Estimate, Estimate]
     n, part = view.n, view.errors.answered
     if part is None:
         return _NONE, _NONE, _NONE
-    total, found = part.total, part.variance(1.0)
+    total, total_variance = part.total, part.variance(1.0)
     rest, rest_found, second = 0.0, 0.0, float(part.labels.second.sum())
     if view.human is not None:
         rest, rest_found = view.human.total, view.human.variance(1.0)
@@ -189,9 +189,9 @@ def _at_the_point(view: View, wide: bool) -> tuple[Estimate, Estimate, Estimate]
         return interval(value / units, root(variance) / units, t, view.sampled, view.scale)
 
     return (
-        made(total, found + spread_all, n),
-        made(total, found + spread_own, share),
-        made(total + rest, found + rest_found + spread_system, n, t_system),
+        made(total, total_variance + spread_all, n),
+        made(total, total_variance + spread_own, share),
+        made(total + rest, total_variance + rest_found + spread_system, n, t_system),
     )
 
 
@@ -205,10 +205,10 @@ def _f_figures(view: View, wide: bool) -> tuple[Estimate, Estimate, float, float
     total = float(totals.sum())
     if math.isnan(area):
         return _NONE, _NONE, math.nan, math.nan
-    found = hits.variance(weights)
+    area_variance = hits.variance(weights)
     if wide:
         flow = 2 * totals / (ladder.below + ladder.count / 2 + total)
-        found += hits.spread(weights, flow.sum() - np.cumsum(flow) + flow / 2)
+        area_variance += hits.spread(weights, flow.sum() - np.cumsum(flow) + flow / 2)
     kept = np.array([f_position(n, 0.95, convention)])
     at, variances, t, step = _f_steps(hits, kept)
     if wide:
@@ -221,7 +221,7 @@ def _f_figures(view: View, wide: bool) -> tuple[Estimate, Estimate, float, float
     random = f_area(references[0], np.array([total]), convention)[0]
     optimal = f_area(references[1], np.array([min(total, n), 0.0]), convention)[0]
     return (
-        interval(area, root(found), hits.t(weights), view.sampled, "share"),
+        interval(area, root(area_variance), hits.t(weights), view.sampled, "share"),
         interval(float(at[0]), root(float(variances[0])), float(t[0]), view.sampled, "share"),
         random,
         optimal,
@@ -263,7 +263,7 @@ def f_band(view: View, kept: Doubles) -> Band | None:
 def curves(view: View, points: int = 101) -> tuple[Band, Band | None]:
     """Return error- and F1-retention curves at evenly spaced retentions from 0 to 1."""
     share = np.linspace(0, 1, points)
-    axis = np.array([f_position(view.n, float(one), view.rules.convention) for one in share])
+    axis = np.array([f_position(view.n, float(retention), view.rules.convention) for retention in share])
     return error_band(view, share * view.n), f_band(view, axis)
 
 

@@ -178,9 +178,9 @@ def _mismatch(window: Window, usable: Mask) -> list[Reason]:
                 score = excess / np.sqrt(np.maximum(variance, 1.0))
                 worst = int(np.argmax(score if late else np.abs(score)))
                 if (score if late else np.abs(score))[worst] > _DEVIATIONS:
-                    found = expected[worst] + excess[worst]
+                    observed = expected[worst] + excess[worst]
                     text = (
-                        f"{found:.0f} {word} units were labelled by chance where the propensities say "
+                        f"{observed:.0f} {word} units were labelled by chance where the propensities say "
                         f"{expected[worst]:.0f}; they are not those that were drawn by, or labels are lost"
                     )
                     return [Reason("mismatch", text)]

@@ -72,10 +72,10 @@ class Ladder:
         if self.flat:
             return np.asarray(1.0 / (self.below + (1.0 + shift)))
         total = np.empty(len(self))
-        one = self.count == 1
-        total[one] = 1.0 / (self.below[one] + (1.0 + shift))
-        first = self.below[~one] + (1.0 + shift)
-        total[~one] = digamma(first + self.count[~one]) - digamma(first)
+        single = self.count == 1
+        total[single] = 1.0 / (self.below[single] + (1.0 + shift))
+        first = self.below[~single] + (1.0 + shift)
+        total[~single] = digamma(first + self.count[~single]) - digamma(first)
         return total
 
 

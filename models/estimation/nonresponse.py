@@ -63,7 +63,7 @@ def completion(window: Window, delayed: Delayed | None = None) -> tuple[Completi
     known, requested = window.known_requests
     # among units drawn again, those drawn with certainty must get a label; others represent the rest
     known = known & ~(window.drawn_again & (window.effective < 1))
-    found: list[Completion] = []
+    completions: list[Completion] = []
     for answered in (False, True):
         units = np.flatnonzero((window.answered == answered) & known & requested)
         if not len(units):
@@ -73,26 +73,26 @@ def completion(window: Window, delayed: Delayed | None = None) -> tuple[Completi
         for part in np.array_split(np.arange(len(order)), min(max(len(order) // _LEAST, 1), _BINS)):
             ends = window.uncertainty[order[part[[0, -1]]]]
             share = float(labelled[part].mean())
-            found.append(Completion(answered, float(ends[0]), float(ends[1]), len(part), share, 0.0))
-    return tuple(found)
+            completions.append(Completion(answered, float(ends[0]), float(ends[1]), len(part), share, 0.0))
+    return tuple(completions)
 
 
 def _by_law(window: Window, delayed: Delayed) -> tuple[Completion, ...]:
     law = delayed.law
     assert law is not None
-    found: list[Completion] = []
+    completions: list[Completion] = []
     for answered, cuts, laws in zip((True, False), law.cuts, law.laws, strict=True):
         if len(laws) != len(cuts) + 1:
             continue
         ends = np.concatenate([[-np.inf], cuts, [np.inf]])
-        for low, high, one in zip(ends[:-1], ends[1:], laws, strict=True):
-            found.append(
+        for low, high, stratum in zip(ends[:-1], ends[1:], laws, strict=True):
+            completions.append(
                 Completion(
-                    *(answered, float(low), float(high), one.requests, one.completion, one.completion_se),
-                    *(one.settled, one.score, one.score_variance, one.known),
+                    *(answered, float(low), float(high), stratum.requests, stratum.completion, stratum.completion_se),
+                    *(stratum.settled, stratum.score, stratum.score_variance, stratum.known),
                 )
             )
-    return tuple(found)
+    return tuple(completions)
 
 
 def pooled(parts: tuple[Completion, ...]) -> Completion | None:

@@ -96,8 +96,8 @@ def replay(stream: Stream, arrivals: Arrivals, at: float | None = None) -> Repla
     same = arrivals.place[rows[1:]] == arrivals.place[rows[:-1]]
     equal = same.copy()
     for key in keys[:-1]:
-        one, other = key[rows[1:]], key[rows[:-1]]
-        equal &= (one == other) | (np.isnan(one) & np.isnan(other))
+        later, other = key[rows[1:]], key[rows[:-1]]
+        equal &= (later == other) | (np.isnan(later) & np.isnan(other))
     last = np.append(~same, True)[: len(rows)]
     kept = rows[last & ~np.isnan(arrivals.error[rows])]
     counts = Counts(
@@ -117,9 +117,9 @@ def _window(stream: Stream, arrivals: Arrivals, units: NDArray[np.intp], kept: N
     place = arrivals.place[kept]
 
     def spread(values: Doubles) -> Doubles:
-        found = np.full(number, np.nan)
-        found[place] = values[kept]
-        return found[units]
+        by_event = np.full(number, np.nan)
+        by_event[place] = values[kept]
+        return by_event[units]
 
     labelled = np.zeros(number, bool)
     labelled[place] = True

@@ -152,9 +152,9 @@ class Sketch:
         self, thresholds: Sequence[float] | Doubles, estimator: Estimator = "aipw", rules: Rules | None = None
     ) -> WhatIf:
         """Return the figures at other thresholds; exact for thresholds that are edges."""
-        wanted = np.asarray(thresholds, np.float64)
+        limits = np.asarray(thresholds, np.float64)
         view = self.view(estimator, rules)
-        return what_if(view, wanted, self.edges.below(wanted, view.errors.ladder.count))
+        return what_if(view, limits, self.edges.below(limits, view.errors.ladder.count))
 
     def to_bytes(self) -> bytes:
         """Serialise the sketch."""
@@ -206,11 +206,11 @@ class Sketch:
             raise BadWindow("an error is not finite; a label without a finite error cannot be added: leave it out")
         if not ((e > 0) & (e <= 1)).all():
             raise BadWindow("a probability is outside (0, 1]; a label without one cannot be weighted: leave it out")
-        one = Labels.of(places, e, error)
+        labels = Labels.of(places, e, error)
         good = np.zeros(len(error))
         if self.acceptable is not None:
             good = ((error < self.acceptable) if self.strict else (error <= self.acceptable)).astype(np.float64)
-        moments = [*_moments(one), one.weight * good, one.v0 * good, one.v0 * one.v0 * good]
+        moments = [*_moments(labels), labels.weight * good, labels.v0 * good, labels.v0 * labels.v0 * good]
         if human is not None:
             known = np.isfinite(human) & ~answered
             moments += [known * moment for moment in _moments(Labels.of(places, e, np.where(known, human, 0.0)))]
@@ -219,7 +219,7 @@ class Sketch:
         self.labels += sign * np.bincount(places, minlength=self.labels.size).reshape(2, -1)
         self.sampled += sign * int((e < 1).sum())
         size = np.searchsorted(_ERROR_EDGES, error) + self.sizes.shape[2] * ~answered
-        for total, values in zip(self.sizes, (one.weight, one.value), strict=True):
+        for total, values in zip(self.sizes, (labels.weight, labels.value), strict=True):
             total += sign * np.bincount(size, values, total.size).reshape(2, -1)
 
     def _sums(self, ladder: Ladder, moments: Sequence[Doubles], estimator: Estimator, *, rising: bool) -> Sums:
@@ -277,11 +277,11 @@ def observed(sketch: Sketch, probability: Doubles) -> Sketch:
     if not ((probability > 0) & (probability <= 1))[held].all():
         raise BadWindow("a probability of arrival is outside (0, 1] in a bin with labels; leave out units so young")
     g = np.where(held, probability, 1.0)
-    found = Sketch(sketch.edges, sketch.acceptable, strict=sketch.strict)
-    found.units += sketch.units
-    found.labels += sketch.labels
+    corrected = Sketch(sketch.edges, sketch.acceptable, strict=sketch.strict)
+    corrected.units += sketch.units
+    corrected.labels += sketch.labels
     before = dict(zip(SUMS, sketch.sums, strict=True))
-    after = dict(zip(SUMS, found.sums, strict=True))
+    after = dict(zip(SUMS, corrected.sums, strict=True))
     for name, linear in _PAIRS:
         after[linear] += before[linear] / g
         after[name] += (before[name] + before[linear]) / g**2 - before[linear] / g
@@ -291,11 +291,11 @@ def observed(sketch: Sketch, probability: Doubles) -> Sketch:
         even = np.divide(after[square] ** 2, sketch.labels, out=np.zeros_like(g), where=held)
         after[name] += np.where(before[square] > 0, before[name] * grown**2, even)
     certain = bool((g == 1).all())
-    found.sampled = sketch.sampled if certain else int(sketch.labels.sum())
+    corrected.sampled = sketch.sampled if certain else int(sketch.labels.sum())
     # sizes of errors are stored without their bins: they grow in proportion to their plane
     old, new = (part["weight"].sum(axis=1) for part in (before, after))
-    found.sizes += sketch.sizes * np.divide(new, old, out=np.ones(2), where=old > 0)[None, :, None]
-    return found
+    corrected.sizes += sketch.sizes * np.divide(new, old, out=np.ones(2), where=old > 0)[None, :, None]
+    return corrected
 
 
 def _moments(labels: Labels) -> list[Doubles]:

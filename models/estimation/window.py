@@ -59,11 +59,11 @@ class Window:
             if values is None:
                 continue
             if not isinstance(values, np.ndarray) or values.shape != (n,):
-                found = list(np.shape(values))
-                raise BadWindow(f"{field.name} has the shape {found}; [N] with N = {n} units is needed")
-            wanted = "b" if field.name in ("answered", "labelled", "requested") else "f"
-            if values.dtype.kind != wanted:
-                kind = "true or false" if wanted == "b" else "floating-point numbers"
+                shape = list(np.shape(values))
+                raise BadWindow(f"{field.name} has the shape {shape}; [N] with N = {n} units is needed")
+            code = "b" if field.name in ("answered", "labelled", "requested") else "f"
+            if values.dtype.kind != code:
+                kind = "true or false" if code == "b" else "floating-point numbers"
                 raise BadWindow(f"{field.name} has the type {values.dtype}; {kind} are needed")
 
     def __len__(self) -> int:
@@ -72,12 +72,12 @@ class Window:
     @property
     def effective(self) -> Doubles:
         """Probability that the label has arrived by now [N]: propensity times observation times ``second``."""
-        found = self.propensity
+        probability = self.propensity
         if self.observation is not None:
-            found = np.minimum(found * self.observation, 1.0)
+            probability = np.minimum(probability * self.observation, 1.0)
         if self.second is not None:
-            found = found * np.where(np.isnan(self.second), 1.0, self.second)
-        return found
+            probability = probability * np.where(np.isnan(self.second), 1.0, self.second)
+        return probability
 
     @property
     def good_propensity(self) -> Mask:

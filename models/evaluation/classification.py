@@ -81,22 +81,22 @@ def read_scored(
         BadFile: a column is missing or not numeric; probabilities or classes out of range.
     """
     names = [f"p{place}" for place in range(classes)]
-    found = scored.read(path, options, prefix=prefix, predictions=names, of_member=r"p\d+", label=label)
-    target = _classes(path, found.target / step, classes)
-    probabilities = np.stack([found.columns[name] for name in names], axis=-1)
-    members = found.stacked(*names) if found.members else None
+    table = scored.read(path, options, prefix=prefix, predictions=names, of_member=r"p\d+", label=label)
+    target = _classes(path, table.target / step, classes)
+    probabilities = np.stack([table.columns[name] for name in names], axis=-1)
+    members = table.stacked(*names) if table.members else None
     checked = probabilities[None] if members is None else members
     _check_distributions(path, checked)
-    whole = found.units(path, task, target, Rules(options.convention))
+    whole = table.units(path, task, target, Rules(options.convention))
     if members is not None:
         normal = _summing_to_one(members)
         judged = with_singles(whole, len(normal), lambda units, part: _judge(units, normal[part], target, options))
     else:
-        data = found.columns["data"] if found.ensemble else None
+        data = table.columns["data"] if table.ensemble else None
         statistics = Categorical(_summing_to_one(probabilities), data)
-        known = [name for name in (ENSEMBLE_MEASURES if found.ensemble else SINGLE_MEASURES) if name not in _OF_MEMBERS]
+        known = [name for name in (ENSEMBLE_MEASURES if table.ensemble else SINGLE_MEASURES) if name not in _OF_MEMBERS]
         judged = _of_statistics(whole, statistics, known, target, options)
-    return replace(judged, measures={"uncertainty": found.columns["uncertainty"], **judged.measures})
+    return replace(judged, measures={"uncertainty": table.columns["uncertainty"], **judged.measures})
 
 
 def _judge(whole: UnitErrors, members: Any, target: NDArray[np.int64], options: ErrorOptions) -> UnitErrors:

@@ -53,7 +53,9 @@ class Comparison:
             "level": self.level,
             "resamples": self.resamples,
             "differences": {
-                name: {figure: [one.difference, one.low, one.high] for figure, one in figures.items()}
+                name: {
+                    figure: [interval.difference, interval.low, interval.high] for figure, interval in figures.items()
+                }
                 for name, figures in self.differences.items()
             },
         }
@@ -72,15 +74,15 @@ def compare(files: Sequence[UnitErrors], progress: Progress | None = None, seed:
     n = len(files[0])
     resamples = int(np.clip(MOST_DRAWS // n, 100, 1000))
     prepared = [_Prepared.of(judged) for judged in files]
-    whole = [one.figures(np.ones(n, np.int64)) for one in prepared]
-    names = [name for name in FIGURES if all(math.isfinite(one.get(name, math.nan)) for one in whole)]
+    whole = [units.figures(np.ones(n, np.int64)) for units in prepared]
+    names = [name for name in FIGURES if all(math.isfinite(figures.get(name, math.nan)) for figures in whole)]
     rng = np.random.default_rng(seed)
     drawn = np.empty((resamples, len(files), len(names)))
     for turn in range(resamples):
         counts = np.bincount(rng.integers(0, n, n), minlength=n)
-        for number, one in enumerate(prepared):
-            found = one.figures(counts)
-            drawn[turn, number] = [found[name] for name in names]
+        for number, candidate in enumerate(prepared):
+            resampled = candidate.figures(counts)
+            drawn[turn, number] = [resampled[name] for name in names]
         if progress is not None:
             progress((turn + 1) / resamples)
     differences = {
@@ -103,22 +105,22 @@ def _interval(difference: float, drawn: NDArray[np.float64]) -> Interval:
     return Interval(difference, float(low), float(high))
 
 
-def same_units(one: UnitErrors, other: UnitErrors) -> None:
+def same_units(first: UnitErrors, other: UnitErrors) -> None:
     """Check that two files can be compared row by row.
 
     Raises:
         BadFile: other numbers of units, labels, domains or errors, as far as the files have them.
     """
-    if len(one) != len(other):
-        counts = f"{one.source} has {len(one)} units, {other.source} has {len(other)}"
+    if len(first) != len(other):
+        counts = f"{first.source} has {len(first)} units, {other.source} has {len(other)}"
         raise BadFile(f"{counts}: only predictions for the same units can be compared")
-    if one.labels is not None and other.labels is not None and one.labels != other.labels:
-        raise BadFile(f"{one.source} and {other.source} hold different labels: their units are not the same")
-    ours, theirs = (np.zeros(0, bool) if judged.shifted is None else judged.shifted for judged in (one, other))
+    if first.labels is not None and other.labels is not None and first.labels != other.labels:
+        raise BadFile(f"{first.source} and {other.source} hold different labels: their units are not the same")
+    ours, theirs = (np.zeros(0, bool) if judged.shifted is None else judged.shifted for judged in (first, other))
     if not np.array_equal(ours, theirs):
-        raise BadFile(f"{one.source} and {other.source} disagree on which units are shifted")
-    if one.error_name != other.error_name:
-        raise BadFile(f"{one.source} is judged by {one.error_name}, {other.source} by {other.error_name}")
+        raise BadFile(f"{first.source} and {other.source} disagree on which units are shifted")
+    if first.error_name != other.error_name:
+        raise BadFile(f"{first.source} is judged by {first.error_name}, {other.source} by {other.error_name}")
 
 
 @dataclass(frozen=True)
@@ -173,21 +175,21 @@ class _Prepared:
             area = _area(self.ranked * weights, weights, n, self.rules.area)
         often = counts[self.by_error]
         optimal = _area(self.by_error_ranked * often, often, n, self.rules.area)
-        found = {
+        values = {
             "error": mean,
             "r_auc": area,
             "prr": rejection_ratio(area, mean / 2, optimal),
             "augrc": _area(sums, sizes, n, "trapezoid"),
         }
         if self.good is not None:
-            found |= self._f_figures(counts[self.good_order])
+            values |= self._f_figures(counts[self.good_order])
         if self.shifted is not None:
             positive = self._by_group(weights * self.shifted)
             negative = sizes - positive
             below = np.cumsum(negative) - negative / 2
             pairs = float(positive.sum()) * float(negative.sum())
-            found["roc_auc"] = float(positive @ below) / pairs if pairs else math.nan
-        return found
+            values["roc_auc"] = float(positive @ below) / pairs if pairs else math.nan
+        return values
 
     def _f_figures(self, weights: NDArray[np.int64]) -> dict[str, float]:
         assert self.good is not None

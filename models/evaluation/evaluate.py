@@ -83,10 +83,10 @@ class Evaluation:
         columns = self.judged.errors
         return {
             **part.scalars(),
-            "measures": {name: asdict(one) for name, one in part.measures.items()},
+            "measures": {name: asdict(measure) for name, measure in part.measures.items()},
             "errors": {
-                name: {**asdict(one), "unit": columns[name].unit, "acceptable": columns[name].acceptable}
-                for name, one in part.errors.items()
+                name: {**asdict(error), "unit": columns[name].unit, "acceptable": columns[name].acceptable}
+                for name, error in part.errors.items()
             },
             **({"at": [asdict(point) for point in part.points]} if part.points else {}),
         }
@@ -111,7 +111,7 @@ def evaluate(judged: UnitErrors, by: tuple[str, ...] = (), at: tuple[float, ...]
         full=section(judged, None, at),
         domains={name: section(judged, mask, at) for name, mask in domains(judged)},
         groups={column: dict(_groups(judged, column, at)) for column in by},
-        singles=tuple(section(one, None) for one in judged.singles()) if judged.singles else (),
+        singles=tuple(section(single, None) for single in judged.singles()) if judged.singles else (),
     )
 
 
@@ -122,7 +122,9 @@ def section(judged: UnitErrors, mask: Mask | None, at: tuple[float, ...] = ()) -
     errors = columns[part.error_name]
     measures = {name: figures(errors, values, part.shifted) for name, values in part.measures.items()}
     headline = measures[part.measure_name]
-    others = {name: figures(one, part.uncertainty, part.shifted) for name, one in columns.items() if one is not errors}
+    others = {
+        name: figures(other, part.uncertainty, part.shifted) for name, other in columns.items() if other is not errors
+    }
     return Section(
         headline=headline,
         own=judged.own(mask) if judged.own else {},
@@ -153,11 +155,11 @@ def domains(judged: UnitErrors) -> Iterator[tuple[str, Mask]]:
 
 def mean_and_deviation(sections: tuple[Section, ...]) -> dict[str, dict[str, float]]:
     """Return mean and standard deviation (ddof 0) over single models, of each figure that all of them have."""
-    rows = [one.scalars() for one in sections]
+    rows = [part.scalars() for part in sections]
     names = [name for name in rows[0] if name != "n" and all(name in row for row in rows)]
     values = {name: np.array([row[name] for row in rows], float) for name in names}
     with np.errstate(over="ignore", invalid="ignore"):
-        return {name: {"mean": float(np.mean(one)), "sd": float(np.std(one))} for name, one in values.items()}
+        return {name: {"mean": float(np.mean(column)), "sd": float(np.std(column))} for name, column in values.items()}
 
 
 def _groups(judged: UnitErrors, column: str, at: tuple[float, ...]) -> Iterator[tuple[str, Section]]:
@@ -171,9 +173,9 @@ def plain(document: Mapping[str, Any]) -> dict[str, Any]:
 
     def clean(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: clean(one) for key, one in value.items()}
+            return {key: clean(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [clean(one) for one in value]
+            return [clean(item) for item in value]
         if isinstance(value, float | np.floating):
             return float(value) if np.isfinite(value) else None
         return value

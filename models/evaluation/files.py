@@ -36,10 +36,10 @@ def read_npz(path: Path) -> dict[str, Array]:
 
 def _array(path: Path, archive: Mapping[str, Array], name: str) -> Array:
     try:
-        found = archive[name]
-        if not isinstance(found, np.ndarray):  # numpy returns members that are not arrays as bytes
+        array = archive[name]
+        if not isinstance(array, np.ndarray):  # numpy returns members that are not arrays as bytes
             raise ValueError("no array begins there")
-        return found
+        return array
     except ValueError as error:  # such as objects, which are not unpickled
         raise BadFile(f"{path}: {name} cannot be read as plain numbers or text: {error}") from error
 
@@ -61,21 +61,21 @@ def stored_numbers(path: Path, arrays: Mapping[str, Array], name: str, axes: str
     """
     if name not in arrays:
         raise BadFile(f"{path}: {name} is missing; the file has {', '.join(arrays) or 'no arrays'}")
-    found = arrays[name]
-    if found.dtype.kind not in "fiub":
-        raise BadFile(f"{path}: {name} has the type {found.dtype}; numbers are needed")
+    array = arrays[name]
+    if array.dtype.kind not in "fiub":
+        raise BadFile(f"{path}: {name} has the type {array.dtype}; numbers are needed")
     words = axes.split()
     shape = f"[{', '.join(words)}]"
-    if found.ndim != len(words):
-        raise BadFile(f"{path}: {name} has the shape {list(found.shape)}; {shape} is needed")
-    for length, word in zip(found.shape, words, strict=True):
-        wanted = int(word) if word.isdigit() else sizes.setdefault(word, length)
-        if length != wanted:
+    if array.ndim != len(words):
+        raise BadFile(f"{path}: {name} has the shape {list(array.shape)}; {shape} is needed")
+    for length, word in zip(array.shape, words, strict=True):
+        expected = int(word) if word.isdigit() else sizes.setdefault(word, length)
+        if length != expected:
             known = ", ".join(f"{key} = {size}" for key, size in sizes.items())
-            raise BadFile(f"{path}: {name} has the shape {list(found.shape)}; {shape} with {known} is needed")
+            raise BadFile(f"{path}: {name} has the shape {list(array.shape)}; {shape} with {known} is needed")
         if not length:
-            raise BadFile(f"{path}: {name} has the shape {list(found.shape)}; axis {word} is empty")
-    return found
+            raise BadFile(f"{path}: {name} has the shape {list(array.shape)}; axis {word} is empty")
+    return array
 
 
 def finite(path: Path, name: str, values: Array) -> Array:
@@ -113,19 +113,19 @@ def shifted_flags(path: Path, name: str, values: Array | None, n: int) -> Mask |
     return values.astype(bool)
 
 
-def group_columns(path: Path, arrays: Mapping[str, Array], wanted: Sequence[str], n: int) -> dict[str, Array]:
+def group_columns(path: Path, arrays: Mapping[str, Array], names: Sequence[str], n: int) -> dict[str, Array]:
     """Return the columns [n] for which figures are broken down.
 
     Raises:
         BadFile: a column is missing or has another length.
     """
-    for name in wanted:
+    for name in names:
         if name not in arrays:
             raise BadFile(f"{path}: there is no column {name!r}; the file has {', '.join(arrays) or 'none'}")
         if arrays[name].shape != (n,):
             shape = list(arrays[name].shape)
             raise BadFile(f"{path}: column {name!r} has the shape {shape}; [N] with N = {n} is needed")
-    return {name: arrays[name] for name in wanted}
+    return {name: arrays[name] for name in names}
 
 
 def variances(path: Path, name: str, values: Array) -> Array:

@@ -63,16 +63,16 @@ def places(predictions: Path, ids: Sequence[str], labels: Labels) -> NDArray[np.
     Raises:
         BadFile: a row has no prediction, a prediction has no row, or two rows have the same id.
     """
-    known = {one: place for place, one in enumerate(ids)}
+    known = {identity: place for place, identity in enumerate(ids)}
     if len(set(labels.ids)) < len(labels):
         raise BadFile(f"{labels.path}: a {IDENTITY} occurs twice; each row needs its own")
-    for row, one in enumerate(labels.ids):
-        if one not in known:
+    for row, row_id in enumerate(labels.ids):
+        if row_id not in known:
             raise BadFile(
-                f"{predictions} has no prediction for row {row} (from 0) of {labels.path}, {IDENTITY} {one!r}; the "
+                f"{predictions} has no prediction for row {row} (from 0) of {labels.path}, {IDENTITY} {row_id!r}; the "
                 "benchmark needs one for each row. The table of `demur score` can be judged without it"
             )
     if len(known) > len(labels):
-        surplus = next(one for one in ids if one not in set(labels.ids))
+        surplus = next(identity for identity in ids if identity not in set(labels.ids))
         raise BadFile(f"{predictions}: {surplus!r} is not a row of {labels.path}")
-    return np.array([known[one] for one in labels.ids], np.intp)
+    return np.array([known[row_id] for row_id in labels.ids], np.intp)

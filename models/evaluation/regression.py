@@ -107,28 +107,28 @@ def read_scored(path: Path, options: ErrorOptions, quantity: Quantity, label: st
     Raises:
         BadFile: a column is missing or not numeric, or not finite; a negative variance.
     """
-    found = scored.read(path, options, prefix=prefix, predictions=("mean",), of_member="mean|variance", label=label)
-    mean, total = found.columns["mean"], found.columns["total"]
-    for name, values in ((label, found.target), (f"{prefix}mean", mean)):
+    table = scored.read(path, options, prefix=prefix, predictions=("mean",), of_member="mean|variance", label=label)
+    mean, total = table.columns["mean"], table.columns["total"]
+    for name, values in ((label, table.target), (f"{prefix}mean", mean)):
         files.within(path, name, files.finite(path, name, values), LARGEST)
     files.variances(path, f"{prefix}total", total)
-    whole = found.units(path, quantity.task, found.target, quantity.rules)
-    if found.members:
-        members = found.stacked("mean", "variance")
+    whole = table.units(path, quantity.task, table.target, quantity.rules)
+    if table.members:
+        members = table.stacked("mean", "variance")
         means = files.finite(path, f"{prefix}member.mean", members[..., 0])
         variances = files.variances(path, f"{prefix}member.variance", members[..., 1])
         judged = with_singles(
             whole,
             len(means),
-            lambda units, part: _judge(units, means[part], variances[part], found.target, options, quantity),
+            lambda units, part: _judge(units, means[part], variances[part], table.target, options, quantity),
         )
     else:
-        data = total if np.isnan(found.columns["data"]).all() else found.columns["data"]
-        knowledge = found.columns["knowledge"] if found.ensemble else None
+        data = total if np.isnan(table.columns["data"]).all() else table.columns["data"]
+        knowledge = table.columns["knowledge"] if table.ensemble else None
         statistics = Gaussian(mean, data, knowledge)
-        names = [name for name in (ENSEMBLE_MEASURES if found.ensemble else SINGLE_MEASURES) if name != "epkl"]
-        judged = _of_statistics(whole, statistics, names, found.target, options, quantity)
-    return replace(judged, measures={UNCERTAINTY: found.columns[UNCERTAINTY], **judged.measures})
+        names = [name for name in (ENSEMBLE_MEASURES if table.ensemble else SINGLE_MEASURES) if name != "epkl"]
+        judged = _of_statistics(whole, statistics, names, table.target, options, quantity)
+    return replace(judged, measures={UNCERTAINTY: table.columns[UNCERTAINTY], **judged.measures})
 
 
 def judge_points(
@@ -191,14 +191,14 @@ def _of_statistics(
         bins = options.bins
         if bins is not None and mask is not None:
             bins = min(bins, len(rows))
-        found = calibration.ence(calibration.bins_by_variance(rows, width[part], bins=bins))
+        ence = calibration.ence(calibration.bins_by_variance(rows, width[part], bins=bins))
         spread = calibration.cv(width[part], convention=reading)
         of_all = calibration.bins_by_variance(rows, width[part], bins=1)
         figures = _distances(target[part], mean[part]) | {
             **({} if likelihood is None else {"nll": float(np.mean(likelihood[part]))}),
-            "ence": found,
+            "ence": ence,
             "cv": spread,
-            "lence": calibration.lence(found, spread, convention=convention),
+            "lence": calibration.lence(ence, spread, convention=convention),
             "mwse": calibration.mwse(rows, width[part]),
             "ll_fu": float(np.mean(measures[DIAGNOSTIC][part])),
             "r3": float(calibration.ratio(of_all.rmse, of_all.rmv)[0]),

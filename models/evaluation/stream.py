@@ -116,13 +116,13 @@ def read_labels(path: Path) -> LabelRows:
     )
 
 
-def places(wanted: Array, known: Array) -> NDArray[np.intp]:
+def places(ids: Array, known: Array) -> NDArray[np.intp]:
     """Return the index of each id among known ones [M], the first if it occurs twice; -1 if it is not among them."""
-    if not len(wanted):
+    if not len(ids):
         return np.empty(0, np.intp)
     arrow, compute = need("pyarrow", "joining labels"), need("pyarrow.compute", "joining labels")
-    found = compute.index_in(arrow.array(wanted), value_set=arrow.array(known))
-    return np.asarray(compute.fill_null(found, -1).to_numpy(zero_copy_only=False), np.intp)
+    index = compute.index_in(arrow.array(ids), value_set=arrow.array(known))
+    return np.asarray(compute.fill_null(index, -1).to_numpy(zero_copy_only=False), np.intp)
 
 
 def _once(path: Path, events: Events) -> Events:
@@ -162,10 +162,10 @@ def _ids(path: Path, ids: Array) -> None:
 def _answered(path: Path, decisions: Array) -> Mask:
     """Return the mask of the decisions to answer [N]; case does not matter."""
     words, word = np.unique(decisions, return_inverse=True)
-    plain = [str(one).strip().lower() for one in words]
-    for number, one in enumerate(plain):
-        if one not in ANSWERED + DEFERRED:
+    plain = [str(text).strip().lower() for text in words]
+    for number, decision in enumerate(plain):
+        if decision not in ANSWERED + DEFERRED:
             row = int(np.flatnonzero(word == number)[0])
             allowed = ", ".join(ANSWERED + DEFERRED)
             raise BadFile(f"{path}: row {row} (from 0): decision is {str(words[number])!r}; one of {allowed} is needed")
-    return np.array([one in ANSWERED for one in plain], bool)[word]
+    return np.array([decision in ANSWERED for decision in plain], bool)[word]

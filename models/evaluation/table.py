@@ -100,19 +100,19 @@ def read_pieces(
 
 def _batches(path: Path, numeric: Sequence[str], other: Sequence[str], piece_bytes: int) -> Iterator[Any]:
     arrow = need("pyarrow", "reading CSV and Parquet")
-    wanted = [*numeric, *other]
+    columns = [*numeric, *other]
     if _is_parquet(path):
-        rows = min(1 << 17, _PARQUET_BYTES // (8 * max(len(wanted), 1)))  # wide rows in smaller pieces
+        rows = min(1 << 17, _PARQUET_BYTES // (8 * max(len(columns), 1)))  # wide rows in smaller pieces
         yield from (
             need("pyarrow.parquet", "reading Parquet")
             .ParquetFile(path, buffer_size=_PIECE_BYTES, pre_buffer=False)
-            .iter_batches(rows, columns=wanted)
+            .iter_batches(rows, columns=columns)
         )
         return
     reader = need("pyarrow.csv", "reading CSV")
     # groups as binary: cells that are not text are then reported with the name of their column
     kinds = dict.fromkeys(numeric, arrow.float64()) | dict.fromkeys(other, arrow.binary())
-    convert = reader.ConvertOptions(column_types=kinds, include_columns=wanted)
+    convert = reader.ConvertOptions(column_types=kinds, include_columns=columns)
     # one thread: the reader otherwise runs ahead and keeps pieces in memory
     yield from reader.open_csv(
         path, reader.ReadOptions(block_size=piece_bytes, use_threads=False), convert_options=convert

@@ -76,8 +76,8 @@ def loaded(names: Iterable[str], places: Sequence[Path], load: Load = ctypes.CDL
     """
     done, missing = {}, {}
     for name in names:
-        found = [name, *(str(path) for place in places for path in sorted(place.glob(f"nvidia/*/lib/{name}")))]
-        for path in found:
+        candidates = [name, *(str(path) for place in places for path in sorted(place.glob(f"nvidia/*/lib/{name}")))]
+        for path in candidates:
             try:
                 load(path)
             except OSError as error:

@@ -77,10 +77,10 @@ def described(device: Device) -> Profile:
 def libraries(device: Device) -> dict[str, str]:
     """Return versions of the installed libraries that compute on a device, and of its driver; for records only."""
     names = [name for name in _WHEELS if device.provider == "cuda" or name not in _OF_CUDA]
-    found = {name: version for name in names if (version := _installed(_WHEELS[name]))}
+    versions = {name: version for name in names if (version := _installed(_WHEELS[name]))}
     if device.provider == "cuda" and (driver := nvidia.driver()):
-        found["driver"] = driver
-    return found
+        versions["driver"] = driver
+    return versions
 
 
 def instruction_set(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:

@@ -72,10 +72,10 @@ def replay(graph: Replayed, path: Path, tolerance: float) -> float:
             raise ArtefactError(f"{path}: {name!r} holds no numbers, but {array.dtype} {list(array.shape)}")
     if not outputs:
         raise ArtefactError(f"{path}: holds no outputs of the graph ({', '.join(graph.outputs)})")
-    given = {name: array for name, array in arrays.items() if name not in outputs}
+    inputs = {name: array for name, array in arrays.items() if name not in outputs}
     worst = 0.0
     try:
-        answers = graph.run(given, outputs)
+        answers = graph.run(inputs, outputs)
     except DeviceFailed:
         raise
     except Exception as error:

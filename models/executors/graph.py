@@ -63,7 +63,7 @@ class Value:
 
 def _arithmetic(kind: str, left: Any, right: Any) -> Value:
     """Return an operation in the innermost graph of its operands: in a loop's body if one of them belongs to it."""
-    graphs = [one.graph for one in (left, right) if isinstance(one, Value)]
+    graphs = [operand.graph for operand in (left, right) if isinstance(operand, Value)]
     return max(graphs, key=lambda graph: graph.depth).op(kind, left, right)
 
 
@@ -124,7 +124,7 @@ class Graph:
 
     def ops(self, kind: str, count: int, *inputs: Any, **attributes: Any) -> tuple[Value, ...]:
         """Add a node with ``count`` outputs."""
-        names = ["" if one is None else self._as_value(one).name for one in inputs]
+        names = ["" if value is None else self._as_value(value).name for value in inputs]
         stem = f"{self._prefix}v{len(self._nodes)}"
         outputs = [stem] if count == 1 else [f"{stem}.{number}" for number in range(count)]
         self._add(kind, names, outputs, attributes)
@@ -150,11 +150,11 @@ class Graph:
             The states after the last step, and the outputs of all steps along a new axis 0.
         """
         body = Graph(f"{self._name}.step", f"{self._prefix}n{len(self._nodes)}.", self.depth + 1)
-        given = [Value(body, f"{body._prefix}in{number}") for number in range(len(states) + len(over))]
-        found = step(body, given[: len(states)], given[len(states) :])
-        results = body._distinct([*found.states, *found.outputs])
+        arguments = [Value(body, f"{body._prefix}in{number}") for number in range(len(states) + len(over))]
+        steps = step(body, arguments[: len(states)], arguments[len(states) :])
+        results = body._distinct([*steps.states, *steps.outputs])
         attribute = helper.make_graph(
-            body._nodes, body._name, _untyped(given), _untyped(results), initializer=body._initialisers
+            body._nodes, body._name, _untyped(arguments), _untyped(results), initializer=body._initialisers
         )
         outputs = [f"{self._prefix}v{len(self._nodes)}.{number}" for number in range(len(results))]
         names = [value.name for value in (*states, *over)]
@@ -203,11 +203,11 @@ class Graph:
     def _distinct(self, values: list[Value]) -> list[Value]:
         """Return the values, with a copy under another name for each repeated one."""
         names: set[str] = set()
-        found = []
+        distinct = []
         for value in values:
-            found.append(self.op("Identity", value) if value.name in names else value)
+            distinct.append(self.op("Identity", value) if value.name in names else value)
             names.add(value.name)
-        return found
+        return distinct
 
     def _as_value(self, one: Any) -> Value:
         return one if isinstance(one, Value) else self.constant(one)

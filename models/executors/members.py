@@ -39,8 +39,8 @@ class Joined:
         return tuple(name for name in self.parts[0].heads if all(name in part.heads for part in self.parts[1:]))
 
     def __call__(self, rows: NDArray[np.float32]) -> Members:
-        said = [part(rows) for part in self.parts]
-        return {name: np.concatenate([members[name] for members in said]) for name in self.heads}
+        outputs = [part(rows) for part in self.parts]
+        return {name: np.concatenate([members[name] for members in outputs]) for name in self.heads}
 
     def measure(self, rows: NDArray[np.float32]) -> None:
         """Measure each part."""

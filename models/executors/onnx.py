@@ -200,13 +200,13 @@ def _refuse_misfits(session: ort.InferenceSession, inputs: dict[str, NDArray[Any
         InvalidArgument: an input has another type or shape than the graph's, as ``session.run`` reports it.
     """
     for node in session.get_inputs():
-        array, wanted = inputs.get(node.name), _TYPES.get(node.type)
+        array, dtype = inputs.get(node.name), _TYPES.get(node.type)
         if array is None:
             raise errors.InvalidArgument(f"input {node.name!r} is missing")
-        if wanted is not None and array.dtype != wanted:
+        if dtype is not None and array.dtype != dtype:
             raise errors.InvalidArgument(f"input {node.name!r} is {array.dtype}, the graph takes {node.type}")
         fits = array.ndim == len(node.shape) and all(
-            not isinstance(size, int) or size == given for size, given in zip(node.shape, array.shape, strict=True)
+            not isinstance(size, int) or size == length for size, length in zip(node.shape, array.shape, strict=True)
         )
         if not fits:
             raise errors.InvalidArgument(f"input {node.name!r} is {array.shape}, the graph takes {node.shape}")

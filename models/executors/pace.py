@@ -33,10 +33,10 @@ class Pace:
 
     def measure(self, run: Callable[[Rows], Any], rows: Rows, many: int, repeats: int = 7) -> None:
         """Warm up with rows [n, F], and fit the model to medians of one row and of ``many``."""
-        one = self._median_seconds(run, rows[:1], repeats * 4)
+        single = self._median_seconds(run, rows[:1], repeats * 4)
         several = self._median_seconds(run, np.resize(rows, (many, rows.shape[1])), repeats)
-        self.row_seconds = max(several - one, 1e-7) / (many - 1)
-        self.fixed_seconds = max(one - self.row_seconds, 1e-6)
+        self.row_seconds = max(several - single, 1e-7) / (many - 1)
+        self.fixed_seconds = max(single - self.row_seconds, 1e-6)
 
     def _median_seconds(self, run: Callable[[Rows], Any], rows: Rows, repeats: int) -> float:
         run(rows)

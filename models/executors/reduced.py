@@ -60,19 +60,19 @@ class Reduced:
         self._names = {head.name: _STATISTICS[head.kind].of(ensemble) for head in heads}
         self._members = members
         self._pace = Pace()
-        told = {head.name: _STATISTICS[head.kind].members for head in heads if members}
+        member_names = {head.name: _STATISTICS[head.kind].members for head in heads if members}
         self.outputs = tuple(
-            f"{head}.{name}" for table in (self._names, told) for head, names in table.items() for name in names
+            f"{head}.{name}" for table in (self._names, member_names) for head, names in table.items() for name in names
         )
         self.quantum_rows = MOST_ROWS
         """Number of rows of one quantum; ``measure`` reduces it if a row takes long."""
 
     def __call__(self, rows: Array) -> Arrays:
-        said = self._executor(rows)
-        found = [array for head in self._heads for array in self._reduced(head, said)]
+        outputs = self._executor(rows)
+        arrays = [array for head in self._heads for array in self._reduced(head, outputs)]
         if self._members:
-            found += [array for head in self._heads for array in _own(head, said)]
-        return tuple(found)
+            arrays += [array for head in self._heads for array in _own(head, outputs)]
+        return tuple(arrays)
 
     def seconds(self, rows: int) -> float:
         """Return the expected duration for a number of rows."""
@@ -85,8 +85,8 @@ class Reduced:
 
     def run(self, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[Array]:
         """Return named outputs of ``inputs["rows"]``, as a graph returns them (``models.executors.golden``)."""
-        found = dict(zip(self.outputs, self(np.asarray(inputs["rows"], np.float32)), strict=True))
-        return [found[name] for name in outputs]
+        arrays = dict(zip(self.outputs, self(np.asarray(inputs["rows"], np.float32)), strict=True))
+        return [arrays[name] for name in outputs]
 
     def read(self, arrays: Arrays) -> tuple[dict[str, Predictive], dict[str, Arrays]]:
         """Return predictives, and members' arrays if any, by head, from the arrays of a call."""
@@ -100,13 +100,13 @@ class Reduced:
 
     def _reduced(self, head: Head, said: Members) -> Iterator[Array]:
         members = said[head.name]
-        found = _gaussian(members) if head.kind == "gaussian" else _categorical(members)
-        return (_float32(getattr(found, name).T) for name in self._names[head.name])
+        statistics = _gaussian(members) if head.kind == "gaussian" else _categorical(members)
+        return (_float32(getattr(statistics, name).T) for name in self._names[head.name])
 
 
-def _own(head: Head, said: Members) -> tuple[Array, ...]:
+def _own(head: Head, outputs: Members) -> tuple[Array, ...]:
     """Return the outputs of each member, rows along the last axis."""
-    members = said[head.name]
+    members = outputs[head.name]
     if head.kind == "gaussian":
         return _float32(members[..., 0]), _float32(members[..., 1])
     return (_float32(members.transpose(0, 2, 1)),)

@@ -101,8 +101,8 @@ def cuda_options(device: Device) -> dict[str, str]:
 
 
 def _created(graph: bytes, name: str, options: ort.SessionOptions, device: Device) -> ort.InferenceSession:
-    wanted = PROVIDERS[device.provider]
-    providers: list[Any] = [wanted] if device.provider == "cpu" else [(wanted, cuda_options(device))]
+    provider = PROVIDERS[device.provider]
+    providers: list[Any] = [provider] if device.provider == "cpu" else [(provider, cuda_options(device))]
     try:
         session = ort.InferenceSession(graph, options, providers=providers, enable_fallback=0)
     except Exception as error:
@@ -110,9 +110,9 @@ def _created(graph: bytes, name: str, options: ort.SessionOptions, device: Devic
             raise DeviceFailed(OUT_OF_MEMORY_KIND) from error
         raise ArtefactError(f"{name}: ONNX Runtime cannot load the graph: {error}") from error
     session.disable_fallback()
-    if session.get_providers()[0] != wanted:
+    if session.get_providers()[0] != provider:
         raise ProviderUnavailable(
-            f"{name}: {wanted} was asked for, the session has {', '.join(session.get_providers())}; check the driver "
+            f"{name}: {provider} was asked for, the session has {', '.join(session.get_providers())}; check the driver "
             "and the device with nvidia-smi, or set DEMUR_PROVIDER=cpu"
         )
     return session

@@ -84,11 +84,11 @@ class Transfers:
                 for name in outputs:
                     binding.bind_output(name)
                 session.run_with_iobinding(binding)
-                found = binding.copy_outputs_to_cpu()
+                arrays = binding.copy_outputs_to_cpu()
                 if len(self._shapes) >= _SHAPES:
                     self._shapes.clear()
-                self._shapes[key] = [(array.shape, array.dtype) for array in found]
-                return found  # type: ignore[no-any-return]
+                self._shapes[key] = [(array.shape, array.dtype) for array in arrays]
+                return arrays  # type: ignore[no-any-return]
             views = [self._view(taken, shape, dtype) for shape, dtype in known]
             for name, view in zip(outputs, views, strict=True):
                 binding.bind_output(name, "cpu", 0, view.dtype.type, view.shape, view.ctypes.data)

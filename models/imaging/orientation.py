@@ -15,15 +15,15 @@ _APART = 0.25
 """Largest distance of corners in voxels, because headers are rounded."""
 
 
-def reoriented(volume: Array, affine: Affine, shape: Sequence[int], wanted: Affine) -> Array | None:
+def reoriented(volume: Array, affine: Affine, shape: Sequence[int], grid_affine: Affine) -> Array | None:
     """Return a view of a volume [x, y, z] in the order of a grid; None if its voxels are different ones.
 
     Args:
         affine: voxel index of the volume to world, mm, [4, 4].
-        wanted: affine of the grid, likewise.
+        grid_affine: affine of the grid, likewise.
     """
     try:
-        steps = np.linalg.solve(wanted, affine)  # index of the volume to index of the grid
+        steps = np.linalg.solve(grid_affine, affine)  # index of the volume to index of the grid
     except np.linalg.LinAlgError:
         return None
     axes = np.abs(steps[:3, :3]).argmax(axis=0)  # of the grid, along each of the volume's
@@ -36,5 +36,5 @@ def reoriented(volume: Array, affine: Affine, shape: Sequence[int], wanted: Affi
     last = np.array(volume.shape) - 1
     corners = np.array([*itertools.product(*((0, end) for end in last.tolist()))])
     expected = np.where(flips, last - corners, corners)
-    found = (corners @ steps[:3, :3].T + steps[:3, 3])[:, axes]
-    return turned if bool((np.abs(found - expected) <= _APART).all()) else None
+    mapped = (corners @ steps[:3, :3].T + steps[:3, 3])[:, axes]
+    return turned if bool((np.abs(mapped - expected) <= _APART).all()) else None

@@ -37,13 +37,13 @@ class ExpectedGleuError:
         if predictive.texts is None or len(predictive.texts) != len(predictive):
             raise ValueError(f"evidence of {self._head.name} needs the texts of {len(predictive)} units")
         scores = np.asarray(predictive.score, np.float64)
-        found = []
+        packed = []
         for unit in units.tolist():
             texts, own = tuple(predictive.texts[unit]), scores[unit : unit + 1]
             if len(texts) != own.shape[1]:
                 raise ValueError(f"unit {unit} has {len(texts)} texts and {own.shape[1]} scores; one each is needed")
-            found.append(msgspec.msgpack.encode((texts, tuple(_confidences(own).tolist()))))
-        return found
+            packed.append(msgspec.msgpack.encode((texts, tuple(_confidences(own).tolist()))))
+        return packed
 
     def label(self, value: object) -> bytes:
         if not isinstance(value, str) or not value.split():
@@ -62,7 +62,7 @@ class ExpectedGleuError:
         return label.decode()
 
     def errors(self, evidence: Sequence[bytes], labels: Sequence[bytes]) -> NDArray[np.float64]:
-        lists = [_DECODER.decode(one) for one in evidence]
+        lists = [_DECODER.decode(packed) for packed in evidence]
         errors = np.full(len(lists), np.nan)
         by_length: defaultdict[int, list[int]] = defaultdict(list)
         for index, (texts, confidences) in enumerate(lists):

@@ -48,16 +48,16 @@ class CorrectedNll:
             raise BadLabel(
                 f"no label of {self._head.name}; needed: up to {STEPS} positions [x, y] or null, m ({self._head.label})"
             )
-        found = np.full((STEPS, 2), np.nan)
+        positions = np.full((STEPS, 2), np.nan)
         for index, step in enumerate(steps):
             if step is None:
                 continue
             if not all(abs(metres) < FARTHEST for metres in step):
                 raise BadLabel(f"step {index} is {list(step)}; needed: finite metres, less than {FARTHEST:g}, or null")
-            found[index] = step
-        if np.isnan(found).all():
+            positions[index] = step
+        if np.isnan(positions).all():
             raise BadLabel(f"no position of {self._head.name} is known; needed: at least one of {STEPS}, m")
-        return (found + 0.0).astype("<f8").tobytes()
+        return (positions + 0.0).astype("<f8").tobytes()
 
     def value(self, label: bytes) -> list[list[float] | None]:
         steps = np.frombuffer(label, "<f8").reshape(STEPS, 2).tolist()
@@ -67,8 +67,8 @@ class CorrectedNll:
         """Return errors in nats [n]; NaN for a partial future, other numbers of steps, or plans that are not finite."""
         errors = np.full(len(labels), np.nan)
         by_modes: defaultdict[int, list[int]] = defaultdict(list)
-        for index, one in enumerate(evidence):
-            modes, steps = _HEADER.unpack_from(one)
+        for index, content in enumerate(evidence):
+            modes, steps = _HEADER.unpack_from(content)
             if steps == STEPS:
                 by_modes[modes].append(index)
         for modes, members in by_modes.items():
@@ -95,20 +95,20 @@ def _pairs(value: object) -> list[tuple[float, float] | None] | None:
     """Return the steps of a list of pairs or of a flat list of numbers; None if it is neither."""
     if not isinstance(value, list | tuple):
         return None
-    if value and all(_number(one) for one in value):
+    if value and all(_number(number) for number in value):
         if len(value) % 2:
             return None
         pairs = zip(value[::2], value[1::2], strict=True)
         return [None if x != x and y != y else (float(x), float(y)) for x, y in pairs]
-    found: list[tuple[float, float] | None] = []
+    steps: list[tuple[float, float] | None] = []
     for step in value:
         if step is None:
-            found.append(None)
-        elif isinstance(step, list | tuple) and len(step) == 2 and all(_number(one) for one in step):
-            found.append((float(step[0]), float(step[1])))
+            steps.append(None)
+        elif isinstance(step, list | tuple) and len(step) == 2 and all(_number(number) for number in step):
+            steps.append((float(step[0]), float(step[1])))
         else:
             return None
-    return found
+    return steps
 
 
 def _number(value: object) -> bool:

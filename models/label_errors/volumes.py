@@ -91,11 +91,11 @@ class NormalisedDiceError:
             raise BadLabel(f"the mask has {mask} voxels, the scan {scan}{where}; draw it on the scan's own grid")
 
 
-def _in_order(truth: Mask, affine: Affine | None, shape: tuple[int, ...], wanted: Affine | None) -> Mask | None:
+def _in_order(truth: Mask, affine: Affine | None, shape: tuple[int, ...], grid_affine: Affine | None) -> Mask | None:
     """Return a truth on the grid of a prediction; None if it has other voxels."""
-    if affine is None or wanted is None:
+    if affine is None or grid_affine is None:
         return truth if truth.shape == shape else None
-    return reoriented(truth, affine, shape, wanted)
+    return reoriented(truth, affine, shape, grid_affine)
 
 
 def _packed(mask: Mask, affine: Affine | None) -> bytes:
@@ -109,9 +109,9 @@ def _packed(mask: Mask, affine: Affine | None) -> bytes:
 
 def _grid(packed: bytes) -> tuple[tuple[int, ...], Affine | None]:
     """Return shape and affine."""
-    found = _GRID.unpack_from(packed)
-    place = np.array(found[3:], np.float64).reshape(3, 4)
-    return found[:3], None if np.isnan(place).any() else np.vstack((place, (0, 0, 0, 1)))
+    numbers = _GRID.unpack_from(packed)
+    place = np.array(numbers[3:], np.float64).reshape(3, 4)
+    return numbers[:3], None if np.isnan(place).any() else np.vstack((place, (0, 0, 0, 1)))
 
 
 def _unpacked(packed: bytes) -> tuple[Mask, Affine | None]:

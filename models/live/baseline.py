@@ -66,8 +66,8 @@ class Baseline:
     def interval(self, units: int) -> BaselineInterval:
         """Return the interval for a window of ``units`` units."""
         se = math.sqrt(self.variance + self.unit_variance / units)
-        found = interval(self.estimate, se, self.t, self.sampled, self.scale)
-        return BaselineInterval(found.low, found.high, "first_day")
+        bounds = interval(self.estimate, se, self.t, self.sampled, self.scale)
+        return BaselineInterval(bounds.low, bounds.high, "first_day")
 
 
 @dataclass(slots=True)
@@ -142,6 +142,6 @@ class Baselines:
 def _ends(start: float, ends: Sequence[float], now: float) -> list[float]:
     """Return ends of the times to try, best first: from the longest within the first day down, then longer ones."""
     reached = (max((end for end in ends if end <= start + step), default=start) for step in _STEPS)
-    found = [end for end in dict.fromkeys(reached) if end > start]
+    candidates = [end for end in dict.fromkeys(reached) if end > start]
     limit = start + min((now - start) / 2, DAY)
-    return [end for end in reversed(found) if end <= limit] + [end for end in found if end > limit]
+    return [end for end in reversed(candidates) if end <= limit] + [end for end in candidates if end > limit]

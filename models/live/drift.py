@@ -74,9 +74,9 @@ class ScoreDrift:
 
     def figures(self, counts: Longs, alpha: float) -> DriftFigures:
         """Return the figures of a window whose units were counted in the reference's bins [bins]."""
-        found = shift(np.array(self.reference.counts), counts)
+        score_shift = shift(np.array(self.reference.counts), counts)
         alarm = alarmed(self._state.log_peak, alpha)
-        return DriftFigures(found.psi, found.expected, self._state.log_wealth, alarm)
+        return DriftFigures(score_shift.psi, score_shift.expected, self._state.log_wealth, alarm)
 
 
 class RiskDrift:

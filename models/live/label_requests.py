@@ -39,8 +39,8 @@ class RequestedUnits(Units):
     @property
     def asked(self) -> NDArray[np.bool_]:
         """Mask of the units with a request [n]."""
-        asked: NDArray[np.bool_] = self.state != RequestState.UNASKED
-        return asked
+        mask: NDArray[np.bool_] = self.state != RequestState.UNASKED
+        return mask
 
     @property
     def open(self) -> NDArray[np.bool_]:
@@ -127,9 +127,9 @@ class LabelRequests:
         words, order = self._index
         if not len(words):
             return np.empty(0, np.intp), np.zeros(len(units), bool)
-        wanted = units.words
-        place = np.minimum(np.searchsorted(words, wanted), len(words) - 1)
-        held = words[place] == wanted
+        unit_words = units.words
+        place = np.minimum(np.searchsorted(words, unit_words), len(words) - 1)
+        held = words[place] == unit_words
         return order[place[held]], held
 
     def _keep(self, rows: NDArray[Any]) -> None:

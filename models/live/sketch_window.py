@@ -105,9 +105,9 @@ class _Arrivals:
     def shares(self, youngest: float, oldest: float) -> Doubles:
         """Return the shares [2, B] for units whose ages lie between two, in seconds."""
         ages = np.maximum(np.linspace(youngest, oldest, _AGES), 0.0)
-        found = np.ones((2, len(self._strata[0])))
+        by_bin = np.ones((2, len(self._strata[0])))
         for plane, (laws, strata) in enumerate(zip(self._law.laws, self._strata, strict=True)):
             if laws:
                 shares = np.array([max(float(law.at(ages).mean()), LEAST) for law in laws])
-                found[plane] = np.minimum(shares, 1.0)[np.minimum(strata, len(laws) - 1)]
-        return found
+                by_bin[plane] = np.minimum(shares, 1.0)[np.minimum(strata, len(laws) - 1)]
+        return by_bin

@@ -203,5 +203,5 @@ class TimeBuckets:
 
 def _is_probability(propensity: Doubles) -> NDArray[np.bool_]:
     """Return the mask of the propensities [n] in (0, 1], so that a label can be weighted by them."""
-    found: NDArray[np.bool_] = (propensity > 0) & (propensity <= 1)
-    return found
+    valid: NDArray[np.bool_] = (propensity > 0) & (propensity <= 1)
+    return valid

@@ -75,8 +75,8 @@ def judge_head(
         for name, replay in scores.items()
     }
     moved = None if means is None else judge_means(means)
-    found = HeadVerdict(measures[own].verdict, own, measures, moved, None)
-    verdict = found.of(own)
+    judged = HeadVerdict(measures[own].verdict, own, measures, moved, None)
+    verdict = judged.of(own)
     table = carried_retention(calibration.retention, measures[own])
     if verdict == "refused" or table is None:
         return HeadVerdict("refused", own, measures, moved, None)

@@ -95,9 +95,9 @@ def carried_intervals(table: IntervalTable, means: Means) -> IntervalTable | Non
     kept = {}
     for level, multiplier in zip(table.levels, table.multipliers, strict=True):
         with np.errstate(invalid="ignore"):
-            found = _high((multiplier * scale + offset).max(axis=0))
-        if math.isfinite(found) and found <= WIDEST * multiplier * usual:
-            kept[level] = float(np.nextafter(found, np.inf))
+            carried = _high((multiplier * scale + offset).max(axis=0))
+        if math.isfinite(carried) and carried <= WIDEST * multiplier * usual:
+            kept[level] = float(np.nextafter(carried, np.inf))
     return IntervalTable(table.units, tuple(kept), tuple(kept.values())) if kept else None
 
 
@@ -120,5 +120,5 @@ def _relative(moved: Float64, sd: Float64) -> Float64:
 def _high(values: Float64) -> float:
     """Return the order statistic of values [n] at ``QUANTILE``; NaN is the largest."""
     rank = min(math.ceil((len(values) + 1) * QUANTILE), len(values))
-    found = float(np.sort(values)[rank - 1])
-    return math.inf if math.isnan(found) else found
+    value = float(np.sort(values)[rank - 1])
+    return math.inf if math.isnan(value) else value

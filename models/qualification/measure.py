@@ -37,33 +37,33 @@ class MeasureVerdict:
     @property
     def flips(self) -> float:
         """Largest share of flips at any threshold."""
-        return max((max(one.flips, one.predicted) for one in self.thresholds), default=0.0)
+        return max((max(threshold.flips, threshold.predicted) for threshold in self.thresholds), default=0.0)
 
     @property
     def flips_limit(self) -> float:
         """Largest upper 95 % limit of the share of flips at any threshold."""
-        return max((one.flips_limit for one in self.thresholds), default=0.0)
+        return max((threshold.flips_limit for threshold in self.thresholds), default=0.0)
 
     @property
     def guard(self) -> float:
         """Widest guard band, in the measure's unit."""
-        return max((one.guard for one in self.thresholds), default=0.0)
+        return max((threshold.guard for threshold in self.thresholds), default=0.0)
 
 
 def correlation(replay: Replayed) -> float | None:
     """Return the rank correlation at the worst batch size; None if it is undefined."""
     if replay.unusable or len(replay) < FEWEST:
         return None
-    found = [rank_correlation(replay.reference, scores) for scores in replay.scores]
-    return min((value for value in found if value is not None), default=None)
+    correlations = [rank_correlation(replay.reference, scores) for scores in replay.scores]
+    return min((value for value in correlations if value is not None), default=None)
 
 
 def judge_measure(measure: str, replay: Replayed, thresholds: Sequence[float]) -> MeasureVerdict:
     """Carry each threshold and return the verdict; without thresholds, judge at the median."""
     rank = correlation(replay)
-    found = tuple(carry(replay, threshold, rank) for threshold in thresholds)
-    judged = found or (carry(replay, float(np.median(replay.reference)), rank),)
-    verdict = max((one.verdict for one in judged), key=ORDER.index)
+    carried = tuple(carry(replay, threshold, rank) for threshold in thresholds)
+    judged = carried or (carry(replay, float(np.median(replay.reference)), rank),)
+    verdict = max((outcome.verdict for outcome in judged), key=ORDER.index)
     finite = replay.unusable == 0
     return MeasureVerdict(
         measure,
@@ -72,7 +72,7 @@ def judge_measure(measure: str, replay: Replayed, thresholds: Sequence[float]) -
         replay.unusable,
         float(np.abs(replay.shift).mean(axis=1).max()) if finite else float("inf"),
         float(replay.largest.max()) if finite else float("inf"),
-        found,
+        carried,
         _reason(judged, verdict),
     )
 
@@ -88,13 +88,13 @@ def carried_retention(table: RetentionTable, verdict: MeasureVerdict) -> Retenti
     """
     if verdict.verdict == "refused":
         return None
-    found = verdict.thresholds[: len(table.levels)]
-    lowest = np.minimum.accumulate([one.carried for one in found][::-1])[::-1]
+    carried = verdict.thresholds[: len(table.levels)]
+    lowest = np.minimum.accumulate([threshold.carried for threshold in carried][::-1])[::-1]
     kept = [(level, float(value)) for level, value in zip(table.levels, lowest, strict=True) if np.isfinite(value)]
     if not kept:
         return None
-    moved = any(one.carried != one.threshold or one.flips for one in found)
-    lost = max(table.lost, max(one.lost_limit for one in found)) if moved else table.lost
+    moved = any(threshold.carried != threshold.threshold or threshold.flips for threshold in carried)
+    lost = max(table.lost, max(threshold.lost_limit for threshold in carried)) if moved else table.lost
     levels, thresholds = zip(*kept, strict=True)
     return msgspec.structs.replace(table, levels=levels, thresholds=thresholds, lost=lost)
 
@@ -121,14 +121,14 @@ def mapped(replay: Replayed, values: Float64) -> Float64:
     known, first = np.unique(ordered, return_index=True)
     last = np.append(first[1:], len(ordered)) - 1
     target = (places[first] + places[last]) / 2
-    found = np.interp(values, known, target)
-    found += np.minimum(values - known[0], 0) + np.maximum(values - known[-1], 0)
-    return np.asarray(np.maximum.accumulate(found)) if (np.diff(values) >= 0).all() else found
+    moved = np.interp(values, known, target)
+    moved += np.minimum(values - known[0], 0) + np.maximum(values - known[-1], 0)
+    return np.asarray(np.maximum.accumulate(moved)) if (np.diff(values) >= 0).all() else moved
 
 
 def _reason(judged: tuple[CarriedThreshold, ...], verdict: Verdict) -> str:
     if verdict == "carried":
         return ""
-    blamed = [one for one in judged if one.verdict == verdict]
-    reason = max(blamed, key=lambda one: max(one.flips, one.predicted, one.flips_limit)).reason
+    blamed = [outcome for outcome in judged if outcome.verdict == verdict]
+    reason = max(blamed, key=lambda threshold: max(threshold.flips, threshold.predicted, threshold.flips_limit)).reason
     return reason if len(blamed) == len(judged) else f"{reason} (at {len(blamed)} of {len(judged)} thresholds)"

@@ -62,5 +62,5 @@ def positions(scores: Floats) -> Float64:
     step = max(_PER_KNOT / n, 1 / _MOST_KNOTS)
     kept = np.unique(np.floor(place / step), return_index=True)[1]
     kept = np.unique([*kept.tolist(), len(place) - 1, *np.flatnonzero(mass / n >= step).tolist()])
-    found: Float64 = np.interp(middle, middle[kept], place[kept])[cluster][group]
-    return found
+    position: Float64 = np.interp(middle, middle[kept], place[kept])[cluster][group]
+    return position

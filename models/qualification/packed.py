@@ -53,9 +53,9 @@ def _text(values: NDArray[Any]) -> str:
 def _bytes(text: str, size: int) -> bytes:
     unpacker = zlib.decompressobj()
     try:
-        found = unpacker.decompress(base64.b64decode(text, validate=True), max(size, 1))
+        content = unpacker.decompress(base64.b64decode(text, validate=True), max(size, 1))
     except zlib.error as error:
         raise ValueError(f"packed scores: {error}") from error
-    if len(found) != size or unpacker.unconsumed_tail or not unpacker.eof:
-        raise ValueError(f"packed scores: {len(found)} bytes, or more; must be {size}")
-    return found
+    if len(content) != size or unpacker.unconsumed_tail or not unpacker.eof:
+        raise ValueError(f"packed scores: {len(content)} bytes, or more; must be {size}")
+    return content

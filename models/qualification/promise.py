@@ -83,32 +83,32 @@ def carried_certificate(
         "delta": certificate.get("delta"),
         "retention": certificate.get("retention"),
     }
-    found = dict(certificate) | {"profile": profile, "carried": carried}
+    weakened = dict(certificate) | {"profile": profile, "carried": carried}
     text = f"; carried from {reference_profile} to {profile}"
     if alpha is not None and bound is not None:
-        return _risk(found, at, alpha, bound, text, 0.0 if means is None else means.mean)
+        return _risk(weakened, at, alpha, bound, text, 0.0 if means is None else means.mean)
     if alpha is None:
         newly, lost, _ = at.joint
         text += f": at most {lost:.3g} of all units fewer are answered, with confidence {CONFIDENCE:g}"
         if certificate.get("delta") is not None:
-            found["delta"] = min(1.0, certificate["delta"] + 1 - CONFIDENCE)
+            weakened["delta"] = min(1.0, certificate["delta"] + 1 - CONFIDENCE)
         if certificate.get("retention") is not None:
-            found["retention"] = max(0.0, certificate["retention"] - lost)
+            weakened["retention"] = max(0.0, certificate["retention"] - lost)
         if certificate.get("low") is not None:
-            found["low"] = max(0.0, certificate["low"] - lost)
+            weakened["low"] = max(0.0, certificate["low"] - lost)
         if certificate.get("high") is not None:
-            found["high"] = min(1.0, certificate["high"] + newly)
-    found["statement"] = certificate.get("statement", "") + text
-    return CarriedCertificate(found, "")
+            weakened["high"] = min(1.0, certificate["high"] + newly)
+    weakened["statement"] = certificate.get("statement", "") + text
+    return CarriedCertificate(weakened, "")
 
 
 def _risk(
-    found: dict[str, Any], at: CarriedThreshold, alpha: float, bound: float, text: str, moved: float
+    weakened: dict[str, Any], at: CarriedThreshold, alpha: float, bound: float, text: str, moved: float
 ) -> CarriedCertificate:
     """Return the certificate with the largest risk that is still guaranteed."""
     newly, lost, answered = at.joint
-    delta = found.get("delta")
-    changed = 3 * _EDGES * moved if found.get("acceptable") is not None else 0.0
+    delta = weakened.get("delta")
+    changed = 3 * _EDGES * moved if weakened.get("acceptable") is not None else 0.0
     if answered <= 0:
         return _void("no replayed unit is answered")
     if delta is None:
@@ -116,13 +116,13 @@ def _risk(
     else:
         risk = alpha + (alpha * lost + bound * (newly + changed)) / answered
         what = "selective risk"
-        found["delta"] = min(1.0, delta + 1 - CONFIDENCE)
+        weakened["delta"] = min(1.0, delta + 1 - CONFIDENCE)
     if not risk < bound or not math.isfinite(risk):
         return _void(f"the risk that could still be promised, {risk:.3g}, is not below the largest loss, {bound:g}")
-    found["alpha"] = risk
-    sure = CONFIDENCE if delta is None else 1 - found["delta"]
-    found["statement"] += f"{text}: {what} at most {risk:.4g} with confidence {sure:.3g}"
-    return CarriedCertificate(found, "")
+    weakened["alpha"] = risk
+    sure = CONFIDENCE if delta is None else 1 - weakened["delta"]
+    weakened["statement"] += f"{text}: {what} at most {risk:.4g} with confidence {sure:.3g}"
+    return CarriedCertificate(weakened, "")
 
 
 def _bound(certificate: Mapping[str, Any]) -> float | None:

@@ -175,8 +175,8 @@ def qualify(
         measures, means, variance = _arrays(name, reference, scores, in_domain)
         count |= {len(replay) for replay in measures.values()}
         extra = (thresholds or {}).get(name)
-        found = judge_head(calibration, measures, _means(measures, means, variance), extra)
-        heads[name] = _head(found, measures, means, variance, units.get(name, ""))
+        verdict = judge_head(calibration, measures, _means(measures, means, variance), extra)
+        heads[name] = _head(verdict, measures, means, variance, units.get(name, ""))
     if len(count) != 1:
         raise ValueError(f"heads and measures have {sorted(count)} units: must be the same number")
     return Record(
@@ -232,9 +232,9 @@ def carried(
     Raises:
         KeyError: the record has no such head.
     """
-    found = record.heads[head]
-    measures = {name: unpack(measure.scores, record.in_domain) for name, measure in found.measures.items()}
-    return judge_head(calibration, measures, _recorded_means(found), thresholds)
+    head_record = record.heads[head]
+    measures = {name: unpack(measure.scores, record.in_domain) for name, measure in head_record.measures.items()}
+    return judge_head(calibration, measures, _recorded_means(head_record), thresholds)
 
 
 def carried_threshold(record: Record, head: str, measure: str, threshold: float) -> CarriedThreshold:
@@ -246,10 +246,10 @@ def carried_threshold(record: Record, head: str, measure: str, threshold: float)
         KeyError: the record has no such head or measure.
         ValueError: the threshold is NaN.
     """
-    found = record.heads[head]
-    replay = unpack(found.measures[measure].scores, record.in_domain)
+    head_record = record.heads[head]
+    replay = unpack(head_record.measures[measure].scores, record.in_domain)
     at = carry(replay, threshold, correlation(replay))
-    means = _recorded_means(found)
+    means = _recorded_means(head_record)
     moved = None if means is None else judge_means(means)
     if moved is None or ORDER.index(moved.verdict) <= ORDER.index(at.verdict):
         return at
@@ -275,17 +275,17 @@ def _arrays(
 ) -> tuple[dict[str, Replayed], Replayed | None, str]:
     """Return measures, means and the name of the variance of a head."""
     try:
-        found = {
+        measures = {
             name: replayed(values, np.stack([each[head][name] for each in scores]), in_domain)
             for name, values in reference[head].items()
         }
     except KeyError as error:
         raise ValueError(f"head {head}: {error.args[0]!r} is missing in a replay") from error
-    means = found.pop(MEAN, None)
-    variance = next((name for name in VARIANCES if name in found), "")
+    means = measures.pop(MEAN, None)
+    variance = next((name for name in VARIANCES if name in measures), "")
     if means is not None and not variance:
         raise ValueError(f"head {head}: means need a variance, one of {', '.join(VARIANCES)}")
-    return found, means, variance
+    return measures, means, variance
 
 
 def _means(measures: Mapping[str, Replayed], means: Replayed | None, variance: str) -> Means | None:
@@ -305,57 +305,57 @@ def _recorded_means(head: HeadRecord) -> Means | None:
 
 
 def _head(
-    found: HeadVerdict, measures: Mapping[str, Replayed], means: Replayed | None, variance: str, unit: str
+    head: HeadVerdict, measures: Mapping[str, Replayed], means: Replayed | None, variance: str, unit: str
 ) -> HeadRecord:
     moved = None
-    if means is not None and found.means is not None:
-        one = found.means
+    if means is not None and head.means is not None:
+        means_verdict = head.means
         moved = MeansRecord(
-            one.verdict,
-            _finite(one.mean),
-            _finite(one.high),
-            _finite(one.largest),
+            means_verdict.verdict,
+            _finite(means_verdict.mean),
+            _finite(means_verdict.high),
+            _finite(means_verdict.largest),
             variance,
-            one.reason,
+            means_verdict.reason,
             pack(means),
         )
     return HeadRecord(
-        found.verdict,
-        found.measure,
-        {name: _measure(one, measures[name]) for name, one in found.measures.items()},
+        head.verdict,
+        head.measure,
+        {name: _measure(measure, measures[name]) for name, measure in head.measures.items()},
         moved,
-        sentence(found, unit),
+        sentence(head, unit),
     )
 
 
-def _measure(found: MeasureVerdict, replay: Replayed) -> MeasureRecord:
+def _measure(measure: MeasureVerdict, replay: Replayed) -> MeasureRecord:
     return MeasureRecord(
-        found.verdict,
-        found.correlation,
-        found.unusable,
-        _finite(found.mean_shift),
-        _finite(found.largest_shift),
-        found.flips,
-        found.guard,
-        found.reason,
-        tuple(_threshold(one) for one in found.thresholds if np.isfinite(one.threshold)),
+        measure.verdict,
+        measure.correlation,
+        measure.unusable,
+        _finite(measure.mean_shift),
+        _finite(measure.largest_shift),
+        measure.flips,
+        measure.guard,
+        measure.reason,
+        tuple(_threshold(threshold) for threshold in measure.thresholds if np.isfinite(threshold.threshold)),
         pack(replay),
     )
 
 
-def _threshold(found: CarriedThreshold) -> ThresholdRecord:
+def _threshold(threshold: CarriedThreshold) -> ThresholdRecord:
     return ThresholdRecord(
-        found.threshold,
-        _finite(found.carried),
-        found.verdict,
-        found.guard,
-        found.flips,
-        found.predicted,
-        found.flips_limit,
-        found.newly,
-        found.newly_limit,
-        found.lost,
-        found.lost_limit,
+        threshold.threshold,
+        _finite(threshold.carried),
+        threshold.verdict,
+        threshold.guard,
+        threshold.flips,
+        threshold.predicted,
+        threshold.flips_limit,
+        threshold.newly,
+        threshold.newly_limit,
+        threshold.lost,
+        threshold.lost_limit,
     )
 
 

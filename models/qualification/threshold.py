@@ -135,10 +135,10 @@ def carry(replay: Replayed, threshold: float, correlation: float | None) -> Carr
     what = "flip" if n >= COUNTED else "may flip (upper 95 % limit)"
     why = f"{few:.3%} of units {what} at the threshold, more than {MOST_FLIPS:.1%}"
     if few <= MOST_FLIPS:
-        found = _outcome(replay, threshold, carried, "carried", "", below, flips, predicted, limit, guard)
-        if found.lost <= MOST_LOST * n:
-            return found
-        why = f"a guard band of {guard:.3g} would defer {found.lost / n:.1%} of units, more than {MOST_LOST:.0%}"
+        outcome = _outcome(replay, threshold, carried, "carried", "", below, flips, predicted, limit, guard)
+        if outcome.lost <= MOST_LOST * n:
+            return outcome
+        why = f"a guard band of {guard:.3g} would defer {outcome.lost / n:.1%} of units, more than {MOST_LOST:.0%}"
     if correlation is None:
         why += ", and the reference scores are all tied, so no order can be mapped"
         return _outcome(replay, threshold, -math.inf, "refused", why, below, flips, predicted, limit, guard)
@@ -245,8 +245,8 @@ def _guarded(threshold: float, compared: np.float32, guard: float) -> float:
 def _down(threshold: np.float32, guard: float) -> np.float32:
     """Return the largest float32 that is at most the threshold less the guard."""
     exact = float(threshold) - guard
-    found = np.float32(exact)
-    return found if float(found) <= exact else np.nextafter(found, np.float32(-np.inf))
+    rounded = np.float32(exact)
+    return rounded if float(rounded) <= exact else np.nextafter(rounded, np.float32(-np.inf))
 
 
 def _flips(

@@ -18,21 +18,21 @@ def extra(words: list[str]) -> dict[str, dict[str, int]]:
     Raises:
         ValueError: a word has another form, or a site's split is given twice.
     """
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     for word in words:
         site, _, rest = word.partition(":")
         split, _, count = rest.partition("=")
         if not count.isdecimal():
             raise ValueError(f"--extra {word!r} is not of the form SITE:SPLIT=COUNT, such as site_e:train=10")
-        if split in found.setdefault(site, {}):
+        if split in counts.setdefault(site, {}):
             raise ValueError(f"--extra gives {site}:{split} twice")
-        found[site][split] = int(count)
-    return found
+        counts[site][split] = int(count)
+    return counts
 
 
-def _simulate(given: Mapping[str, Any], progress: Progress) -> list[Path]:
+def _simulate(options: Mapping[str, Any], progress: Progress) -> list[Path]:
     return dataset.simulate(
-        given["out"], given["scale"], given["seed"], tuple(given["sites"]), progress, extra(given["extra"])
+        options["out"], options["scale"], options["seed"], tuple(options["sites"]), progress, extra(options["extra"])
     )
 
 

@@ -107,9 +107,9 @@ def _rotation(angles: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the rotation matrix around the axes x, y and z by angles in radians."""
     turn = np.eye(3)
     for axis, angle in enumerate(angles):
-        one = np.eye(3)
+        matrix = np.eye(3)
         first, second = (other for other in range(3) if other != axis)
-        one[first, first] = one[second, second] = math.cos(angle)
-        one[first, second], one[second, first] = -math.sin(angle), math.sin(angle)
-        turn = one @ turn
+        matrix[first, first] = matrix[second, second] = math.cos(angle)
+        matrix[first, second], matrix[second, first] = -math.sin(angle), math.sin(angle)
+        turn = matrix @ turn
     return turn

@@ -62,8 +62,8 @@ def entries(
         if site not in sites and site not in extra:
             continue
         canonical = {split: max(1, round(scale * count)) for split, count in CANONICAL[site].items()}
-        wanted = (canonical if site in sites else {}) | dict(extra.get(site, {}))
-        for split, count in wanted.items():
+        counts = (canonical if site in sites else {}) | dict(extra.get(site, {}))
+        for split, count in counts.items():
             if split not in SPLITS or count < 0:
                 raise ValueError(
                     f"{site}: {count} scans of {split!r}; numbers from 0 of {', '.join(SPLITS)} are needed"

@@ -46,12 +46,12 @@ def simulate(
         ValueError: as in ``cohort.entries``.
         ImportError: nilearn or nibabel is not installed.
     """
-    wanted = list(entries(scale, sites, extra))
+    scans = list(entries(scale, sites, extra))
     brain = template.load()
     written: list[Path] = []
-    for done, entry in enumerate(wanted):
+    for done, entry in enumerate(scans):
         if progress is not None:
-            progress(done / len(wanted), entry.id)
+            progress(done / len(scans), entry.id)
         drawn = scan.draw(entry.rng(seed), brain, SITES[entry.site])
         volumes = {"flair": drawn.flair, "t1": drawn.t1, "gt": drawn.truth, "fg_mask": drawn.brain}
         folder = root / entry.site / entry.split

@@ -72,9 +72,9 @@ def _sizes(rng: np.random.Generator, burden: Burden) -> NDArray[np.float64]:
     """Draw volumes of lesions, mm³, largest first: log-normal, with the burden's count and sum."""
     logs = rng.normal(0, _SPREAD, burden.count)
     sizes = np.exp(logs)
-    wanted = 1000 * burden.volume * _CROWDING
+    total = 1000 * burden.volume * _CROWDING
     for _ in range(4):  # the smallest size increases the sum again
-        sizes = np.maximum(sizes * wanted / sizes.sum(), SMALLEST)
+        sizes = np.maximum(sizes * total / sizes.sum(), SMALLEST)
     return -np.sort(-sizes)
 
 
@@ -92,13 +92,13 @@ def _candidates(rng: np.random.Generator, anatomy: Anatomy, room: Float) -> list
     below = anatomy.infratentorial.ravel()[flat]
     cortex = fields.blur(anatomy.grey, 2.0).ravel()[flat]
     above = ~below
-    found = [
+    places = [
         flat[above & (distance > 0.5) & (distance < 7) & (rng.random(len(flat)) < np.exp(-distance / 4))],
         flat[above & (distance > 9) & (cortex > 0.25) & (cortex < 0.6)],
         flat[above & (distance > 7) & (cortex < 0.25)],
         flat[below],
     ]
-    return [some if len(some) else flat for some in found]
+    return [some if len(some) else flat for some in places]
 
 
 def _foci(
@@ -111,9 +111,9 @@ def _foci(
     centre = np.array(np.unravel_index(rng.choice(candidates), SHAPE), float)
     count = max(1, math.ceil(size / LARGEST))
     parts = rng.dirichlet(np.full(count, 3.0)) * size
-    found = [(centre, parts[0])]
+    foci = [(centre, parts[0])]
     for part in parts[1:]:
-        start, volume = found[rng.integers(len(found))]
+        start, volume = foci[rng.integers(len(foci))]
         best, most = start, -1.0
         for _ in range(6):
             step = rng.normal(0, 1, 3)
@@ -125,8 +125,8 @@ def _foci(
                 value += math.exp(-max(float(distance[voxel]), 0.0) / 8)
             if value > most:
                 best, most = there, value
-        found.append((best, part))
-    return found
+        foci.append((best, part))
+    return foci
 
 
 def _focus(

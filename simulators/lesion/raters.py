@@ -35,9 +35,9 @@ def consensus(
     votes = np.zeros(len(flat), np.int32)
     own = rng.normal(0, team.disagreement, team.count)
     for rater in range(team.count):
-        found = rng.random(count + 1) < chance
+        marked = rng.random(count + 1) < chance
         local = 0.045 * fields.smooth(rng, share.shape, 6.0).ravel()[flat]
-        votes += (value > np.clip(team.border + own[rater] + local, _FAINT, 0.95)) & found[lesion]
+        votes += (value > np.clip(team.border + own[rater] + local, _FAINT, 0.95)) & marked[lesion]
     truth.ravel()[flat] = 2 * votes > team.count
     return _without_small(truth, team.smallest)
 

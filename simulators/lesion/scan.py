@@ -44,15 +44,15 @@ def draw(rng: np.random.Generator, template: Template, site: Site) -> Simulated:
     outside = scanner.surroundings(rng, patient)
     flair = images.flair(rng, patient, damage, shared, site.flair)
     t1 = images.t1(rng, patient, damage, shared, site.t1)
-    found = []
+    channels = []
     for signal, contrast in ((flair, site.flair), (t1, site.t1)):
         inside = np.clip(2 * patient.hull, 0, 1)
         noise = contrast.noise * math.exp(rng.normal(0, 0.25))
         image = scanner.acquire(rng, signal * inside + outside, grid, noise, site.bias)
         unit = np.float32(site.unit * math.exp(rng.normal(0, 0.35)))
-        found.append(np.where(brain, image * unit, np.float32(0)).astype(np.float32))
+        channels.append(np.where(brain, image * unit, np.float32(0)).astype(np.float32))
     truth = raters.consensus(rng, scanner.blurred(damage.share, grid), damage.brightness, brain, site.raters)
-    return Simulated(found[0], found[1], truth, brain)
+    return Simulated(channels[0], channels[1], truth, brain)
 
 
 def burden(rng: np.random.Generator, site: Site) -> lesions.Burden:

@@ -17,28 +17,28 @@ def extra(words: list[str]) -> dict[tuple[str, str], int]:
     Raises:
         ValueError: a word has another form, or a split's city is given twice.
     """
-    found: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str], int] = {}
     for word in words:
         place, _, count = word.partition("=")
         split, _, city = place.partition(":")
         if not (city and count.isdecimal()):
             raise ValueError(f"--extra {word!r} is not of the form SPLIT:CITY=COUNT, such as train:AnnArbor=200")
-        if (split, city) in found:
+        if (split, city) in counts:
             raise ValueError(f"--extra gives {place} twice")
-        found[split, city] = int(count)
-    return found
+        counts[split, city] = int(count)
+    return counts
 
 
-def _simulate(given: Mapping[str, Any], progress: Progress) -> list[Path]:
+def _simulate(options: Mapping[str, Any], progress: Progress) -> list[Path]:
     return dataset.simulate(
-        given["out"],
-        given["scale"],
-        given["seed"],
-        given["cities"],
-        extra=extra(given["extra"]),
-        requests=given["requests"],
-        rendered=not given["no_rendered"],
-        processes=given["processes"],
+        options["out"],
+        options["scale"],
+        options["seed"],
+        options["cities"],
+        extra=extra(options["extra"]),
+        requests=options["requests"],
+        rendered=not options["no_rendered"],
+        processes=options["processes"],
         progress=progress,
     )
 

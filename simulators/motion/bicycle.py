@@ -38,8 +38,8 @@ def steer(bodies: Bodies, target: Points, dt: float) -> None:
     """Turn the front wheels towards the angle whose arc leads to the target [N, 2], limited by the steering rate."""
     dx, dy = target[:, 0] - bodies.x, target[:, 1] - bodies.y
     sideways = np.cos(bodies.yaw) * dy - np.sin(bodies.yaw) * dx
-    wanted = np.arctan(2 * bodies.wheelbase * sideways / np.maximum(dx**2 + dy**2, 1.0))
-    change = np.clip(wanted - bodies.steering, -_STEERING_RATE * dt, _STEERING_RATE * dt)
+    angle = np.arctan(2 * bodies.wheelbase * sideways / np.maximum(dx**2 + dy**2, 1.0))
+    change = np.clip(angle - bodies.steering, -_STEERING_RATE * dt, _STEERING_RATE * dt)
     bodies.steering = np.clip(bodies.steering + change, -LARGEST_STEERING, LARGEST_STEERING)
 
 

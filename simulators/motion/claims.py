@@ -81,9 +81,9 @@ def look(
 
 def holds(claims: Claims, conflicts: Conflicts, here: Places) -> Floats:
     """Return the place on its route at which each of N cars waits for older claims, m; infinite if it need not wait."""
-    found = np.full(len(here.front), np.inf)
+    stops = np.full(len(here.front), np.inf)
     if len(claims.car) < 2:
-        return found
+        return stops
     own, other = claims.way[:, None], claims.way[None]
     kind = conflicts.kind[own, other]
     tail = (here.rear[claims.car] - claims.begin)[None]
@@ -94,5 +94,5 @@ def holds(claims: Claims, conflicts: Conflicts, here: Places) -> Floats:
     before = nose[:, None] < conflicts.start[own, other] + 0.5
     wait = (since[None] < since[:, None]) & before & (crossing | joining)
     place = np.where(wait, conflicts.start[own, other], np.inf).min(axis=1)
-    np.minimum.at(found, claims.car, claims.begin + place)
-    return found
+    np.minimum.at(stops, claims.car, claims.begin + place)
+    return stops

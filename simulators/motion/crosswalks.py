@@ -53,9 +53,9 @@ def may_cross(
     if not asking.any():
         return may
     count = len(ground.crossing_signal)
-    asked = np.zeros(count, bool)
-    asked[walkers.crossing[asking]] = True
-    spans = np.flatnonzero(asked[ground.span_crossing])
+    requested = np.zeros(count, bool)
+    requested[walkers.crossing[asking]] = True
+    spans = np.flatnonzero(requested[ground.span_crossing])
     begin = ways.start[:, ground.span_lane[spans]] + ground.span_from[spans]
     gap = begin - here.front[:, None]
     width = (ground.span_to - ground.span_from)[spans]

@@ -93,15 +93,15 @@ def entries(
     for (split, city), count in extra.items():
         if split not in SPLITS or count < 0:
             raise ValueError(f"{split}:{city}: {count} scenes; numbers from 0 of {', '.join(SPLITS)} are needed")
-    found = [
+    drawn = [
         Entry(split, city, index)
         for split, counts in CANONICAL.items()
         for city, count in counts.items()
         if city in cities
         for index in range(max(1, round(scale * count)))
     ]
-    found += [Entry(split, city, index, True) for (split, city), count in extra.items() for index in range(count)]
-    return sorted(found, key=lambda entry: (tuple(SPLITS).index(entry.split), entry.id))
+    drawn += [Entry(split, city, index, True) for (split, city), count in extra.items() for index in range(count)]
+    return sorted(drawn, key=lambda entry: (tuple(SPLITS).index(entry.split), entry.id))
 
 
 def make(job: Job) -> Made:
@@ -114,7 +114,7 @@ def make(job: Job) -> Made:
     parsed = scenes.parse(content)
     renderer = Renderer(parsed, OFFICIAL)
     tracks = scenes.requested(parsed)
-    return Made(content, {one: maps.encode_rendered(renderer.draw(scenes.agent(parsed, one))) for one in tracks})
+    return Made(content, {track: maps.encode_rendered(renderer.draw(scenes.agent(parsed, track))) for track in tracks})
 
 
 def simulate(
@@ -137,18 +137,18 @@ def simulate(
         ValueError: as in ``entries``; a split that exists already; fewer than one request or process.
         ChildProcessError: a process died.
     """
-    wanted = entries(scale, cities, extra)
+    planned = entries(scale, cities, extra)
     if requests < 1 or processes < 1:
         raise ValueError(f"{requests} requests of a scene by {processes} processes; at least one each is needed")
     root.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
-    for split in dict.fromkeys(entry.split for entry in wanted):
-        jobs = [Job(entry, seed, requests, rendered) for entry in wanted if entry.split == split]
+    for split in dict.fromkeys(entry.split for entry in planned):
+        jobs = [Job(entry, seed, requests, rendered) for entry in planned if entry.split == split]
         with Writer(root, split) as writer:
             for job, made in zip(jobs, _made(jobs, processes), strict=True):
                 written.append(writer.add(motion_pb2.Scene.FromString(made.scene), made.maps))
                 if progress is not None:
-                    progress(len(written) / len(wanted), job.entry.id)
+                    progress(len(written) / len(planned), job.entry.id)
     provenance.write(root, f"{SIMULATOR}, seed {seed}, scale {scale:g}", LICENCE)
     return written
 

@@ -93,19 +93,19 @@ def draw(rng: np.random.Generator, city: City, count: int, precipitation: int) -
     )
 
 
-def wish(drivers: Drivers, speed: Floats, wanted: Floats) -> Floats:
+def wish(drivers: Drivers, speed: Floats, target: Floats) -> Floats:
     """Return the acceleration towards the wanted speed on a free road, m/s², [N]."""
-    wanted = np.maximum(wanted, 0.5)
-    faster = drivers.acceleration * (1 - (speed / wanted) ** 4)
-    slower = np.maximum((wanted - speed) / 0.6, -1.6 * drivers.braking)
-    return np.where(speed <= wanted, faster, slower)
+    target = np.maximum(target, 0.5)
+    faster = drivers.acceleration * (1 - (speed / target) ** 4)
+    slower = np.maximum((target - speed) / 0.6, -1.6 * drivers.braking)
+    return np.where(speed <= target, faster, slower)
 
 
 def follow(drivers: Drivers, speed: Floats, gap: Floats, leader: Floats) -> Floats:
     """Return the deceleration due to a car ahead, m/s², [N]: ``gap`` metres ahead, at the speed ``leader``."""
     closing = speed * (speed - leader) / (2 * np.sqrt(drivers.acceleration * drivers.braking))
-    wanted = drivers.distance + np.maximum(speed * drivers.gap + closing, 0)
-    return np.asarray(drivers.acceleration * (wanted / np.maximum(gap, 0.3)) ** 2)
+    distance = drivers.distance + np.maximum(speed * drivers.gap + closing, 0)
+    return np.asarray(drivers.acceleration * (distance / np.maximum(gap, 0.3)) ** 2)
 
 
 def halt(drivers: Drivers, speed: Floats, gap: Floats) -> Floats:

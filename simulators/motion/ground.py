@@ -49,7 +49,7 @@ def prepare(network: Network, seconds: float, step: float) -> Ground:
     lanes = [network.lanes[way] for way in network.conflicts.ways]
     times = np.arange(0, seconds + 2 * step, step)
     states = [programme.states(times) for programme in network.lights]
-    spans = [(number, *span) for number, one in enumerate(network.crossings) for span in one.spans]
+    spans = [(number, *span) for number, crossing in enumerate(network.crossings) for span in crossing.spans]
     return Ground(
         network,
         np.array([lane.rank for lane in lanes], np.intp),
@@ -62,7 +62,7 @@ def prepare(network: Network, seconds: float, step: float) -> Ground:
         np.array([span[1] for span in spans], np.intp),
         np.array([span[2] for span in spans], np.float64),
         np.array([span[3] for span in spans], np.float64),
-        np.array([one.signal for one in network.crossings], np.intp),
+        np.array([crossing.signal for crossing in network.crossings], np.intp),
         network.conflicts.number != NONE,
-        np.array([len(one.outline) > 0 for one in network.crossings], bool),
+        np.array([len(crossing.outline) > 0 for crossing in network.crossings], bool),
     )

@@ -37,10 +37,10 @@ class Place:
 
 def draw(rng: np.random.Generator, network: Network, lane: int, begin: float = 0.0) -> Place | None:
     """Draw a place along a lane, at least ``begin`` metres along; None if parking is impossible there."""
-    one = network.lanes[lane]
+    road_lane = network.lanes[lane]
     first, last = max(_FIRST, begin), float(network.lengths[lane]) - _LAST
-    aside = one.kerb - PARKING / 2 + 0.1
-    if one.road == NONE or not one.rightmost or aside < _ASIDE or last <= first:
+    aside = road_lane.kerb - PARKING / 2 + 0.1
+    if road_lane.road == NONE or not road_lane.rightmost or aside < _ASIDE or last <= first:
         return None
     return Place(lane, float(rng.uniform(first, last)), aside)
 

@@ -77,7 +77,7 @@ def change(
 def routes_ahead(ways: Routes, car: int, begin: float) -> Points:
     """Return the line of a car from ``begin`` on, with as many points as a line has; its end continues straight."""
     known = np.arange(ways.points.shape[1], dtype=np.float64)
-    wanted = begin + known
+    along = begin + known
     line = ways.points[car]
-    found = np.stack([np.interp(wanted, known, line[:, axis]) for axis in (0, 1)], axis=1)
-    return np.asarray(found + np.maximum(wanted - known[-1], 0)[:, None] * (line[-1] - line[-2]))
+    ahead = np.stack([np.interp(along, known, line[:, axis]) for axis in (0, 1)], axis=1)
+    return np.asarray(ahead + np.maximum(along - known[-1], 0)[:, None] * (line[-1] - line[-2]))

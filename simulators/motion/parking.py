@@ -65,18 +65,18 @@ def draw(rng: np.random.Generator, city: City, network: Network, free: Points, s
     along = np.concatenate([np.empty((0, 3)), *kerbs])
     if len(free):
         along = along[np.hypot(*(along[:, None, :2] - free[None]).T).min(axis=0) > _NEXT]
-    found = np.concatenate([along, np.empty((0, 3)), *lots])
-    on_lot = np.arange(len(found)) >= len(along)
-    near = np.hypot(found[:, 0], found[:, 1]) < _RADIUS
-    found, on_lot = found[near], on_lot[near]
-    count = len(found)
+    poses = np.concatenate([along, np.empty((0, 3)), *lots])
+    on_lot = np.arange(len(poses)) >= len(along)
+    near = np.hypot(poses[:, 0], poses[:, 1]) < _RADIUS
+    poses, on_lot = poses[near], on_lot[near]
+    count = len(poses)
     # cars that back out of a lot are parked nose-in
     turned = np.where(rng.random(count) < np.where(on_lot, 0.3, 0.1), np.pi, 0.0)
     leaves = on_lot & (turned == 0) & (rng.random(count) < _BACKING)
-    yaw = found[:, 2] + turned + rng.normal(0, 0.03, count)
-    states = [_standing(one, heading, steps) for one, heading in zip(found, yaw, strict=True)]
+    yaw = poses[:, 2] + turned + rng.normal(0, 0.03, count)
+    states = [_standing(pose, heading, steps) for pose, heading in zip(poses, yaw, strict=True)]
     for car in np.flatnonzero(leaves):
-        states[car] = _backing(rng, found[car], yaw[car], steps)
+        states[car] = _backing(rng, poses[car], yaw[car], steps)
     table = np.array(states).reshape(count, steps, 6)
     x, y, heading, speed, turning, acceleration = table.transpose(2, 1, 0)
     return Parked(

@@ -58,9 +58,9 @@ class Walkers:
 
     def step(self, may_cross: NDArray[np.bool_], dt: float) -> None:
         """Move all pedestrians by a time step; those who may not cross stop at the kerb."""
-        wanted = self.along + self.speed * dt
+        target = self.along + self.speed * dt
         held = (self.crossing != NONE) & (self.along <= self.kerbs[:, 0]) & ~may_cross
-        after = np.where(held, np.minimum(wanted, np.maximum(self.kerbs[:, 0], self.along)), wanted)
+        after = np.where(held, np.minimum(target, np.maximum(self.kerbs[:, 0], self.along)), target)
         self.along = np.minimum(after, self.length)
 
 
@@ -79,21 +79,21 @@ def draw(
         jaywalking: share of these who cross outside painted crossings.
     """
     near: dict[bool, list[int]] = {True: [], False: []}
-    for index, one in enumerate(crossings):
-        if np.hypot(*one.line.mean(axis=0)) < radius:
-            near[len(one.outline) == 0].append(index)
+    for index, candidate in enumerate(crossings):
+        if np.hypot(*candidate.line.mean(axis=0)) < radius:
+            near[len(candidate.outline) == 0].append(index)
     lines, crossing, kerbs, length = [], [], [], []
     room = 2.0 * seconds
     size = int(2.2 * room)
     for _ in range(count):
         here = near[bool(rng.random() < jaywalking)]
-        found, kerb = NONE, (np.inf, np.inf)
+        chosen, kerb = NONE, (np.inf, np.inf)
         if here and rng.random() < _CROSSING:
-            found = here[int(rng.integers(len(here)))]
-            line, kerb = _across(rng, crossings[found], pavements, rng.uniform(1, 1.3 * seconds), room)
+            chosen = here[int(rng.integers(len(here)))]
+            line, kerb = _across(rng, crossings[chosen], pavements, rng.uniform(1, 1.3 * seconds), room)
         else:
             line = _along(rng, pavements, room, radius)
-        crossing.append(found)
+        crossing.append(chosen)
         kerbs.append(kerb)
         length.append(min(float(curves.lengths(line)[-1]), size - 2.0))
         lines.append(curves.at(line, np.arange(size, dtype=np.float64)))

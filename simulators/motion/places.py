@@ -85,8 +85,8 @@ def leaders(
     rear = np.where(place > here.middle[:, None], place, np.inf) - length / 2
     rows = np.arange(len(lane))
     nearest = rear.argmin(axis=1)
-    found = rear[rows, nearest]
-    return found, np.where(np.isfinite(found), speed[nearest], 0.0)
+    gap = rear[rows, nearest]
+    return gap, np.where(np.isfinite(gap), speed[nearest], 0.0)
 
 
 def aside(routes: Routes, along: Floats) -> Floats:

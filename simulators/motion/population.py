@@ -129,11 +129,13 @@ def _on_lanes(rng: np.random.Generator, city: City, network: Network) -> list[_S
 def _queue(rng: np.random.Generator, network: Network, lane: int, flow: float) -> int:
     """Draw the number of cars that stand at the end of a lane to which ``flow`` cars come per second."""
     following = [network.lanes[way] for way in network.successors[lane]]
-    signals = [one.signal for one in following if one.signal != NONE]
+    signals = [lane_ahead.signal for lane_ahead in following if lane_ahead.signal != NONE]
     if signals:
         programme, light = divmod(signals[0], lights.SIGNALS)
         return int(rng.poisson(network.lights[programme].queue(light, flow)))
-    return int(rng.poisson(_YIELDING * flow)) if all(one.gives_way for one in following) and following else 0
+    return (
+        int(rng.poisson(_YIELDING * flow)) if all(lane_ahead.gives_way for lane_ahead in following) and following else 0
+    )
 
 
 def _speed(rng: np.random.Generator, limit: float, left: float) -> float:

@@ -87,10 +87,10 @@ def update(
 def _green(ground: Ground, coming: Coming, states: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return whether each car's light is green; true if there is no light."""
     signal = np.where(coming.some, ground.signal[coming.way], NONE)
-    found = np.ones(len(signal), bool)
+    green = np.ones(len(signal), bool)
     lit = signal != NONE
-    found[lit] = np.isin(states[signal[lit]], _GO)
-    return found
+    green[lit] = np.isin(states[signal[lit]], _GO)
+    return green
 
 
 def _attentive(
@@ -158,14 +158,14 @@ def _blocked(
     speed: Floats,
 ) -> bool:
     """Return whether a car would reach a conflict with the way of an older claim before that car has left it."""
-    own, found = coming.way[car], ground.network.conflicts
-    into = _travel(coming.distance[car] + found.start[own, other], speed[car], ground.pace[own])
+    own, conflicts = coming.way[car], ground.network.conflicts
+    into = _travel(coming.distance[car] + conflicts.start[own, other], speed[car], ground.pace[own])
     gone = front[others] - begin
-    out = found.end[other, own] + who.length[others] - gone
+    out = conflicts.end[other, own] + who.length[others] - gone
     theirs, pace = speed[others], ground.pace[other]
     until = np.where(theirs < 0.5, np.maximum(out, 0) / 2.5 + 1.5, _travel(out, theirs, pace))
-    joins = found.kind[own, other] == JOIN
-    until = np.where(joins, _travel(found.start[other, own] - gone, theirs, pace), until)
+    joins = conflicts.kind[own, other] == JOIN
+    until = np.where(joins, _travel(conflicts.start[other, own] - gone, theirs, pace), until)
     return bool(((into < until + 0.3 * who.patience[car]) & (out > 0)).any())
 
 
@@ -173,12 +173,12 @@ def _first_come(
     ground: Ground, who: Drivers, coming: Coming, car: int, others: NDArray[np.intp], speed: Floats
 ) -> bool:
     """Return whether a car with priority would come while a car crosses its way, or shortly after."""
-    own, other, found = coming.way[car], coming.way[others], ground.network.conflicts
+    own, other, conflicts = coming.way[car], coming.way[others], ground.network.conflicts
     pace = ground.pace
-    into = _travel(coming.distance[car] + found.start[own, other], speed[car], pace[own])
-    through = _travel(coming.distance[car] + found.end[own, other] + who.length[car], speed[car], pace[own])
+    into = _travel(coming.distance[car] + conflicts.start[own, other], speed[car], pace[own])
+    through = _travel(coming.distance[car] + conflicts.end[own, other] + who.length[car], speed[car], pace[own])
     distance, theirs = coming.distance[others], speed[others]
-    come = _travel(distance + found.start[other, own], theirs, pace[other])
-    gone = _travel(distance + found.end[other, own] + who.length[others], theirs, pace[other])
+    come = _travel(distance + conflicts.start[other, own], theirs, pace[other])
+    gone = _travel(distance + conflicts.end[other, own] + who.length[others], theirs, pace[other])
     patience = who.patience[car]
     return bool(((come < through + patience) & (into < gone + 0.5 * patience)).any())

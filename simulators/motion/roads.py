@@ -49,15 +49,15 @@ def build(draft: Draft, plan: Plan, trims: dict[tuple[int, int], float]) -> list
 def wild_crossing(rng: np.random.Generator, draft: Draft, built: list[Built], near: float) -> Crossing | None:
     """Draw an unpainted crossing of a road within ``near`` metres of the middle; None if none is found."""
     for _ in range(10):
-        one = built[int(rng.integers(len(built)))]
-        place = int(rng.integers(len(one.centre)))
-        middle = one.centre[place]
-        if not (10 < place < len(one.centre) - 10) or np.hypot(*middle) > near:
+        street = built[int(rng.integers(len(built)))]
+        place = int(rng.integers(len(street.centre)))
+        middle = street.centre[place]
+        if not (10 < place < len(street.centre) - 10) or np.hypot(*middle) > near:
             continue
-        ahead = one.centre[place + 1] - one.centre[place - 1]
-        right = np.array([ahead[1], -ahead[0]]) / np.hypot(*ahead) * (one.road.half + PAVEMENT)
+        ahead = street.centre[place + 1] - street.centre[place - 1]
+        right = np.array([ahead[1], -ahead[0]]) / np.hypot(*ahead) * (street.road.half + PAVEMENT)
         spans = []
-        for number in (*one.forward, *one.backward):
+        for number in (*street.forward, *street.backward):
             away = np.hypot(*(draft.lanes[number].points - middle).T)
             along = float(curves.lengths(draft.lanes[number].points)[int(np.argmin(away))])
             spans.append((number, along - 1.0, along + 1.0))

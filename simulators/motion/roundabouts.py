@@ -28,13 +28,13 @@ _PIECES = 16
 def build(draft: Draft, site: Site, streets: Plan, roads: list[Built]) -> None:
     """Add a roundabout whose roads are built."""
     centre, ring, apart = streets.places[site.node], site.ring, RING_EXIT / site.ring
-    found = sorted((sites.bearing(arm, ring), index) for index, arm in enumerate(site.arms))
-    following = [*(bearing for bearing, _ in found[1:]), found[0][0] + 2 * math.pi]
+    bearings = sorted((sites.bearing(arm, ring), index) for index, arm in enumerate(site.arms))
+    following = [*(bearing for bearing, _ in bearings[1:]), bearings[0][0] + 2 * math.pi]
     pieces = [  # parts of the ring between arms: from one arm's entry to the exit of the next
         draft.add(Lane(_arc(centre, ring, bearing + apart, after - apart), _LIMIT))
-        for (bearing, _), after in zip(found, following, strict=True)
+        for (bearing, _), after in zip(bearings, following, strict=True)
     ]
-    for place, (bearing, index) in enumerate(found):
+    for place, (bearing, index) in enumerate(bearings):
         before, after, depth = pieces[place - 1], pieces[place], site.depths[index]
         junction = -(site.node * _PIECES + place) - 2  # differs from the nodes' own numbers, and from NONE
         into, out = sites.lanes_of(site.arms[index], roads)

@@ -151,19 +151,19 @@ def at(routes: Routes, along: Floats) -> NDArray[np.float64]:
 
 def _shadows(routes: Routes, car: int, network: Network, chain: list[int], starts: Floats) -> None:
     """Set the positions on the route of cars on ways that part from the route's ways or join them."""
-    found = network.conflicts
+    conflicts = network.conflicts
     for lane, start, end in reversed(list(zip(chain, starts[:-1], starts[1:], strict=True))):
-        way = found.number[lane]
+        way = conflicts.number[lane]
         if way == NONE:
             continue
-        parting = np.flatnonzero(found.kind[way] == PART)
-        others = found.ways[parting]
+        parting = np.flatnonzero(conflicts.kind[way] == PART)
+        others = conflicts.ways[parting]
         routes.parted[car, others] = start
-        routes.parted_until[car, others] = found.end[parting, way]
-        joining = np.flatnonzero(found.kind[way] == JOIN)
-        others = found.ways[joining]
+        routes.parted_until[car, others] = conflicts.end[parting, way]
+        joining = np.flatnonzero(conflicts.kind[way] == JOIN)
+        others = conflicts.ways[joining]
         routes.joined[car, others] = end - network.lengths[others]
-        routes.joined_from[car, others] = found.start[joining, way]
+        routes.joined_from[car, others] = conflicts.start[joining, way]
 
 
 def _middle(network: Network, chain: list[int], begun: float, along: Floats) -> tuple[Points, Floats, float]:

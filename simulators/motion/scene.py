@@ -32,19 +32,19 @@ def simulate(
         name: the scene's id.
         requests: largest number of requests; thinned at random if more vehicles are seen.
     """
-    found = recording.record(rng, city, precipitation)
-    world = found.world
-    ego = _ego(rng, world, found.moving)
+    recorded = recording.record(rng, city, precipitation)
+    world = recorded.world
+    ego = _ego(rng, world, recorded.moving)
     seen = sensing.vehicles(rng, world, ego)
     middle = np.stack([world.x[:, ego], world.y[:, ego]], axis=1)
-    walking = sensing.people(rng, found.people, middle)
+    walking = sensing.people(rng, recorded.people, middle)
     frame = Frame.draw(rng, city.origin)
     message = motion_pb2.Scene(id=name, scene_tags=circumstances.draw(rng, city, precipitation))
     _add_vehicles(message, frame, seen)
     _add_people(message, frame, walking)
     _add_ego(message, frame, world, ego)
     now = PAST - 1
-    map_message(message, frame, found.network, found.lots, found.lights[:PAST], middle[now])
+    map_message(message, frame, recorded.network, recorded.lots, recorded.lights[:PAST], middle[now])
     _add_requests(rng, message, seen, middle[now], requests)
     return message
 

@@ -136,11 +136,11 @@ def _hidden(place: Floats, ego: int, there: NDArray[np.bool_], tall: NDArray[np.
     distance = np.hypot(own[..., 0], own[..., 1])
     towards = own / np.maximum(distance, 1e-6)[..., None]
     hidden = np.zeros(distance.shape, bool)
-    for one in np.flatnonzero(tall & (np.arange(len(tall)) != ego)):
-        x, y = own[:, one, None, 0], own[:, one, None, 1]
+    for vehicle in np.flatnonzero(tall & (np.arange(len(tall)) != ego)):
+        x, y = own[:, vehicle, None, 0], own[:, vehicle, None, 1]
         along = towards[..., 0] * x + towards[..., 1] * y
         across = np.abs(towards[..., 0] * y - towards[..., 1] * x)
-        between = (along > _NEAR) & (along < distance - _NEAR) & there[:, one, None]
+        between = (along > _NEAR) & (along < distance - _NEAR) & there[:, vehicle, None]
         hidden |= between & (across < _BLOCKED)
     return hidden
 

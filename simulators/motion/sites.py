@@ -53,7 +53,7 @@ def plan(rng: np.random.Generator, streets: Plan, node: int, layout: Layout) -> 
     lights = crossed and not round_about and bool(rng.random() < share)
     all_way = crossed and not round_about and not lights and bool(rng.random() < layout.all_way)
     painted = [crossed and bool(rng.random() < (0.9 if lights else 0.45)) for _ in arms]
-    depths = tuple(DEPTH if one else _BARE for one in painted)
+    depths = tuple(DEPTH if is_painted else _BARE for is_painted in painted)
     if round_about:
         return Site(node, arms, depths, tuple(ring + _APPROACH for _ in arms), ring=ring)
     trims = tuple(

@@ -79,13 +79,13 @@ class Plan:
 
     def arms(self, node: int) -> list[Arm]:
         """Return the roads at a node, counter-clockwise."""
-        found = []
+        meeting = []
         for index, road in enumerate(self.roads):
             if road.first == node:
-                found.append(Arm(index, True, road.centre))
+                meeting.append(Arm(index, True, road.centre))
             if road.last == node:
-                found.append(Arm(index, False, road.centre[::-1]))
-        return sorted(found, key=lambda arm: float(np.arctan2(*(arm.curve[8] - arm.curve[0])[::-1])))
+                meeting.append(Arm(index, False, road.centre[::-1]))
+        return sorted(meeting, key=lambda arm: float(np.arctan2(*(arm.curve[8] - arm.curve[0])[::-1])))
 
 
 def draw(rng: np.random.Generator, layout: Layout) -> Plan:
@@ -100,7 +100,7 @@ def draw(rng: np.random.Generator, layout: Layout) -> Plan:
     places = bend(grid.reshape(-1, 2)) - middle
     inside = np.asarray((np.abs(grid.reshape(-1, 2)) < HALF).all(axis=1))
     number = np.arange(len(places)).reshape(grid.shape[:2])
-    kinds = [[_kind(rng, layout.main if one else layout.side, one) for one in lines] for lines in main]
+    kinds = [[_kind(rng, layout.main if is_main else layout.side, is_main) for is_main in lines] for lines in main]
     roads = []
     for axis in (0, 1):
         pairs = (number[:-1], number[1:]) if axis == 0 else (number[:, :-1], number[:, 1:])
@@ -190,18 +190,18 @@ def _well_met(rng: np.random.Generator, roads: list[Road], node: int) -> bool:
 
 def _passable(roads: list[Road], inside: NDArray[np.bool_]) -> list[Road]:
     """Return the roads, two-way wherever a car could otherwise reach a node and not leave it."""
-    found = list(roads)
+    passable = list(roads)
     changed = True
     while changed:
         changed = False
         for node in np.flatnonzero(inside):
-            if _stuck(found, int(node)):
-                for index, road in enumerate(found):
+            if _stuck(passable, int(node)):
+                for index, road in enumerate(passable):
                     if node in (road.first, road.last) and not (road.forward and road.backward):
                         lanes = max(road.forward, road.backward)
-                        found[index] = replace(road, forward=lanes, backward=lanes)
+                        passable[index] = replace(road, forward=lanes, backward=lanes)
                         changed = True
-    return found
+    return passable
 
 
 def _stuck(roads: list[Road], node: int) -> bool:

@@ -34,8 +34,8 @@ def simulate_files(directory: Path, scale: float, seed: int, extra_rows: int, pr
     return written
 
 
-def _simulate(given: Mapping[str, Any], progress: Progress) -> list[Path]:
-    return simulate_files(given["out"], given["scale"], given["seed"], given["generalisation"], progress)
+def _simulate(options: Mapping[str, Any], progress: Progress) -> list[Path]:
+    return simulate_files(options["out"], options["scale"], options["seed"], options["generalisation"], progress)
 
 
 ACTIONS = (

@@ -60,10 +60,10 @@ def reynolds_thrust(log_rn: Floats, pitch_ratio: float, area_ratio: float, blade
     """Return Delta K_T as coefficients (1, J, J^2), each [N]; `log_rn` is log10(Rn at 0.75 R) - 0.301."""
     p, a, z, lr = pitch_ratio, area_ratio, float(blades), log_rn
     zero = np.full_like(lr, 0.000353485)
-    one = -0.00478125 * a * p + 0.0000954 * lr * z * a * p + 0.0000032049 * lr * z**2 * a * p**3
+    linear = -0.00478125 * a * p + 0.0000954 * lr * z * a * p + 0.0000032049 * lr * z**2 * a * p**3
     two = -0.00333758 * a + 0.000257792 * lr**2 * a + 0.0000643192 * lr * p**6
     two = two - 0.0000110636 * lr**2 * p**6 - 0.0000276305 * lr**2 * z * a
-    return zero, one, two
+    return zero, linear, two
 
 
 def reynolds_torque(log_rn: Floats, pitch_ratio: float, area_ratio: float, blades: int) -> tuple[Floats, ...]:
@@ -73,6 +73,6 @@ def reynolds_torque(log_rn: Floats, pitch_ratio: float, area_ratio: float, blade
     zero = fixed - 0.000938091 * lr * p - 0.00059593 * lr * p**2 + 0.0000782099 * lr**2 * p**2
     zero = zero + 0.0000230171 * lr * z * p**6 - 0.00000184341 * lr**2 * z * p**6
     zero = zero - 0.00400252 * lr * a**2 + 0.000220915 * lr**2 * a**2
-    one = -0.00000088528 * lr**2 * z * a * p
+    linear = -0.00000088528 * lr**2 * z * a * p
     two = 0.0000052199 * lr * z * a
-    return zero, one, two
+    return zero, linear, two

@@ -51,15 +51,15 @@ def simulate_files(
     return written
 
 
-def _simulate(given: Mapping[str, Any], progress: Progress) -> list[Path]:
+def _simulate(options: Mapping[str, Any], progress: Progress) -> list[Path]:
     return simulate_files(
-        given["out"],
-        given["scale"],
-        given["seed"],
+        options["out"],
+        options["scale"],
+        options["seed"],
         progress,
-        extension=given["format"],
-        extended=given["extended"],
-        no_meta=given["no_meta"],
+        extension=options["format"],
+        extended=options["extended"],
+        no_meta=options["no_meta"],
     )
 
 

@@ -26,16 +26,16 @@ def temperatures(air: Air, fields: Floats, latitude: Floats, levels: Sequence[fl
     base, sea = air.free + ZERO_C, np.log(air.sea_pressure * np.float32(0.01))
     excess = air.temperature - (air.free - air.lapse * air.ground)
     depth = np.where(excess < 0.0, np.float32(1.0 / 350.0), np.float32(1.0 / 1300.0))
-    found = np.empty((len(levels), len(latitude)), np.float32)
+    values = np.empty((len(levels), len(latitude)), np.float32)
     for row, level in enumerate(levels):
         troposphere = base * np.exp(exponent * (np.float32(np.log(level)) - sea))
         if level >= 500:
             height = (base - troposphere) / air.lapse - air.ground
-            found[row] = troposphere + excess * np.exp(-depth * np.maximum(height, 0.0))
+            values[row] = troposphere + excess * np.exp(-depth * np.maximum(height, 0.0))
         else:
             stratosphere = at_100 + upward * np.float32(max(np.log(100.0 / level), np.log(1.0 / 3.0)))
-            found[row] = np.maximum(troposphere, stratosphere)
-    return found
+            values[row] = np.maximum(troposphere, stratosphere)
+    return values
 
 
 def heights(air: Air, levels: Sequence[float], temperatures: Floats) -> Floats:
@@ -43,9 +43,9 @@ def heights(air: Air, levels: Sequence[float], temperatures: Floats) -> Floats:
 
     They are built up from sea level by the hypsometric equation, layer by layer with the mean temperature of both ends.
     """
-    found = np.empty_like(temperatures)
-    found[0] = thickness(temperatures[0], air.sea_pressure * np.float32(0.01), levels[0])
+    values = np.empty_like(temperatures)
+    values[0] = thickness(temperatures[0], air.sea_pressure * np.float32(0.01), levels[0])
     for row in range(1, len(levels)):
         mean = 0.5 * (temperatures[row - 1] + temperatures[row])
-        found[row] = found[row - 1] + thickness(mean, levels[row - 1], levels[row])
-    return found
+        values[row] = values[row - 1] + thickness(mean, levels[row - 1], levels[row])
+    return values

@@ -18,23 +18,23 @@ _FALLING = tuple(sorted(CMC_LEVELS, reverse=True))
 _KIND = {"65": "rain", "66": "snow", "67": "ice", "68": "graupel"}
 
 
-def columns(rng: np.random.Generator, seen: Situation, said: tuple[Forecast, ...], elevation: Floats) -> Floats:
+def columns(rng: np.random.Generator, seen: Situation, forecasts: tuple[Forecast, ...], elevation: Floats) -> Floats:
     """Return all columns [N, 123], float32; NaN if a model has no data.
 
     Args:
         elevation: elevation of the sun at the time of the row, degrees [N].
     """
-    gfs, cmc, wrf = said
-    found = _climate(seen, elevation)
-    found |= _masked(_gfs(rng, seen, gfs), gfs.available, "gfs_available")
-    found |= _masked(_cmc(rng, seen, cmc), cmc.available, "cmc_available")
-    found |= _masked(_wrf(seen, wrf), wrf.available & seen.places.in_domain, "wrf_available")
+    gfs, cmc, wrf = forecasts
+    by_name = _climate(seen, elevation)
+    by_name |= _masked(_gfs(rng, seen, gfs), gfs.available, "gfs_available")
+    by_name |= _masked(_cmc(rng, seen, cmc), cmc.available, "cmc_available")
+    by_name |= _masked(_wrf(seen, wrf), wrf.available & seen.places.in_domain, "wrf_available")
     soil = gfs.available & (rng.random(len(elevation), np.float32) >= _SOIL_OUTAGE)
-    found["gfs_soil_temperature"] = np.where(soil, found["gfs_soil_temperature"], np.float32(NO_SOIL))
-    found["gfs_soil_temperature_available"] = soil.astype(np.float32)
+    by_name["gfs_soil_temperature"] = np.where(soil, by_name["gfs_soil_temperature"], np.float32(NO_SOIL))
+    by_name["gfs_soil_temperature_available"] = soil.astype(np.float32)
     rows = np.empty((len(NAMES), len(elevation)), np.float32)
     for place, name in enumerate(NAMES):
-        rows[place] = found[name]
+        rows[place] = by_name[name]
     return np.ascontiguousarray(rows.T)
 
 
@@ -62,12 +62,12 @@ def _climate(seen: Situation, elevation: Floats) -> Columns:
 
 def _stepped(name: str, now: Floats, following: Floats, share: Floats | None = None) -> Columns:
     """Return a quantity, its value at the next horizon, the difference, and the interpolated value at ``share``."""
-    found = {name: now, f"{name}_next": following, f"{name}_grad": following - now}
-    return found if share is None else found | {f"{name}_interpolated": now + (following - now) * share}
+    by_name = {name: now, f"{name}_next": following, f"{name}_grad": following - now}
+    return by_name if share is None else by_name | {f"{name}_interpolated": now + (following - now) * share}
 
 
-def _timed(name: str, seen: Situation, said: Forecast) -> Columns:
-    return {f"{name}_horizon_h": said.horizon, f"{name}_timedelta_s": (seen.time - seen.begin).astype(np.float32)}
+def _timed(name: str, seen: Situation, forecast: Forecast) -> Columns:
+    return {f"{name}_horizon_h": forecast.horizon, f"{name}_timedelta_s": (seen.time - seen.begin).astype(np.float32)}
 
 
 def _shares(air: Air) -> dict[str, Floats]:
@@ -84,22 +84,22 @@ def _shares(air: Air) -> dict[str, Floats]:
     }
 
 
-def _gfs(rng: np.random.Generator, seen: Situation, said: Forecast) -> Columns:
-    now, following, places = said.now, said.next, seen.places
+def _gfs(rng: np.random.Generator, seen: Situation, forecast: Forecast) -> Columns:
+    now, following, places = forecast.now, forecast.next, seen.places
     count = len(places)
-    levels = column.temperatures(now, said.fields, places.latitude, GFS_LEVELS) - np.float32(ZERO_C)
-    found = {f"gfs_temperature_{level}00": levels[row] for row, level in enumerate(GFS_LEVELS)}
-    found |= _stepped("gfs_temperature_sea", now.temperature, following.temperature, seen.share)
-    found |= _stepped("gfs_2m_dewpoint", now.dewpoint, following.dewpoint)
-    found |= _stepped("gfs_total_clouds_cover_low", *(_percent(one.low) for one in (now, following)))
+    levels = column.temperatures(now, forecast.fields, places.latitude, GFS_LEVELS) - np.float32(ZERO_C)
+    by_name = {f"gfs_temperature_{level}00": levels[row] for row, level in enumerate(GFS_LEVELS)}
+    by_name |= _stepped("gfs_temperature_sea", now.temperature, following.temperature, seen.share)
+    by_name |= _stepped("gfs_2m_dewpoint", now.dewpoint, following.dewpoint)
+    by_name |= _stepped("gfs_total_clouds_cover_low", *(_percent(air.low) for air in (now, following)))
     spin = 1.458e-4 * np.sin(np.radians(places.latitude))
-    lift = said.fields[PLACE["lift"]]
-    eddy = 2.2e-5 * (0.8 * lift - 0.5 * said.fields[PLACE["pressure"]]) * np.sign(places.latitude)
+    lift = forecast.fields[PLACE["lift"]]
+    eddy = 2.2e-5 * (0.8 * lift - 0.5 * forecast.fields[PLACE["pressure"]]) * np.sign(places.latitude)
     soil = 0.72 * now.temperature + 0.28 * (places.annual_mean - 0.0058 * places.elevation) + 1.2 * now.season
     soil = np.where(now.snow_cover > 0.5, np.minimum(0.35 * soil, 0.0), soil)
     return (
-        found
-        | _timed("gfs", seen, said)
+        by_name
+        | _timed("gfs", seen, forecast)
         | {
             "gfs_a_vorticity": (spin + eddy).astype(np.float32),
             "gfs_cloudness": now.low + now.middle + now.high,
@@ -119,37 +119,37 @@ def _gfs(rng: np.random.Generator, seen: Situation, said: Forecast) -> Columns:
     )
 
 
-def _cmc(rng: np.random.Generator, seen: Situation, said: Forecast) -> Columns:
-    now, following, places = said.now, said.next, seen.places
-    levels = column.temperatures(now, said.fields, places.latitude, _FALLING)
+def _cmc(rng: np.random.Generator, seen: Situation, forecast: Forecast) -> Columns:
+    now, following, places = forecast.now, forecast.next, seen.places
+    levels = column.temperatures(now, forecast.fields, places.latitude, _FALLING)
     heights = column.heights(now, _FALLING, levels)
     kelvin = now.temperature + np.float32(ZERO_C), following.temperature + np.float32(ZERO_C)
     dewpoint = now.dewpoint + np.float32(ZERO_C)
     spread = now.temperature - now.dewpoint
-    found = _stepped("cmc_0_0_0_2", *kelvin, seen.share) | _timed("cmc", seen, said)
-    dry = np.exp(-0.7 * said.fields[PLACE["moisture"]] - 0.5 * said.fields[PLACE["lift"]])
+    by_name = _stepped("cmc_0_0_0_2", *kelvin, seen.share) | _timed("cmc", seen, forecast)
+    dry = np.exp(-0.7 * forecast.fields[PLACE["moisture"]] - 0.5 * forecast.fields[PLACE["lift"]])
     tilt = np.abs(np.sin(np.radians(places.latitude)))
     noise = rng.standard_normal((len(_FALLING), len(places)), np.float32)
     for row, level in enumerate(_FALLING):
         above = np.float32(np.log(1000.0 / level))
-        found[f"cmc_0_0_0_{level}"] = levels[row]
-        found[f"cmc_0_3_5_{level}"] = heights[row]
+        by_name[f"cmc_0_0_0_{level}"] = levels[row]
+        by_name[f"cmc_0_3_5_{level}"] = heights[row]
         near = np.maximum(0.85 - 2.5 * above, np.float32(0.0))
         aloft = np.clip((4.0 + 6.0 * above) * dry * np.exp(0.2 * noise[row]), 0.05, 55.0)
-        found[f"cmc_0_0_7_{level}"] = near * spread + (1.0 - near) * aloft
+        by_name[f"cmc_0_0_7_{level}"] = near * spread + (1.0 - near) * aloft
         jet = tilt * (1.0 - 0.4 * now.season) * 22.0 * above
-        found[f"cmc_0_2_2_{level}"] = now.east * (1.25 + 1.6 * above) + jet
-        found[f"cmc_0_2_3_{level}"] = now.north * (1.25 + 1.6 * above) + 1.5 * above * noise[row]
+        by_name[f"cmc_0_2_2_{level}"] = now.east * (1.25 + 1.6 * above) + jet
+        by_name[f"cmc_0_2_3_{level}"] = now.north * (1.25 + 1.6 * above) + 1.5 * above * noise[row]
     mean_rate = 0.5 * (now.rate + following.rate)
-    past = _past(rng, said, now)
+    past = _past(rng, forecast, now)
     fallen = np.zeros_like(mean_rate)
     before, after = _shares(now), _shares(following)
     for code, kind in _KIND.items():
         share = 0.5 * (before[kind] + after[kind])
         already, step = past * before[kind], mean_rate * share * STEP
-        found |= _stepped(f"cmc_0_1_{code}_0", _tidy(already), _tidy(already) + _tidy(step))
+        by_name |= _stepped(f"cmc_0_1_{code}_0", _tidy(already), _tidy(already) + _tidy(step))
         fallen = fallen + _tidy(step)
-    return found | {
+    return by_name | {
         "cmc_0_0_6_2": dewpoint,
         "cmc_0_0_7_2": spread,
         "cmc_0_1_0_0": 0.622 * vapour_pressure(now.dewpoint) / now.surface_pressure,
@@ -165,8 +165,8 @@ def _cmc(rng: np.random.Generator, seen: Situation, said: Forecast) -> Columns:
     }
 
 
-def _wrf(seen: Situation, said: Forecast) -> Columns:
-    now, following = said.now, said.next
+def _wrf(seen: Situation, forecast: Forecast) -> Columns:
+    now, following = forecast.now, forecast.next
     kelvin = now.temperature + np.float32(ZERO_C), following.temperature + np.float32(ZERO_C)
     shares, rate = _shares(now), 0.5 * (now.rate + following.rate)
     hail = np.clip(0.15 * (now.showers * now.rate - 2.0), 0.0, None) * (now.temperature > 8.0)
@@ -182,10 +182,10 @@ def _wrf(seen: Situation, said: Forecast) -> Columns:
     }
 
 
-def _past(rng: np.random.Generator, said: Forecast, now: Air) -> Floats:
+def _past(rng: np.random.Generator, forecast: Forecast, now: Air) -> Floats:
     """Draw precipitation from the start of the run to the horizon, mm: current wet spells last, others have passed."""
     passed = np.maximum(rng.standard_normal(len(now.rate), np.float32) - 0.8, 0.0) ** 2
-    return np.asarray(said.horizon * (0.35 * now.rate + 0.25 * passed))
+    return np.asarray(forecast.horizon * (0.35 * now.rate + 0.25 * passed))
 
 
 def _snow_depth(air: Air, places: Places) -> Floats:

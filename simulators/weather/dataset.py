@@ -37,10 +37,10 @@ class World:
         """Return reports of stations (by index, [N]) at Unix times [N], with the forecasts of the models."""
         places = self.stations.take(station)
         seen = situation(places, self.fields, time, partition.BEGIN)
-        said = forecasts(rng, seen)
+        predicted = forecasts(rng, seen)
         above = sun(time, places.latitude, places.longitude)
         truth = air(places, seen.between, above, year_phase(time), places.elevation)
-        features = columns(rng, seen, said, above.elevation)
+        features = columns(rng, seen, predicted, above.elevation)
         return Table(
             time,
             places.latitude,
@@ -112,7 +112,7 @@ def _choose(
     seed: int, there: World, scale: float, extended: bool
 ) -> dict[str, tuple[NDArray[np.intp], NDArray[np.int64]]]:
     """Draw station and three-hour slot of every row of every split, without repetition."""
-    wanted = partition.counts(scale, extended=extended)
+    counts = partition.counts(scale, extended=extended)
     begin, inside, gap, middle, end = partition.Rules().edges(partition.BEGIN, partition.END)
     blocks = {"early": (begin, inside), "middle": (gap, middle), "last": (middle, end), "late": (gap, end)}
     groups = (
@@ -122,13 +122,13 @@ def _choose(
         ("early", ("train_xclim", "dev_xclim")),
         ("late", ("train_xtime", "dev_xtime")),
     )
-    found: dict[str, list[NDArray[np.int64]]] = {name: [] for name in wanted}
+    slots: dict[str, list[NDArray[np.int64]]] = {name: [] for name in counts}
     for number, (block, names) in enumerate(groups):
         rng = np.random.default_rng([seed, 1, number])  # a generator per group: other groups do not change its rows
         first, stop = (int((edge - partition.BEGIN) // (STEP * HOUR)) for edge in blocks[block])
         first += block != "early"  # a slot across an edge belongs to the block before it
         for climate in range(len(CLIMATES)):
-            numbers = [int(wanted[name][climate]) if name in wanted else 0 for name in names]
+            numbers = [int(counts[name][climate]) if name in counts else 0 for name in names]
             if not sum(numbers):
                 continue
             ours = np.flatnonzero(there.stations.climate == climate)
@@ -137,9 +137,9 @@ def _choose(
             for name, start, until in zip(names, bounds[:-1], bounds[1:], strict=True):
                 if until > start:
                     part = drawn[start:until]
-                    found[name].append(np.stack([ours[part // (stop - first)], first + part % (stop - first)]))
+                    slots[name].append(np.stack([ours[part // (stop - first)], first + part % (stop - first)]))
     chosen = {}
-    for number, (name, parts) in enumerate(found.items()):
+    for number, (name, parts) in enumerate(slots.items()):
         rows = np.concatenate(parts, axis=1)
         rows = rows[:, np.random.default_rng([seed, 3, number]).permutation(rows.shape[1])]
         chosen[name] = rows[0].astype(np.intp), rows[1]

@@ -20,12 +20,12 @@ def scattered(rng: np.random.Generator, things: int, count: int) -> NDArray[np.i
         raise ValueError(f"{count} of {things} things cannot be taken without taking some twice")
     half = np.uint64(max((max(things - 1, 1).bit_length() + 1) // 2, 1))
     keys = rng.integers(0, 2**63, _ROUNDS, dtype=np.uint64)
-    found = _shuffled(np.arange(count, dtype=np.uint64), half, keys)
-    outside = np.flatnonzero(found >= things)
+    places = _shuffled(np.arange(count, dtype=np.uint64), half, keys)
+    outside = np.flatnonzero(places >= things)
     while len(outside):  # the network permutes a power of four; places beyond `things` walk on
-        found[outside] = _shuffled(found[outside], half, keys)
-        outside = outside[found[outside] >= things]
-    return found.astype(np.int64)
+        places[outside] = _shuffled(places[outside], half, keys)
+        outside = outside[places[outside] >= things]
+    return places.astype(np.int64)
 
 
 def _shuffled(numbers: NDArray[np.uint64], half: np.uint64, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:

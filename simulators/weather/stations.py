@@ -100,7 +100,9 @@ def draw(rng: np.random.Generator, count: int = COUNT) -> Places:
             break
     else:
         raise RuntimeError(f"after {_ATTEMPTS} draws climates have {have} of {want} stations: check the regions")
-    joined = Places(**{f.name: np.concatenate([getattr(one, f.name) for one in kept], axis=-1) for f in fields(Places)})
+    joined = Places(
+        **{f.name: np.concatenate([getattr(batch, f.name) for batch in kept], axis=-1) for f in fields(Places)}
+    )
     return joined.take(rng.permutation(count))
 
 
@@ -109,7 +111,7 @@ def _candidates(rng: np.random.Generator, count: int) -> Places:
     region = rng.choice(len(REGIONS), count, p=weights / weights.sum())
 
     def of(name: str) -> FloatArray:
-        return np.array([getattr(one, name) for one in REGIONS])[region]
+        return np.array([getattr(entry, name) for entry in REGIONS])[region]
 
     latitude = of("latitude") + of("north_south") * rng.standard_normal(count)
     latitude = np.clip(latitude, -78.0, 83.0)
@@ -168,11 +170,11 @@ def _surroundings(latitude: FloatArray, mean: FloatArray, swing: FloatArray, rai
     rng = np.random.default_rng(3)
     at = np.stack([latitude / 14.0, mean / 6.0, swing / 3.5, np.log(rain) / 0.6])
     waves = 24
-    found = []
+    effects = []
     for size in (0.55, 0.55):
         angle = rng.standard_normal((waves, 4)) @ at + rng.uniform(0.0, 2.0 * np.pi, (waves, 1))
-        found.append(size * np.sqrt(2.0 / waves) * np.cos(angle).sum(axis=0))
-    return np.stack(found)
+        effects.append(size * np.sqrt(2.0 / waves) * np.cos(angle).sum(axis=0))
+    return np.stack(effects)
 
 
 def _sigmoid(x: FloatArray) -> FloatArray:

@@ -63,16 +63,16 @@ class Real:
 
 def scans(source: Path) -> tuple[Real, ...]:
     """Return scans with lesion masks, then raw clinical ones."""
-    found = []
+    cases = []
     for place in sorted((source / "ljubljana_cross_sectional").glob("patient*")):
         files = (place / name for name in ("FLAIR.nii.gz", "T1.nii.gz", "lesion_mask.nii.gz"))
-        found.append(Real(place.name, *files))
+        cases.append(Real(place.name, *files))
     for place in sorted((source / "ljubljana_longitudinal_raw").glob("patient*")):
         for flair in sorted(place.glob("*_FLAIR.nii.gz")):
             study = flair.name.removesuffix("_FLAIR.nii.gz")
             t1 = place / f"{study}_T1W.nii.gz"
-            found.append(Real(f"raw {place.name} {study}", flair, t1 if t1.exists() else None, None))
-    return tuple(found)
+            cases.append(Real(f"raw {place.name} {study}", flair, t1 if t1.exists() else None, None))
+    return tuple(cases)
 
 
 Mask = NDArray[np.bool_]
@@ -150,44 +150,44 @@ def opened(directory: Path) -> Opened:
 
 
 def results(
-    one: Opened, scans: Sequence[Real], threads: int, tell: Callable[[str], None] = lambda line: None
+    model: Opened, scans: Sequence[Real], threads: int, tell: Callable[[str], None] = lambda line: None
 ) -> list[Result]:
     """Return the results of all scans whose channels are present."""
-    found = []
+    judged = []
     for real in scans:
-        if (scan := real.read(one.recipe.channels)) is None:
-            tell(f"{real.name} has no {' and '.join(one.recipe.channels)}: left out")
+        if (scan := real.read(model.recipe.channels)) is None:
+            tell(f"{real.name} has no {' and '.join(model.recipe.channels)}: left out")
             continue
         started = time.perf_counter()
-        said = segment(scan, one.members, one.recipe, threads)
+        segmented = segment(scan, model.members, model.recipe, threads)
         seconds = time.perf_counter() - started
-        found.append(_result(real, scan, said, one, seconds))
-        tell(f"{one.name} {real.name}: {seconds:.0f} s")
-    return found
+        judged.append(_result(real, scan, segmented, model, seconds))
+        tell(f"{model.name} {real.name}: {seconds:.0f} s")
+    return judged
 
 
-def _result(real: Real, scan: Scan, said: Segmentation, one: Opened, seconds: float) -> Result:
+def _result(real: Real, scan: Scan, segmented: Segmentation, model: Opened, seconds: float) -> Result:
     truth = real.lesions()
-    doubts = said.maps.get("rmi", said.maps["total"])
-    odd = np.array([Shift.OUTSIDE_TRAINING_RANGE if said.remarks else 0], np.uint8)
-    verdict = decide(one.policy, LESIONS, said.predictive(), odd)
-    interval = said.burden.volume_ml_interval
-    spacing = np.linalg.norm(said.affine[:3, :3], axis=0)
+    doubts = segmented.maps.get("rmi", segmented.maps["total"])
+    odd = np.array([Shift.OUTSIDE_TRAINING_RANGE if segmented.remarks else 0], np.uint8)
+    verdict = decide(model.policy, LESIONS, segmented.predictive(), odd)
+    interval = segmented.burden.volume_ml_interval
+    spacing = np.linalg.norm(segmented.affine[:3, :3], axis=0)
     return Result(
         name=real.name,
         spacing=" × ".join(f"{edge:.2g}" for edge in spacing),
         said=Answer(
             uncertainty=float(verdict.uncertainty[0]),
-            count=len(said.lesions),
-            volume_ml=said.burden.volume_ml.value,
+            count=len(segmented.lesions),
+            volume_ml=segmented.burden.volume_ml.value,
             volume_interval=None if interval is None else (interval.lower, interval.upper),
-            knowledge=said.means.knowledge,
-            remarks=tuple(remark.code for remark in said.remarks),
+            knowledge=segmented.means.knowledge,
+            remarks=tuple(remark.code for remark in segmented.remarks),
             decision=_decision(verdict),
             shifted=", ".join(WHY[bit] for bit in WHY if verdict.shifts[0] & bit),
         ),
-        scores=None if truth is None else _scores(truth, said, scan, doubts),
-        panel=_panel(scan, said, truth, doubts),
+        scores=None if truth is None else _scores(truth, segmented, scan, doubts),
+        panel=_panel(scan, segmented, truth, doubts),
         seconds=seconds,
     )
 
@@ -199,21 +199,21 @@ def _decision(verdict: Verdict) -> str:
     return f"deferred: {'shift' if certain else 'uncertainty'}"
 
 
-def _scores(truth: Mask, said: Segmentation, scan: Scan, doubts: NDArray[Any]) -> dict[str, float]:
+def _scores(truth: Mask, segmented: Segmentation, scan: Scan, doubts: NDArray[Any]) -> dict[str, float]:
     return {
-        "ndsc": segmentation.ndsc(truth, said.mask),
-        "dice": segmentation.dice(truth, said.mask),
-        "lesion_f1": segmentation.lesion_f1(truth, said.mask),
-        "r_aac": voxel_r_aac(voxel_curve(truth, said.mask, doubts, scan.brain)),
+        "ndsc": segmentation.ndsc(truth, segmented.mask),
+        "dice": segmentation.dice(truth, segmented.mask),
+        "lesion_f1": segmentation.lesion_f1(truth, segmented.mask),
+        "r_aac": voxel_r_aac(voxel_curve(truth, segmented.mask, doubts, scan.brain)),
         "true_ml": float(np.count_nonzero(truth)) * scan.voxel_mm3 / 1000,
     }
 
 
-def _panel(scan: Scan, said: Segmentation, truth: Mask | None, doubts: NDArray[Any]) -> Panel:
-    volumes = {"flair": scan.channels[0], "prediction": said.mask, "uncertainty": doubts}
+def _panel(scan: Scan, segmented: Segmentation, truth: Mask | None, doubts: NDArray[Any]) -> Panel:
+    volumes = {"flair": scan.channels[0], "prediction": segmented.mask, "uncertainty": doubts}
     if truth is not None:
         volumes["truth"] = truth
-    view: View = upright(volumes, said.affine)
+    view: View = upright(volumes, segmented.affine)
     index = crossing(view.volumes["prediction"], view.volumes["uncertainty"], view.volumes.get("truth"))[AXIAL.cut]
 
     def section(name: str) -> NDArray[Any]:

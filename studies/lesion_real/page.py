@@ -14,10 +14,10 @@ from studies.served import RETENTION
 PREDICTION, TRUTH = "#ffa62b", "#5ec8f2"
 
 
-def document(found: Mapping[str, tuple[Opened, Sequence[Result]]]) -> str:
+def document(models: Mapping[str, tuple[Opened, Sequence[Result]]]) -> str:
     """Return the page above the hand-written part; artefacts by name."""
     sections = [
-        block for name, (opened, results) in found.items() for block in (f"## {name}", _about(opened), table(results))
+        block for name, (opened, results) in models.items() for block in (f"## {name}", _about(opened), table(results))
     ]
     return pages.document(
         "# Lesions: real scans",
@@ -49,17 +49,17 @@ def table(results: Sequence[Result]) -> str:
     return pages.table(heads, map(_row, results))
 
 
-def _row(one: Result) -> tuple[object, ...]:
-    said, scores = one.said, [pages.NONE] * 5
-    if one.scores is not None:
-        per_cent = [f"{100 * one.scores[name]:.1f}" for name in ("ndsc", "dice", "lesion_f1")]
-        scores = [*per_cent, f"{100 * one.scores['r_aac']:.2f}", f"{one.scores['true_ml']:.1f}"]
-    interval = pages.NONE if said.volume_interval is None else "{:.1f} to {:.1f}".format(*said.volume_interval)
-    knowledge = pages.NONE if said.knowledge is None else f"{said.knowledge:.2g}"
+def _row(result: Result) -> tuple[object, ...]:
+    answer, scores = result.said, [pages.NONE] * 5
+    if result.scores is not None:
+        per_cent = [f"{100 * result.scores[name]:.1f}" for name in ("ndsc", "dice", "lesion_f1")]
+        scores = [*per_cent, f"{100 * result.scores['r_aac']:.2f}", f"{result.scores['true_ml']:.1f}"]
+    interval = pages.NONE if answer.volume_interval is None else "{:.1f} to {:.1f}".format(*answer.volume_interval)
+    knowledge = pages.NONE if answer.knowledge is None else f"{answer.knowledge:.2g}"
     return (
-        *(one.name, one.spacing, *scores, f"{said.volume_ml:.1f}", interval, said.count),
-        *(f"{said.uncertainty:.3f}", said.decision.replace("deferred", "**deferred**"), knowledge),
-        *(said.shifted or pages.NONE, ", ".join(said.remarks) or "none"),
+        *(result.name, result.spacing, *scores, f"{answer.volume_ml:.1f}", interval, answer.count),
+        *(f"{answer.uncertainty:.3f}", answer.decision.replace("deferred", "**deferred**"), knowledge),
+        *(answer.shifted or pages.NONE, ", ".join(answer.remarks) or "none"),
     )
 
 
@@ -67,8 +67,8 @@ def draw(results: Sequence[Result], path: Path, title: str) -> None:
     """Draw a column for each scan: the slice with outlines, and the same slice with uncertainty."""
     figure = Figure(figsize=(2.0 * len(results), 6.4), layout="constrained", facecolor="black")
     axes = figure.subplots(2, len(results), squeeze=False)
-    for column, one in enumerate(results):
-        panel = one.panel
+    for column, result in enumerate(results):
+        panel = result.panel
         width, height = panel.size_mm
         inside = panel.flair[panel.flair > 0]
         low, high = np.percentile(inside, (1, 99.7)) if len(inside) else (0.0, 1.0)
@@ -88,11 +88,11 @@ def draw(results: Sequence[Result], path: Path, title: str) -> None:
                         axis.contour(
                             mask, [0.5], colors=colour, linestyles=style, linewidths=0.8, extent=extent, origin="lower"
                         )
-        said = one.said
-        score = "no mask" if one.scores is None else f"nDSC {100 * one.scores['ndsc']:.0f} %"
-        shifted = ", shifted" if said.shifted and "shift" not in said.decision else ""
+        answer = result.said
+        score = "no mask" if result.scores is None else f"nDSC {100 * result.scores['ndsc']:.0f} %"
+        shifted = ", shifted" if answer.shifted and "shift" not in answer.decision else ""
         axes[0, column].set_title(
-            f"{one.name}\n{score}\nuncertainty {said.uncertainty:.2f}\n{said.decision}{shifted}",
+            f"{result.name}\n{score}\nuncertainty {answer.uncertainty:.2f}\n{answer.decision}{shifted}",
             color="white",
             fontsize=8,
         )

@@ -94,8 +94,8 @@ def planned(options: argparse.Namespace) -> Plan:
         if options.quick
         else {name: max(1, round(options.scale * base[name])) for name in SPLITS if name != "dev_in"}
     )
-    given = {name: value for name in base if (value := getattr(options, name, None)) is not None}
-    return Plan(**(base | scaled | given))
+    chosen = {name: value for name in base if (value := getattr(options, name, None)) is not None}
+    return Plan(**(base | scaled | chosen))
 
 
 class Runs:
@@ -155,25 +155,25 @@ class Runs:
         report(checked)
 
 
-def thresholds(one: Experiment, plan: Plan) -> dict[Row, list[float]]:
+def thresholds(trial: Experiment, plan: Plan) -> dict[Row, list[float]]:
     """Return the thresholds of each row's models."""
-    chosen = one.thresholds(one.models, plan.entries("dev_in"))
+    chosen = trial.thresholds(trial.models, plan.entries("dev_in"))
     return {row: [level for model, level in chosen.items() if model.row == row.name] for row in ROWS}
 
 
 def built(plan: Plan, levels: Mapping[Row, Sequence[float]], folder: Path = ARTEFACTS) -> list[Artefact]:
     """Return the artefacts of the deep ensembles whose preset, seed, members and threshold match the page."""
-    found = []
+    matches = []
     for row, family in ENSEMBLES.items():
         place = folder / f"{family}-{plan.members}"
         if not (place / artefacts.MANIFEST).exists():
             continue
-        one = artefacts.read(place, "lesion")
-        training = one.manifest.training
+        candidate = artefacts.read(place, "lesion")
+        training = candidate.manifest.training
         same = (training["preset"], training["seed"]) == (plan.preset, plan.seed)
         if same and [training["tuned_threshold"]] == [round(level, 2) for level in levels[row]]:
-            found.append(one)
-    return found
+            matches.append(candidate)
+    return matches
 
 
 if __name__ == "__main__":

@@ -45,52 +45,52 @@ def dev(plan: Plan, sites: tuple[str, ...]) -> tuple[Entry, ...]:
 
 def experiment(plan: Plan, root: Path, folder: Path, members: Path) -> Experiment:
     """Return an experiment with an ensemble per training set, and the single models of the sets without a site."""
-    found: list[Member] = []
+    networks: list[Member] = []
     models: list[Model] = []
     for name in sets():
-        places = tuple(range(len(found), len(found) + plan.site_members))
-        found += [Member(members / f"{name}-{seed}", seed, plan.site_settings) for seed in range(plan.site_members)]
+        places = tuple(range(len(networks), len(networks) + plan.site_members))
+        networks += [Member(members / f"{name}-{seed}", seed, plan.site_settings) for seed in range(plan.site_members)]
         models.append(Model(name, places))
         if name.startswith("without-") and plan.site_members > 1:
             models += [Model(f"{name}-single", (place,)) for place in places]
-    return Experiment(folder, root, tuple(found), tuple(models))
+    return Experiment(folder, root, tuple(networks), tuple(models))
 
 
-def tuning(one: Experiment, plan: Plan) -> list[Speak]:
+def tuning(trial: Experiment, plan: Plan) -> list[Speak]:
     """Return the jobs of the first step: all thresholds on development scans."""
-    return [Speak(one, entry, tune=True) for entry in dev(plan, SITES)]
+    return [Speak(trial, entry, tune=True) for entry in dev(plan, SITES)]
 
 
-def judging(one: Experiment, plan: Plan) -> list[Speak]:
+def judging(trial: Experiment, plan: Plan) -> list[Speak]:
     """Return the jobs of the second step: models without a site at their thresholds, other thresholds of Table 4."""
     chosen = {
         model: level
         for site in TABLE_5
-        for model, level in one.thresholds(
-            [model for model in one.models if model.row.startswith(f"without-{site}")], dev(plan, _others(site))
+        for model, level in trial.thresholds(
+            [model for model in trial.models if model.row.startswith(f"without-{site}")], dev(plan, _others(site))
         ).items()
     }
     tests = [
-        Speak(one, entry, tune=True, thresholds=chosen) for site in SITES for entry in plan.of_site(site, "eval_in")
+        Speak(trial, entry, tune=True, thresholds=chosen) for site in SITES for entry in plan.of_site(site, "eval_in")
     ]
     own = [
-        Speak(one, entry, tune=True, thresholds=_of(chosen, site))
+        Speak(trial, entry, tune=True, thresholds=_of(chosen, site))
         for site in SITES
         for entry in _some_train(plan, site)
     ]
     return tests + own
 
 
-def table_4(one: Experiment, plan: Plan) -> Crossed:
+def table_4(trial: Experiment, plan: Plan) -> Crossed:
     """Return Table 4 of all sites."""
-    models = [next(model for model in one.models if model.row == f"only-{site}") for site in SITES]
-    tests = {site: _scores(one, plan.of_site(site, "eval_in")) for site in SITES}
-    held = {site: _scores(one, (*_some_train(plan, site), *plan.of_site(site, "dev_in"))) for site in SITES}
-    found = {way: np.full((len(SITES), len(SITES)), np.nan) for way in WAYS}
+    models = [next(model for model in trial.models if model.row == f"only-{site}") for site in SITES]
+    tests = {site: _scores(trial, plan.of_site(site, "eval_in")) for site in SITES}
+    held = {site: _scores(trial, (*_some_train(plan, site), *plan.of_site(site, "dev_in"))) for site in SITES}
+    values = {way: np.full((len(SITES), len(SITES)), np.nan) for way in WAYS}
     own = np.zeros(len(SITES))
     for row, (trained, model) in enumerate(zip(SITES, models, strict=True)):
-        place = one.models.index(model)
-        own[row] = one.thresholds([model], plan.of_site(trained, "dev_in"))[model]
+        place = trial.models.index(model)
+        own[row] = trial.thresholds([model], plan.of_site(trained, "dev_in"))[model]
         for column, tested in enumerate(SITES):
             reached = tests[tested][:, place].mean(axis=0)
             levels = (
@@ -99,13 +99,13 @@ def table_4(one: Experiment, plan: Plan) -> Crossed:
                 judge.threshold(tests[tested][:, place]),
             )
             for way, level in zip(WAYS, levels, strict=True):
-                found[way][row, column] = reached[np.argmin(np.abs(judge.LEVELS - level))]
-    return Crossed(found, own)
+                values[way][row, column] = reached[np.argmin(np.abs(judge.LEVELS - level))]
+    return Crossed(values, own)
 
 
-def table_5(one: Experiment, plan: Plan) -> list[Excluded]:
+def table_5(trial: Experiment, plan: Plan) -> list[Excluded]:
     """Return figures of single models and ensemble by excluded site."""
-    found = []
+    rows = []
     for site in TABLE_5:
         parts = {
             "in": tuple(entry for other in _others(site) for entry in plan.of_site(other, "eval_in")),
@@ -116,16 +116,16 @@ def table_5(one: Experiment, plan: Plan) -> list[Excluded]:
             ("Single", f"without-{site}-single", "r_aac_entropy"),
             ("Ensemble", f"without-{site}", "r_aac_rmi"),
         ):
-            places = [at for at, model in enumerate(one.models) if model.row == row]
+            places = [at for at, model in enumerate(trial.models) if model.row == row]
             figures = {
-                name: np.stack([one.result(e).figures[places] for e in entries]) for name, entries in parts.items()
+                name: np.stack([trial.result(e).figures[places] for e in entries]) for name, entries in parts.items()
             }
             ndsc, r_auc = (
                 {name: each[:, :, FIGURES.index(figure)].mean(axis=0) for name, each in figures.items()}
                 for figure in ("ndsc", area)
             )
-            found.append(Excluded(site, kind, ndsc, r_auc))
-    return found
+            rows.append(Excluded(site, kind, ndsc, r_auc))
+    return rows
 
 
 def _others(site: str) -> tuple[str, ...]:
@@ -141,6 +141,6 @@ def _of(chosen: Mapping[Model, float], site: str) -> dict[Model, float]:
     return {model: level for model, level in chosen.items() if model.row.startswith(f"without-{site}")}
 
 
-def _scores(one: Experiment, entries: tuple[Entry, ...]) -> Float64:
+def _scores(trial: Experiment, entries: tuple[Entry, ...]) -> Float64:
     """Return the scores [scans, models, levels]."""
-    return np.stack([one.scores(entry) for entry in entries])
+    return np.stack([trial.scores(entry) for entry in entries])

@@ -42,46 +42,48 @@ def trainings(plan: Plan, root: Path, folder: Path) -> list[Piece]:
 
 def experiment(plan: Plan, root: Path, folder: Path, members: Path) -> Experiment:
     """Return all models of all rows, over the members in the order of ``families``."""
-    found = families(members, {family: plan.settings(family) for family in FAMILIES}, plan.members)
+    by_family = families(members, {family: plan.settings(family) for family in FAMILIES}, plan.members)
     n = plan.members
     unet, dropout, unetr = (tuple(range(at * n, (at + 1) * n)) for at in range(3))
     first = 3 * n
     models = [
-        *(Model(UNET.name, (one,)) for one in unet),
+        *(Model(UNET.name, (member,)) for member in unet),
         Model(UNET_ENSEMBLE.name, unet),
-        *(Model(DROPOUT.name, (one,)) for one in dropout),
+        *(Model(DROPOUT.name, (member,)) for member in dropout),
         *(Model(DROPOUT_MCDP.name, tuple(range(first + at * SAMPLES, first + (at + 1) * SAMPLES))) for at in range(n)),
-        *(Model(UNETR.name, (one,)) for one in unetr),
+        *(Model(UNETR.name, (member,)) for member in unetr),
         Model(UNETR_ENSEMBLE.name, unetr),
         Model(BOTH.name, (*unet, *unetr)),
     ]
     order = ("unet", "unet_mcdp", "unetr", "mcdp")
-    return Experiment(folder, root, tuple(m for family in order for m in found[family]), tuple(models))
+    return Experiment(folder, root, tuple(m for family in order for m in by_family[family]), tuple(models))
 
 
 def reference(plan: Plan, root: Path, folder: Path, members: Path) -> Experiment:
     """Return the U-Net ensemble alone, for calibration."""
-    found = families(members, {"unet": plan.settings("unet"), "unet_mcdp": plan.settings("unet_mcdp")}, plan.members)
-    return Experiment(folder, root, tuple(found["unet"]), (Model(UNET_ENSEMBLE.name, tuple(range(plan.members))),))
+    by_family = families(
+        members, {"unet": plan.settings("unet"), "unet_mcdp": plan.settings("unet_mcdp")}, plan.members
+    )
+    return Experiment(folder, root, tuple(by_family["unet"]), (Model(UNET_ENSEMBLE.name, tuple(range(plan.members))),))
 
 
-def tuning(one: Experiment, plan: Plan) -> list[Speak]:
+def tuning(trial: Experiment, plan: Plan) -> list[Speak]:
     """Return the jobs of the first step: all thresholds on dev_in."""
-    return [Speak(one, entry, tune=True) for entry in plan.entries("dev_in")]
+    return [Speak(trial, entry, tune=True) for entry in plan.entries("dev_in")]
 
 
-def judging(one: Experiment, plan: Plan) -> list[Speak]:
+def judging(trial: Experiment, plan: Plan) -> list[Speak]:
     """Return the jobs of the second step: figures at the best thresholds."""
-    chosen = one.thresholds(one.models, plan.entries("dev_in"))
-    return [Speak(one, entry, thresholds=chosen) for split in SPLITS for entry in plan.entries(split)]
+    chosen = trial.thresholds(trial.models, plan.entries("dev_in"))
+    return [Speak(trial, entry, thresholds=chosen) for split in SPLITS for entry in plan.entries(split)]
 
 
-def calibrating(of: Experiment, one: Experiment, plan: Plan) -> list[Speak]:
+def calibrating(of: Experiment, trial: Experiment, plan: Plan) -> list[Speak]:
     """Return jobs for the scans that only determine the deferral threshold, at the ensemble's own threshold."""
-    (model,) = one.models
+    (model,) = trial.models
     known = next(other for other in of.models if other.row == model.row)
     chosen = of.thresholds([known], plan.entries("dev_in"))
-    return [Speak(one, entry, thresholds={model: chosen[known]}) for entry in plan.calibrating()]
+    return [Speak(trial, entry, thresholds={model: chosen[known]}) for entry in plan.calibrating()]
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class Results:
     def figure(self, row: Row, split: str, name: str) -> Float64:
         """Return a figure of each model of a row on each scan, [models, scans]."""
         column = FIGURES.index(name)
-        return np.stack([one.figures[self._places(row), column] for one in self.by_split[split]], axis=1)
+        return np.stack([scan.figures[self._places(row), column] for scan in self.by_split[split]], axis=1)
 
     def means(self, row: Row, split: str, name: str) -> Float64:
         """Return the mean over scans of each model [models]."""
@@ -114,25 +116,25 @@ class Results:
         """Return the mean curve over scans of one model of a row, [200]."""
         place, column = self._places(row)[model], MEASURES.index(measure)
         return np.asarray(
-            np.mean([one.curves[place, column].astype(np.float64) for one in self.by_split[split]], axis=0)
+            np.mean([scan.curves[place, column].astype(np.float64) for scan in self.by_split[split]], axis=0)
         )
 
     def bounds(self, row: Row, split: str, model: int = 0) -> tuple[Float64, Float64]:
         """Return mean curves of a random and of the ideal order, [200] each."""
         place = self._places(row)[model]
-        found = []
-        for one in self.by_split[split]:
-            wrong, missed = (one.figures[place, FIGURES.index(name)] for name in ("wrong", "missed"))
-            lesion, voxels = one.scan[2:]
-            found.append(
+        pairs = []
+        for scan in self.by_split[split]:
+            wrong, missed = (scan.figures[place, FIGURES.index(name)] for name in ("wrong", "missed"))
+            lesion, voxels = scan.scan[2:]
+            pairs.append(
                 (judge.random_curve(wrong, missed, lesion, voxels), judge.ideal_curve(wrong, missed, lesion, voxels))
             )
-        random, ideal = np.mean(found, axis=0)
+        random, ideal = np.mean(pairs, axis=0)
         return random, ideal
 
     def load(self, split: str) -> Float64:
         """Return the share of lesion voxels in the volume, [scans]."""
-        return np.array([one.scan[0] / one.scan[1] for one in self.by_split[split]])
+        return np.array([scan.scan[0] / scan.scan[1] for scan in self.by_split[split]])
 
     @cached_property
     def splits(self) -> tuple[str, ...]:
@@ -157,10 +159,10 @@ def correlation(load: Float64, score: Float64) -> Correlation:
     return Correlation(float(stats.pearsonr(load, score)[0]), float(stats.spearmanr(load, score)[0]))
 
 
-def results(one: Experiment, calibration: Experiment, plan: Plan) -> Results:
+def results(trial: Experiment, calibration: Experiment, plan: Plan) -> Results:
     """Read the results of all scans."""
     return Results(
-        one.models,
-        {split: [one.result(entry) for entry in plan.entries(split)] for split in SPLITS},
+        trial.models,
+        {split: [trial.result(entry) for entry in plan.entries(split)] for split in SPLITS},
         [calibration.result(entry) for entry in plan.calibrating()],
     )

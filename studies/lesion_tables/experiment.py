@@ -64,8 +64,8 @@ def load(root: Path, entry: Entry) -> Scan:
         ValueError: the scan does not have 1 mm voxels.
     """
     files = case(root, entry)
-    found, lesions = examples.read(files, RECIPE.channels)
-    prepared = prepare(found, RECIPE)
+    raw_scan, lesions = examples.read(files, RECIPE.channels)
+    prepared = prepare(raw_scan, RECIPE)
     if prepared.resampled:
         raise ValueError(f"{files.flair} is not of 1 mm voxels: simulated scans are")
     return Scan(prepared.image, prepared.grid.turned(lesions), prepared.brain)
@@ -168,24 +168,26 @@ class Member:
             raise FileNotFoundError(
                 f"{self.folder} has no finished member of seed {self.seed}: run the part train first"
             )
-        one = architectures.folded(loaded(architectures.network(self.settings.sizes, self.settings.window), trained))
+        network = architectures.folded(
+            loaded(architectures.network(self.settings.sizes, self.settings.window), trained)
+        )
         if not self.samples:
-            return [architectures.Plain(one)]
+            return [architectures.Plain(network)]
         assert isinstance(self.settings.sizes, UNetSizes)
         masks = architectures.channel_masks(
             self.settings.sizes, sample_seed=SAMPLE_SEED, seed=self.seed, samples=self.samples
         )
-        sampled = architectures.Sampled(one, masks)
+        sampled = architectures.Sampled(network, masks)
         return [_Sample(sampled, number) for number in range(self.samples)]
 
 
 def families(folder: Path, settings: dict[str, Settings], members: int) -> dict[str, list[Member]]:
     """Return the trained members by family, and ``mcdp``, the dropout samples of the members of ``unet_mcdp``."""
-    found = {
-        family: [Member(folder / f"{family}-{seed}", seed, one) for seed in range(members)]
-        for family, one in settings.items()
+    by_family = {
+        family: [Member(folder / f"{family}-{seed}", seed, values) for seed in range(members)]
+        for family, values in settings.items()
     }
-    return found | {"mcdp": [Member(m.folder, m.seed, m.settings, SAMPLES) for m in found["unet_mcdp"]]}
+    return by_family | {"mcdp": [Member(m.folder, m.seed, m.settings, SAMPLES) for m in by_family["unet_mcdp"]]}
 
 
 def differences(image: NDArray[np.float32], members: Sequence[Member]) -> NDArray[np.float32]:
@@ -201,10 +203,10 @@ def differences(image: NDArray[np.float32], members: Sequence[Member]) -> NDArra
         return torch.cat([network(windows) for network in spoken], dim=1)
 
     with torch.inference_mode():
-        found: Tensor = sliding_window_inference(
+        output: Tensor = sliding_window_inference(
             torch.from_numpy(image)[None], edge, 1, said, overlap=OVERLAP, mode="gaussian"
         )
-    return np.asarray(found[0].numpy())
+    return np.asarray(output[0].numpy())
 
 
 class _Sample(nn.Module):  # type: ignore[misc]
@@ -304,12 +306,12 @@ class Speak:
 
     def __call__(self, tell: Tell) -> None:
         started = time.monotonic()
-        one = self.experiment
-        scan = load(one.root, self.entry)
-        said = differences(scan.image, one.members)
-        tell(f"{len(said)} members have spoken, {time.monotonic() - started:.0f} s")
-        if self.tune and not one.tuned(self.entry).exists():
-            save_arrays(one.tuned(self.entry), scores=judge.scores(said, scan.truth, one.models))
-        if self.thresholds and not one.judged(self.entry).exists():
-            found = judge.judge(said, scan.truth, scan.brain, one.models, self.thresholds)
-            found.save(one.judged(self.entry))
+        experiment = self.experiment
+        scan = load(experiment.root, self.entry)
+        logits = differences(scan.image, experiment.members)
+        tell(f"{len(logits)} members have spoken, {time.monotonic() - started:.0f} s")
+        if self.tune and not experiment.tuned(self.entry).exists():
+            save_arrays(experiment.tuned(self.entry), scores=judge.scores(logits, scan.truth, experiment.models))
+        if self.thresholds and not experiment.judged(self.entry).exists():
+            figures = judge.judge(logits, scan.truth, scan.brain, experiment.models, self.thresholds)
+            figures.save(experiment.judged(self.entry))

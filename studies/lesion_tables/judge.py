@@ -61,11 +61,11 @@ class ScanFigures:
 
 def probability(differences: Float32, model: Model) -> Float32:
     """Return the mean probability of a model's members, [x, y, z]."""
-    found = np.zeros(differences.shape[1:], np.float32)
+    mean = np.zeros(differences.shape[1:], np.float32)
     for member in model.members:
-        found += sigmoid(differences[member])
-    found /= len(model.members)
-    return found
+        mean += sigmoid(differences[member])
+    mean /= len(model.members)
+    return mean
 
 
 def sigmoid(difference: Float32) -> Float32:
@@ -107,25 +107,25 @@ def judge(
         level = np.float32(thresholds[model])
         marked = segmentation.drop_small_components(probability(differences, model) >= level)
         box = _box(marked | truth)
-        found = {
+        measured = {
             "ndsc": segmentation.ndsc(truth, marked),
             "dice": segmentation.dice(truth, marked),
             "lesion_f1": segmentation.lesion_f1(truth[box], marked[box]),
         }
         predicted = marked[brain]
-        found["wrong"] = int(np.count_nonzero(predicted & ~inside))
-        found["missed"] = int(np.count_nonzero(inside & ~predicted))
-        said = voxel_uncertainty([spoken[member] for member in model.members])
+        measured["wrong"] = int(np.count_nonzero(predicted & ~inside))
+        measured["missed"] = int(np.count_nonzero(inside & ~predicted))
+        uncertainty = voxel_uncertainty([spoken[member] for member in model.members])
         for place, measure in enumerate(MEASURES):
-            values = getattr(said, measure)
+            values = getattr(uncertainty, measure)
             if values is not None:
                 curve = voxel_curve(inside, predicted, values)
                 curves[number, place] = curve
-                found[f"r_aac_{measure}"] = voxel_r_aac(curve)
+                measured[f"r_aac_{measure}"] = voxel_r_aac(curve)
         if len(model.members) > 1:
             each = [segmentation.drop_small_components(sigmoid(differences[m]) >= level) for m in model.members]
-            found["structural"] = scan_structural_uncertainty(marked, each)
-        figures[number] = [found.get(name, np.nan) for name in FIGURES]
+            measured["structural"] = scan_structural_uncertainty(marked, each)
+        figures[number] = [measured.get(name, np.nan) for name in FIGURES]
     counts = np.array([truth.sum(), truth.size, inside.sum(), inside.size], np.float64)
     return ScanFigures(figures, curves, counts)
 

@@ -164,8 +164,8 @@ def table_8(results: Results) -> str:
         load = results.load(split)
         scores = [results.figure(UNET_ENSEMBLE, split, name)[0] for name in ("dice", "ndsc")]
         linked = [correlation(load, score) for score in scores]
-        values = (*(100 * score.mean() for score in scores), *(one.pearson for one in linked))
-        values = (*values, *(one.spearman for one in linked))
+        values = (*(100 * score.mean() for score in scores), *(link.pearson for link in linked))
+        values = (*values, *(link.spearman for link in linked))
         rows.append((TITLES[split], *(f"{value:.2f}" for value in values), f"{100 * load.mean():.3f}"))
     return pages.table(("split", *heads), rows)
 
@@ -195,8 +195,12 @@ def sites(plan: Plan, crossed: Crossed, excluded: Sequence[Excluded]) -> str:
         pages.table(
             ("excluded", "model", *(f"{figure} {part}" for figure in ("nDSC", "R-AUC") for part in TESTED)),
             (
-                (one.site, one.kind, *(spread(figure[part]) for figure in (one.ndsc, one.r_auc) for part in TESTED))
-                for one in excluded
+                (
+                    record.site,
+                    record.kind,
+                    *(spread(figure[part]) for figure in (record.ndsc, record.r_auc) for part in TESTED),
+                )
+                for record in excluded
             ),
         ),
     )
@@ -219,8 +223,8 @@ def _spreads(results: Results, row: Row, figure: str) -> list[str]:
 def _networks(plan: Plan) -> str:
     settings = {family: plan.settings(family) for family in ("unet", "unetr")}
     words = {
-        family: ", then ".join(f"{stage.steps} steps of {stage.batch} × {stage.edge}³" for stage in one.stages)
-        for family, one in settings.items()
+        family: ", then ".join(f"{stage.steps} steps of {stage.batch} × {stage.edge}³" for stage in setting.stages)
+        for family, setting in settings.items()
     }
     return (
         f"{plan.members} seeds of each; U-Net {settings['unet'].sizes}, {words['unet']}; with and without 50 % dropout "
@@ -247,12 +251,12 @@ def draw_load(results: Results, path: Path, split: str = "eval_in") -> None:
     load = results.load(split)
     for axis, name, word in zip(axes, ("dice", "ndsc"), ("DSC", "nDSC"), strict=True):
         score = results.figure(UNET_ENSEMBLE, split, name)[0]
-        found = correlation(load, score)
+        link = correlation(load, score)
         axis.scatter(100 * load, 100 * score, s=18, color=COLOURS[split])
         if len(load) > 1 and np.ptp(load):
             ends = np.array([load.min(), load.max()])
             axis.plot(100 * ends, 100 * np.polyval(np.polyfit(load, score, 1), ends), color="#444444", linewidth=1)
-        axis.set(title=f"{word}: Pearson {found.pearson:.2f}, Spearman {found.spearman:.2f}")
+        axis.set(title=f"{word}: Pearson {link.pearson:.2f}, Spearman {link.spearman:.2f}")
         axis.set(xlabel="lesion load, % of the volume", ylabel=f"{word}, %", ylim=(0, 100))
         axis.grid(alpha=0.3)
     figure.suptitle(f"{split}, UNET deep ensemble")
@@ -304,7 +308,7 @@ def draw_deferral(results: Results, path: Path) -> float:
 def threshold(results: Results) -> float:
     """Return the largest structural uncertainty that is answered, from the calibration scans."""
     column = FIGURES.index("structural")
-    known = np.array([one.figures[0, column] for one in results.calibration])
+    known = np.array([scan.figures[0, column] for scan in results.calibration])
     table = calibration.retention_table("scan_structural_uncertainty", known)
     return table.threshold(min(RETENTION, table.levels[-1]))
 

@@ -54,18 +54,18 @@ class Plan:
 
     def settings(self, family: str) -> Settings:
         """Return the training settings of a member of the main tables."""
-        found = preset(self.preset, family)
-        stages = [replace(stage, steps=max(1, round(self.effort * stage.steps))) for stage in found.stages]
+        base = preset(self.preset, family)
+        stages = [replace(stage, steps=max(1, round(self.effort * stage.steps))) for stage in base.stages]
         if family == "unetr":
             stages[-1] = replace(stages[-1], edge=self.window)
-        return replace(found, stages=tuple(stages), window=self.window)
+        return replace(base, stages=tuple(stages), window=self.window)
 
     @property
     def site_settings(self) -> Settings:
         """Training settings of the experiments across sites: a smaller U-Net, fewer steps."""
-        found = PRESETS[self.preset]["unet"]
-        stages = tuple(replace(stage, steps=self.site_steps) for stage in found.stages)
-        return replace(found, sizes=UNetSizes(self.site_channels), stages=stages, window=self.window)
+        base = PRESETS[self.preset]["unet"]
+        stages = tuple(replace(stage, steps=self.site_steps) for stage in base.stages)
+        return replace(base, sizes=UNetSizes(self.site_channels), stages=stages, window=self.window)
 
     def entries(self, split: str) -> tuple[Entry, ...]:
         """Return the scans of a canonical split, spread over its sites as in Table 1."""
@@ -96,18 +96,18 @@ class Plan:
         Args:
             sites: include the scans of the experiments across sites.
         """
-        found = [entry for split in ("train", *SPLITS) for entry in self.entries(split)] + list(self.calibrating())
+        entries = [entry for split in ("train", *SPLITS) for entry in self.entries(split)] + list(self.calibrating())
         if sites:
-            found += [
+            entries += [
                 e for site in SITES for split in ("train", "dev_in", "eval_in") for e in self.of_site(site, split)
             ]
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(entries))
 
     def _shares(self, split: str) -> Mapping[str, int]:
         """Return the number of scans of a split by site: the canonical shares, at least one each."""
-        wanted, canonical = self.count(split), CANONICAL_COUNTS[split]
+        total, canonical = self.count(split), CANONICAL_COUNTS[split]
         known = {site: splits[split] for site, splits in CANONICAL.items() if split in splits}
-        return {site: max(1, round(wanted * count / canonical)) for site, count in known.items()}
+        return {site: max(1, round(total * count / canonical)) for site, count in known.items()}
 
 
 Float64 = NDArray[np.float64]

@@ -63,10 +63,10 @@ def read(page: str) -> tuple[Printed, Crossed, list[Excluded]]:
 
 
 def _crossed(page: str) -> Crossed:
-    found = {way: np.full((len(SITES), len(SITES)), np.nan) for way in WAYS}
+    values = {way: np.full((len(SITES), len(SITES)), np.nan) for way in WAYS}
     for way, site, cells in _rows(page, "Table 4", 2, len(SITES)):
-        found[way][SITES.index(site)] = np.array(cells) / 100
-    return Crossed(found, np.full(len(SITES), np.nan))
+        values[way][SITES.index(site)] = np.array(cells) / 100
+    return Crossed(values, np.full(len(SITES), np.nan))
 
 
 def _excluded(page: str) -> list[Excluded]:
@@ -85,15 +85,15 @@ def _rows(page: str, heading: str, names: int, numbers: int) -> list[tuple[str |
     """Return the lines of the first table below a heading: names, then the means of the cells."""
     below = page.partition(f"\n## {heading}:")[2]
     lines = below[below.find("\n|") :].strip().splitlines()
-    found = []
+    rows = []
     for line in lines[2:]:
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if not line.startswith("|") or len(cells) != names + numbers:
             break
-        found.append((*cells[:names], [float(cell.split(" ± ")[0]) for cell in cells[names:]]))
-    if not found:
+        rows.append((*cells[:names], [float(cell.split(" ± ")[0]) for cell in cells[names:]]))
+    if not rows:
         raise ValueError(f"the page has no {heading} of {names} names and {numbers} numbers a line")
-    return found
+    return rows
 
 
 def found(page: str) -> list[Statement]:

@@ -56,7 +56,7 @@ FAR = 0.5
 def canonical(tables: Figures) -> list[Statement]:
     """Check the statements about Tables 2, 8, 9, 10 and 11."""
     parts = (_shift, _ensembles, _architectures, _dropout, _areas, _correlations)
-    return [one for part in parts for one in part(tables)]
+    return [statement for part in parts for statement in part(tables)]
 
 
 def _better(tables: Figures, first: Row, second: Row, name: str, splits: Sequence[str] = SPLITS) -> list[Pair]:
@@ -108,11 +108,11 @@ def _shift(tables: Figures) -> Iterator[Statement]:
         f"Shift costs UNETR as much nDSC as UNET, single and as an ensemble, to {100 * ALIKE:.0f} points",
         [
             Pair(
-                f"{one.kind}, {inside} to {outside}",
+                f"{first.kind}, {inside} to {outside}",
                 ALIKE,
-                abs(_lost(tables, one, inside) - _lost(tables, other, inside)),
+                abs(_lost(tables, first, inside) - _lost(tables, other, inside)),
             )
-            for one, other in ((UNETR, UNET), (UNETR_ENSEMBLE, UNET_ENSEMBLE))
+            for first, other in ((UNETR, UNET), (UNETR_ENSEMBLE, UNET_ENSEMBLE))
             for inside, outside in SHIFTED.items()
         ],
         lambda pair: f"{pair.name} {100 * pair.smaller:.1f} apart",
@@ -250,9 +250,11 @@ def across(crossed: Crossed, excluded: Sequence[Excluded]) -> list[Statement]:
     """Check the statements about Tables 4 and 5."""
     shifted = [SITES.index("site_e"), SITES.index(LAST)]
     inside = [place for place in range(len(SITES)) if place not in shifted]
-    comparable = ~np.eye(len(SITES), dtype=bool) & np.all([np.isfinite(one) for one in crossed.ndsc.values()], axis=0)
+    comparable = ~np.eye(len(SITES), dtype=bool) & np.all(
+        [np.isfinite(array) for array in crossed.ndsc.values()], axis=0
+    )
     means = {way: float(values[comparable].mean()) for way, values in crossed.ndsc.items()}
-    found = [
+    statements = [
         check(
             "Thresholds chosen on the training site's own development scans lose nDSC elsewhere (means of other sites)",
             [Pair(way, means[way], means[WAYS[0]]) for way in WAYS[1:]],
@@ -272,10 +274,10 @@ def across(crossed: Crossed, excluded: Sequence[Excluded]) -> list[Statement]:
             ],
         ),
     ]
-    ensembles = {one.site: one for one in excluded if one.kind == "Ensemble"}
-    singles = {one.site: one for one in excluded if one.kind == "Single"}
-    lost = {site: float((one.ndsc["in"] - one.ndsc["out"]).mean()) for site, one in ensembles.items()}
-    found.append(
+    ensembles = {entry.site: entry for entry in excluded if entry.kind == "Ensemble"}
+    singles = {entry.site: entry for entry in excluded if entry.kind == "Single"}
+    lost = {site: float((entry.ndsc["in"] - entry.ndsc["out"]).mean()) for site, entry in ensembles.items()}
+    statements.append(
         check(
             "Leaving out site_e costs most nDSC against in-domain tests, so that it makes the shifted development set",
             [Pair(f"site_e against {site}", lost["site_e"], lost[site]) for site in TABLE_5 if site != "site_e"],
@@ -286,13 +288,15 @@ def across(crossed: Crossed, excluded: Sequence[Excluded]) -> list[Statement]:
         pairs = []
         for site, ensemble in ensembles.items():
             for part in TESTED:
-                one, other = (
+                combined, other = (
                     float((each.ndsc if sign > 0 else each.r_auc)[part].mean()) for each in (ensemble, singles[site])
                 )
-                first, second = (one, other) if sign > 0 else (other, one)
+                first, second = (combined, other) if sign > 0 else (other, combined)
                 pairs.append(Pair(f"without {site}, {part}", first, second))
-        found.append(check(f"With one site left out, ensembles are better than single models in {figure}", pairs, show))
-    return found
+        statements.append(
+            check(f"With one site left out, ensembles are better than single models in {figure}", pairs, show)
+        )
+    return statements
 
 
 def _bound(crossed: Crossed) -> Statement:

@@ -81,10 +81,10 @@ def requests(source: Path, data: Path, grid: Grid) -> Iterator[Real]:
     for path, city in files(source, data):
         scene = scenes.parse(path.read_bytes())
         renderer = Renderer(scene, grid)
-        for one in futures(path, scene.message):
-            if one.trajectory is not None:
-                agent = scenes.agent(scene, one.key[1])
-                yield Real(city, *one.key, path, agent, renderer.draw(agent), one.trajectory)
+        for future in futures(path, scene.message):
+            if future.trajectory is not None:
+                agent = scenes.agent(scene, future.key[1])
+                yield Real(city, *future.key, path, agent, renderer.draw(agent), future.trajectory)
 
 
 MOVING = 2.0
@@ -149,22 +149,22 @@ def opened(directory: Path) -> Opened:
     return Opened(directory.name, recipe.read(artefact), members.members(artefact), policy)
 
 
-def judged(one: Opened, real: Sequence[Real]) -> Answers:
+def judged(model: Opened, real: Sequence[Real]) -> Answers:
     """Return the results for all requests, as a service would answer them."""
     future = np.stack([each.future for each in real])
-    said = []
+    batches = []
     for start in range(0, len(real), calibration.BATCH):
         maps = np.stack([each.drawn for each in real[start : start + calibration.BATCH]])
-        said.append(rip.predictive(*one.members(maps), one.recipe))
-    predictive = calibration.joined(said)
+        batches.append(rip.predictive(*model.members(maps), model.recipe))
+    predictive = calibration.joined(batches)
     weights = np.asarray(predictive.weights, np.float64)
     odd = [
         Shift.OUTSIDE_TRAINING_RANGE
-        if appearance.remarks(appearance.measured(each.drawn), one.recipe.typical)
+        if appearance.remarks(appearance.measured(each.drawn), model.recipe.typical)
         else Shift(0)
         for each in real
     ]
-    verdict = decide(one.policy, TRAJECTORIES, predictive, np.array(odd, np.uint8))
+    verdict = decide(model.policy, TRAJECTORIES, predictive, np.array(odd, np.uint8))
     return Answers(
         errors=request_errors(future, predictive.plans, weights / weights.sum(axis=1, keepdims=True)),
         uncertainty=np.asarray(verdict.uncertainty, np.float32),
@@ -183,27 +183,27 @@ def steady(real: Sequence[Real]) -> dict[str, NDArray[np.float64]]:
     return request_errors(future, plans, np.ones((len(real), 1)))
 
 
-def lines(real: Sequence[Real], found: Answers) -> list[Line]:
+def lines(real: Sequence[Real], answers: Answers) -> list[Line]:
     """Return figures of all requests, of those that move or stand, and of each city."""
     cities = np.array([each.city for each in real])
     moving = np.array([float(np.linalg.norm(each.future[-1])) > MOVING for each in real])
     groups = {ALL: np.ones(len(real), bool), "moving": moving, "standing": ~moving}
     for city in dict.fromkeys(cities):
         groups |= {str(city): cities == city, f"{city}, moving": (cities == city) & moving}
-    return [_line(name, mask, found) for name, mask in groups.items() if mask.any()]
+    return [_line(name, mask, answers) for name, mask in groups.items() if mask.any()]
 
 
-def _line(group: str, mask: NDArray[np.bool_], found: Answers) -> Line:
-    cnll, answered = found.errors["cnll"][mask], found.answered[mask]
+def _line(group: str, mask: NDArray[np.bool_], answers: Answers) -> Line:
+    cnll, answered = answers.errors["cnll"][mask], answers.answered[mask]
     errors = Errors(cnll, ACCEPTABLE["cnll"], Rules())
     return Line(
         group=group,
         requests=int(mask.sum()),
-        means={name: float(values[mask].mean()) for name, values in found.errors.items()},
-        figures=figures(errors, found.uncertainty[mask]),
+        means={name: float(values[mask].mean()) for name, values in answers.errors.items()},
+        figures=figures(errors, answers.uncertainty[mask]),
         answered=float(answered.mean()),
         cnll_answered=float(cnll[answered].mean()) if answered.any() else float("nan"),
         cnll_deferred=float(cnll[~answered].mean()) if not answered.all() else float("nan"),
-        outside=float(found.outside[mask].mean()),
-        unfamiliar=float(found.unfamiliar[mask].mean()),
+        outside=float(answers.outside[mask].mean()),
+        unfamiliar=float(answers.unfamiliar[mask].mean()),
     )

@@ -49,7 +49,7 @@ def follow(client: Any, http: str, monitor: str, real: Sequence[judge.Real], ste
         ValueError: both protocols differ.
         TimeoutError: the monitor does not show the sent requests.
     """
-    scenes = [list(group) for _, group in groupby(real, key=lambda one: one.file)]
+    scenes = [list(group) for _, group in groupby(real, key=lambda request: request.file)]
     sent = Sent(TRAJECTORIES)
     cities: Counter[str] = Counter()
     for number, (requests, stop) in enumerate(steps_of(scenes, steps), start=1):
@@ -71,7 +71,7 @@ def _ask(client: Any, http: str, requests: Sequence[judge.Real], sent: Sent) -> 
     weights = np.stack([answer.confidences for answer in answers]).astype(np.float64)
     plans = np.stack([answer.trajectories for answer in answers])
     errors = request_errors(future, plans, weights / weights.sum(axis=1, keepdims=True))
-    sent.add(errors["cnll"], [one.uncertainty for one in answers], [one.deferred for one in answers])
+    sent.add(errors["cnll"], [reply.uncertainty for reply in answers], [reply.deferred for reply in answers])
     now = time.time()
     client.labels.submit(
         demur.Label(answer.prediction_id, request.future, source="census", observed=now)
@@ -81,10 +81,10 @@ def _ask(client: Any, http: str, requests: Sequence[judge.Real], sent: Sent) -> 
 
 
 def _check_alike(grpc: Sequence[Any], http: Sequence[Any]) -> None:
-    for one, other in zip(grpc, http, strict=True):
-        apart = np.abs(np.asarray(one.trajectories) - np.asarray(other["trajectories_m"])).max()
-        if apart > NEAR or abs(one.uncertainty - other["uncertainty"]) > NEAR * max(1, abs(one.uncertainty)):
-            raise ValueError(f"track {one.agent.track_id}: the protocols' trajectories are {apart:.2g} m apart")
+    for answer, other in zip(grpc, http, strict=True):
+        apart = np.abs(np.asarray(answer.trajectories) - np.asarray(other["trajectories_m"])).max()
+        if apart > NEAR or abs(answer.uncertainty - other["uncertainty"]) > NEAR * max(1, abs(answer.uncertainty)):
+            raise ValueError(f"track {answer.agent.track_id}: the protocols' trajectories are {apart:.2g} m apart")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

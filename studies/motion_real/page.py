@@ -14,19 +14,19 @@ _ERRORS = ("minade", "weightedade", "minfde", "weightedfde")
 
 
 def document(
-    real: Sequence[Real], found: Mapping[str, Sequence[Line]], steady: Mapping[str, NDArray[np.float64]]
+    real: Sequence[Real], models: Mapping[str, Sequence[Line]], steady: Mapping[str, NDArray[np.float64]]
 ) -> str:
     """Return the page above the hand-written part.
 
     Args:
-        found: lines by artefact.
+        models: lines by artefact.
         steady: errors of going straight on at the present speed, [N] each.
     """
-    moving = np.array([float(np.linalg.norm(one.future[-1])) > MOVING for one in real])
+    moving = np.array([float(np.linalg.norm(request.future[-1])) > MOVING for request in real])
     means = {name: (errors.mean(), errors[moving].mean()) for name, errors in steady.items()}
     return pages.document(
         "# Motion with real traffic",
-        opening([one.city for one in real]),
+        opening([request.city for request in real]),
         pages.bullets(
             ATTRIBUTION,
             "Windows of 5 s and 5 s at a stride of 1 s; every vehicle with a full future is asked about. Cars of one "
@@ -39,7 +39,7 @@ def document(
             f"{means['minfde'][1]:.2f} m; its cNLL is {means['cnll'][0]:.1f} nats.",
             f"{machine.line()}.",
         ),
-        *(block for name, rows in found.items() for block in (f"## {name}", table(rows))),
+        *(block for name, rows in models.items() for block in (f"## {name}", table(rows))),
     )
 
 
@@ -78,17 +78,17 @@ def table(rows: Sequence[Line]) -> str:
         heads,
         (
             (
-                one.group,
-                one.requests,
-                *(f"{one.means[name]:.2f}" for name in _ERRORS),
-                *_tenths(one.means["cnll"], one.figures.r_auc, one.figures.r_auc_random),
-                pages.number(one.figures.f1_auc, ".3f"),
-                f"{1 - one.answered:.0%}",
-                *_tenths(one.cnll_answered, one.cnll_deferred),
-                f"{one.outside:.0%}",
-                f"{one.unfamiliar:.0%}",
+                line.group,
+                line.requests,
+                *(f"{line.means[name]:.2f}" for name in _ERRORS),
+                *_tenths(line.means["cnll"], line.figures.r_auc, line.figures.r_auc_random),
+                pages.number(line.figures.f1_auc, ".3f"),
+                f"{1 - line.answered:.0%}",
+                *_tenths(line.cnll_answered, line.cnll_deferred),
+                f"{line.outside:.0%}",
+                f"{line.unfamiliar:.0%}",
             )
-            for one in rows
+            for line in rows
         ),
     )
 

@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         except ValueError as error:
             parser.error(str(error))
     artefacts = served(options.served, plan) if options.served else {}
-    chosen = {name: one for name, one in artefacts.items() if name in options.families}
+    chosen = {name: artefact for name, artefact in artefacts.items() if name in options.families}
     runs = Runs(plan, options.work, options.workers, tuple(options.families), chosen, options.record, options.out)
     for part in PARTS:
         if part in options.parts:
@@ -129,32 +129,32 @@ class Runs:
 
     def judge(self) -> None:
         """Put figures of the families' rows into the record, and draw the picture."""
-        found = {(split, f): load(self._imagined(f, split)) for split in SPLITS for f in self.families}
+        imagined = {(split, f): load(self._imagined(f, split)) for split in SPLITS for f in self.families}
         rows = [row for row in ROWS if row.family in self.families]
-        results = {(split, row): judge.row(found[split, row.family], row) for split in SPLITS for row in rows}
+        results = {(split, row): judge.row(imagined[split, row.family], row) for split in SPLITS for row in rows}
         compared = {
-            (split, row, name): judge.row(found[split, row.family], row, name)["full"]
+            (split, row, name): judge.row(imagined[split, row.family], row, name)["full"]
             for split in SPLITS
             for row in rows
             if row.operator == "MA" and row.size == max(SIZES)
             for name in judge.MEASURES
         }
         drawn = {
-            row: judge.curves(judge.judged(found["eval", row.family], tuple(range(row.size)), row.operator))
+            row: judge.curves(judge.judged(imagined["eval", row.family], tuple(range(row.size)), row.operator))
             for row in (Row(METHODS[0], backbone, "MA", size) for backbone in BACKBONES for size in SIZES[::2])
             if row.family in self.families
         }
         if len(drawn) == len(BACKBONES) * len(SIZES[::2]):
             page.draw(drawn, self.out / page.PICTURE)
         kept = record.load(self.record, self.plan)
-        kept.merged(self._run(found), results, compared).save(self.record)
+        kept.merged(self._run(imagined), results, compared).save(self.record)
 
     def diagnostics(self) -> None:
         """Put figures of deep ensembles that explain the tables into the record, if all deep ensembles are chosen."""
         families = [FAMILIES[backbone, DEEP] for backbone in BACKBONES]
         if not set(families) <= set(self.families):
             return
-        imagined = {(split, one): load(self._imagined(one, split)) for split in SPLITS for one in families}
+        imagined = {(split, family): load(self._imagined(family, split)) for split in SPLITS for family in families}
         kept = record.load(self.record, self.plan)
         replace(kept, diagnostics=diagnostics(imagined, machine.line())).save(self.record)
 
@@ -173,8 +173,8 @@ class Runs:
 
     def _imagined(self, family: str, split: str) -> Path:
         origin = "trained"
-        if (one := self.artefacts.get(family)) is not None:
-            origin = one.manifest.files[one.manifest.executor.file][:12]
+        if (artefact := self.artefacts.get(family)) is not None:
+            origin = artefact.manifest.files[artefact.manifest.executor.file][:12]
         return self.work / "imagined" / f"{family}-{split}-{origin}.npz"
 
     def _run(self, found: Mapping[tuple[str, str], Imagined]) -> Run:
@@ -191,7 +191,7 @@ class Runs:
         if not self.artefacts:
             return []
         here = shares.calibrating(dev).fingerprint
-        same = [one.fingerprint == here for each in self.artefacts.values() for one in _calibration(each)]
+        same = [source.fingerprint == here for each in self.artefacts.values() for source in _calibration(each)]
         return [
             "The in-domain dev scenes are, by fingerprint, those that calibrated the artefacts."
             if all(same)
@@ -200,7 +200,7 @@ class Runs:
         ]
 
     def _member_notes(self) -> list[str]:
-        names = [f"`motion/{one.directory.name}`" for one in self.artefacts.values()]
+        names = [f"`motion/{artefact.directory.name}`" for artefact in self.artefacts.values()]
         if not names:
             return ["All members were trained for this page; no artefact that is served is judged."]
         return [
@@ -215,23 +215,23 @@ def served(folder: Path, plan: Plan) -> dict[str, Artefact]:
         ValueError: an artefact of a family of the tables was trained by another plan.
         ArtefactError: an artefact is damaged.
     """
-    found = {}
+    artefacts = {}
     for family in FAMILIES.values():
         place = folder / f"{family}-{plan.members}"
         if not place.exists():
             continue
-        one = read(place, "motion")
-        trained = {"seed": one.manifest.training["seed"], "preset": one.manifest.training["preset"]}
-        if trained != (asked := {"seed": plan.seed, "preset": plan.preset}) or one.manifest.seeds != plan.seeds:
+        artefact = read(place, "motion")
+        trained = {"seed": artefact.manifest.training["seed"], "preset": artefact.manifest.training["preset"]}
+        if trained != (settings := {"seed": plan.seed, "preset": plan.preset}) or artefact.manifest.seeds != plan.seeds:
             raise ValueError(
-                f"{place} was trained with {trained} and seeds {one.manifest.seeds}, the tables ask {asked}"
+                f"{place} was trained with {trained} and seeds {artefact.manifest.seeds}, the tables ask {settings}"
             )
-        found[family] = one
-    return found
+        artefacts[family] = artefact
+    return artefacts
 
 
-def _calibration(one: Artefact) -> list[Source]:
-    return [source for source in one.manifest.sources if source.role == "calibration"]
+def _calibration(artefact: Artefact) -> list[Source]:
+    return [source for source in artefact.manifest.sources if source.role == "calibration"]
 
 
 def _seldom() -> Progress:

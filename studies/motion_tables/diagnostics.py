@@ -74,26 +74,26 @@ class Diagnostics:
         """Read the output of ``document``."""
         return cls(
             kept["machine"],
-            tuple(Plans(**one) for one in kept["plans"]),
-            tuple(Detection(**one) for one in kept["detection"]),
+            tuple(Plans(**fields) for fields in kept["plans"]),
+            tuple(Detection(**fields) for fields in kept["detection"]),
             kept["moving"],
         )
 
 
-def diagnostics(found: Mapping[tuple[str, str], Imagined], machine: str) -> Diagnostics:
+def diagnostics(by_split: Mapping[tuple[str, str], Imagined], machine: str) -> Diagnostics:
     """Compute all figures, rounded to the printed decimals.
 
     Args:
-        found: plans and scores of deep ensembles, by split and family.
+        by_split: plans and scores of deep ensembles, by split and family.
     """
     families = {backbone: FAMILIES[backbone, DEEP] for backbone in BACKBONES}
     plans, detection = [], []
     for split in SPLITS:
         for backbone, family in families.items():
-            imagined = found[split, family]
+            imagined = by_split[split, family]
             plans += [_plans(imagined, split, backbone, size) for size in ENDS]
             detection.append(_detection(imagined, split, backbone))
-    moving = {split: _shares(found[split, families[BACKBONES[0]]]) for split in SPLITS}
+    moving = {split: _shares(by_split[split, families[BACKBONES[0]]]) for split in SPLITS}
     return Diagnostics(machine, tuple(plans), tuple(detection), moving)
 
 
@@ -120,12 +120,12 @@ def among(errors: NDArray[np.floating[Any]], count: int) -> NDArray[np.float64]:
 def _plans(imagined: Imagined, split: str, backbone: Backbone, size: int) -> Plans:
     apart, kept, random, every = [], [], [], []
     for members in subsets(size, imagined.scores.shape[1]):
-        one: ScoredEnsemble = judged(imagined, members, "MA")
-        ends = np.asarray(one.predictive.plans, np.float64)[:, :, -1]
+        ensemble: ScoredEnsemble = judged(imagined, members, "MA")
+        ends = np.asarray(ensemble.predictive.plans, np.float64)[:, :, -1]
         first, second = np.triu_indices(ends.shape[1], 1)
         apart.append(np.linalg.norm(ends[:, first] - ends[:, second], axis=2).mean())
         errors = mode_ade(imagined.truth, imagined.part(members)[0])
-        kept.append(one.errors["minade"].mean())
+        kept.append(ensemble.errors["minade"].mean())
         random.append(among(errors, ends.shape[1]).mean())
         every.append(errors.min(axis=1).mean())
     means = (round(float(np.mean(values)), 3) for values in (apart, kept, random, every))
@@ -133,8 +133,8 @@ def _plans(imagined: Imagined, split: str, backbone: Backbone, size: int) -> Pla
 
 
 def _detection(imagined: Imagined, split: str, backbone: Backbone) -> Detection:
-    one = judged(imagined, tuple(range(imagined.scores.shape[1])), "MA")
-    ranks, mask = uncertainty.score(one.predictive, _MEASURE), moves(imagined)
+    ensemble = judged(imagined, tuple(range(imagined.scores.shape[1])), "MA")
+    ranks, mask = uncertainty.score(ensemble.predictive, _MEASURE), moves(imagined)
     areas = [roc_auc(imagined.shifted[kept], ranks[kept]) for kept in (np.ones(len(mask), bool), mask)]
     return Detection(split, backbone, *(round(area, 3) for area in areas))
 
@@ -144,16 +144,16 @@ def _shares(imagined: Imagined) -> dict[str, float]:
     return {str(city): round(float(mask[imagined.group == city].mean()), 3) for city in np.unique(imagined.group)}
 
 
-def section(one: Diagnostics) -> list[str]:
+def section(result: Diagnostics) -> list[str]:
     """Return the blocks of the page's section."""
     shares = "; ".join(
         f"{split} " + ", ".join(f"{city} {100 * share:.0f}" for city, share in cities.items())
-        for split, cities in one.moving.items()
+        for split, cities in result.moving.items()
     )
     return [
         "Deep ensembles, model averaging, means over judged requests (with K=1 over the five members too): how "
         "far apart the ends of two of the five kept plans are, and minADE of these five, of five of all plans at "
-        f"random, and of all plans ({_samples(one.plans)}). In metres.",
+        f"random, and of all plans ({_samples(result.plans)}). In metres.",
         pages.table(
             ("data", "model", "ends apart", "minADE: kept", "five at random", "all"),
             (
@@ -161,7 +161,7 @@ def section(one: Diagnostics) -> list[str]:
                     *(plan.split, f"{plan.backbone}, K={plan.size}", f"{plan.apart:.2f}"),
                     *(f"{value:.3f}" for value in (plan.kept, plan.random, plan.every)),
                 )
-                for plan in one.plans
+                for plan in result.plans
             ),
         ),
         f"Share of judged requests that move, farther than {MOVING:g} m from where they were after five seconds, %: "
@@ -170,12 +170,12 @@ def section(one: Diagnostics) -> list[str]:
             ("data", "model", "all requests", "those that move"),
             (
                 (each.split, f"{each.backbone}, K={max(SIZES)}", f"{100 * each.every:.1f}", f"{100 * each.moving:.1f}")
-                for each in one.detection
+                for each in result.detection
             ),
         ),
-        f"By `{COMMAND}`, on {one.machine}.",
+        f"By `{COMMAND}`, on {result.machine}.",
     ]
 
 
 def _samples(plans: Sequence[Plans]) -> str:
-    return ", ".join(f"{10 * size} of K={size}" for size in sorted({one.size for one in plans}))
+    return ", ".join(f"{10 * size} of K={size}" for size in sorted({plan.size for plan in plans}))

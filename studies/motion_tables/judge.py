@@ -56,50 +56,52 @@ class ScoredEnsemble:
 def judged(imagined: Imagined, members: Members, operator: Operator) -> ScoredEnsemble:
     """Return the errors of plans ranked by an operator."""
     plans, scores = imagined.part(members)
-    said = rip.predictive(plans, scores, Recipe(plan_operator=operator, request_operator=operator))
-    weights = np.asarray(said.weights, np.float64)
+    predictive = rip.predictive(plans, scores, Recipe(plan_operator=operator, request_operator=operator))
+    weights = np.asarray(predictive.weights, np.float64)
     weights = weights / weights.sum(axis=1, keepdims=True)
-    return ScoredEnsemble(request_errors(imagined.truth, said.plans, weights), said)
+    return ScoredEnsemble(request_errors(imagined.truth, predictive.plans, weights), predictive)
 
 
-def score(one: ScoredEnsemble, shifted: NDArray[np.bool_], name: str, measure: str = "request_uncertainty") -> Score:
+def score(
+    ensemble: ScoredEnsemble, shifted: NDArray[np.bool_], name: str, measure: str = "request_uncertainty"
+) -> Score:
     """Return the figures of a set.
 
     Args:
         name: one of ``SETS``.
     """
     chosen = {"in": ~shifted, "shifted": shifted, "full": np.ones(len(shifted), bool)}[name]
-    ranks = uncertainty.score(one.predictive, measure)[chosen]
-    cnll = Errors(one.errors["cnll"][chosen], ACCEPTABLE["cnll"], Rules())
-    found = figures(cnll, ranks, shifted if name == "full" else None)
-    ade = figures(Errors(one.errors["weightedade"][chosen], None, Rules()), ranks)
-    means = {error: float(one.errors[error][chosen].mean()) for error in NAMES[:5]}
+    ranks = uncertainty.score(ensemble.predictive, measure)[chosen]
+    cnll = Errors(ensemble.errors["cnll"][chosen], ACCEPTABLE["cnll"], Rules())
+    retained = figures(cnll, ranks, shifted if name == "full" else None)
+    ade = figures(Errors(ensemble.errors["weightedade"][chosen], None, Rules()), ranks)
+    means = {error: float(ensemble.errors[error][chosen].mean()) for error in NAMES[:5]}
     return Score(
         **means,
-        r_auc=found.r_auc,
+        r_auc=retained.r_auc,
         r_auc_weightedade=ade.r_auc,
-        f1_auc=found.f1_auc,
-        f1_at_95=found.f1_at_95,
-        roc_auc=found.roc_auc,
+        f1_auc=retained.f1_auc,
+        f1_at_95=retained.f1_at_95,
+        roc_auc=retained.roc_auc,
     )
 
 
-def row(imagined: Imagined, one: Row, measure: str = "request_uncertainty") -> dict[str, Score]:
+def row(imagined: Imagined, spec: Row, measure: str = "request_uncertainty") -> dict[str, Score]:
     """Return the figures of a row by set: means over its ensembles."""
     members = imagined.scores.shape[1]
-    every = [judged(imagined, subset, one.operator) for subset in subsets(one.size, members)]
+    every = [judged(imagined, subset, spec.operator) for subset in subsets(spec.size, members)]
     return {name: mean([score(each, imagined.shifted, name, measure) for each in every]) for name in SETS}
 
 
 def mean(scores: Sequence[Score]) -> Score:
     """Return the mean of each figure."""
-    return Score(**{name: float(np.mean([getattr(one, name) for one in scores])) for name in NAMES})
+    return Score(**{name: float(np.mean([getattr(item, name) for item in scores])) for name in NAMES})
 
 
-def curves(one: ScoredEnsemble) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def curves(ensemble: ScoredEnsemble) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return error-retention and F1-retention of cNLL at ``CURVE`` retained shares from 0 to 1."""
-    errors, ranks = one.errors["cnll"], uncertainty.score(one.predictive, "request_uncertainty")
-    found = (retention.error_curve(errors, ranks), retention.f_curve(errors, ranks, ACCEPTABLE["cnll"]))
+    errors, ranks = ensemble.errors["cnll"], uncertainty.score(ensemble.predictive, "request_uncertainty")
+    pair = (retention.error_curve(errors, ranks), retention.f_curve(errors, ranks, ACCEPTABLE["cnll"]))
     shares = np.linspace(0, 1, CURVE)
-    error, f1 = (np.interp(shares, np.linspace(0, 1, len(curve)), curve) for curve in found)
+    error, f1 = (np.interp(shares, np.linspace(0, 1, len(curve)), curve) for curve in pair)
     return error, f1

@@ -123,8 +123,8 @@ def _covered(keys: Sequence[tuple[str, Row]], record: Record) -> str:
     for split in _splits(keys):
         names = []
         for method in METHODS:
-            own = {row.backbone for one, row in keys if one == split and row.method == method}
-            every = {row.backbone for one, row in record.results if one == split and row.method == method}
+            own = {row.backbone for data, row in keys if data == split and row.method == method}
+            every = {row.backbone for data, row in record.results if data == split and row.method == method}
             if own:
                 names.append(f"{method.lower()}s" + ("" if own == every else f" ({', '.join(sorted(own))})"))
         parts.append(f"{' and '.join(names)} on {split}")
@@ -138,7 +138,7 @@ def _counted(split: str, cities: Mapping[str, int]) -> str:
 
 
 def _splits(keys: Sequence[tuple[str, Row]]) -> list[str]:
-    return [split for split in SPLIT_TITLES if any(one == split for one, _ in keys)]
+    return [split for split in SPLIT_TITLES if any(data == split for data, _ in keys)]
 
 
 def table_6(record: Record) -> str:
@@ -166,11 +166,13 @@ def table_7(record: Record) -> str:
     rows = []
     for split in SPLIT_TITLES:
         for size in (1, 5):
-            both = [Row(_DEEP, one, "MA", size) for one in BACKBONES]
+            both = [Row(_DEEP, backbone, "MA", size) for backbone in BACKBONES]
             sets = [record.results[split, row]["full"] for row in both]
-            cells = [f"{scale * getattr(one, name):{form}}" for name, _, scale, form in figures for one in sets]
+            cells = [f"{scale * getattr(score, name):{form}}" for name, _, scale, form in figures for score in sets]
             rows.append((_data(record, split, *both), size, *cells))
-    return pages.table(("data", "K", *(f"{title} RIP-{one}" for _, title, _, _ in figures for one in BACKBONES)), rows)
+    return pages.table(
+        ("data", "K", *(f"{title} RIP-{backbone}" for _, title, _, _ in figures for backbone in BACKBONES)), rows
+    )
 
 
 def table_20(record: Record) -> str:
@@ -192,7 +194,7 @@ def table_21(record: Record) -> str:
     for split in SPLIT_TITLES:
         for row in _rows(record):
             sets = record.results[split, row]
-            cells = [f"{scale * getattr(sets[one], name):{form}}" for name, _, scale, form in figures for one in SETS]
+            cells = [f"{scale * getattr(sets[part], name):{form}}" for name, _, scale, form in figures for part in SETS]
             last = f"{100 * sets['full'].roc_auc:{_PERCENT}}"
             rows.append((_data(record, split, row), row.method, row.name, *cells, last))
     heads = [f"{title} {SET_TITLES[name]}" for _, title, _, _ in figures for name in SETS]
@@ -204,7 +206,7 @@ def measures(record: Record) -> str:
     rows = []
     for split, row in dict.fromkeys((split, row) for split, row, _ in record.compared):
         scores = [record.compared[split, row, name] for name in MEASURES]
-        cells = [f"{one.r_auc:{_NATS}} / {100 * one.roc_auc:{_PERCENT}}" for one in scores]
+        cells = [f"{score.r_auc:{_NATS}} / {100 * score.roc_auc:{_PERCENT}}" for score in scores]
         rows.append((_data(record, split, row), row.method, row.name, *cells))
     return pages.table(("data", "method", "model", *(f"{name} R-AUC / ROC" for name in MEASURES)), rows)
 
@@ -221,11 +223,11 @@ def _data(record: Record, split: str, *rows: Row) -> str:
 
 
 def _errors(sets: Mapping[str, Score], order: Sequence[str]) -> list[str]:
-    return [f"{getattr(sets[one], name):{_NATS if name == 'cnll' else _METRES}}" for name in order for one in SETS]
+    return [f"{getattr(sets[part], name):{_NATS if name == 'cnll' else _METRES}}" for name in order for part in SETS]
 
 
 def _columns(order: Sequence[str]) -> list[str]:
-    return [f"{TITLES[name]} {SET_TITLES[one]}" for name in order for one in SETS]
+    return [f"{TITLES[name]} {SET_TITLES[part]}" for name in order for part in SETS]
 
 
 Curves = Mapping[Row, tuple[NDArray[np.float64], NDArray[np.float64]]]

@@ -63,7 +63,7 @@ class Record:
             self,
             runs=tuple(runs[place] for place in used),
             results=_ordered({**self.results, **{key: _printed(sets) for key, sets in results.items()}}),
-            compared={**self.compared, **{key: rounded(one) for key, one in compared.items()}},
+            compared={**self.compared, **{key: rounded(score) for key, score in compared.items()}},
             origin={key: used.index(place) for key, place in origin.items()},
         )
 
@@ -74,8 +74,8 @@ class Record:
             for (split, row), sets in self.results.items()
         ]
         compared = [
-            (f"{split}|{_key(row)}|{name}", [one.r_auc, one.roc_auc])
-            for (split, row, name), one in sorted(self.compared.items(), key=_place)
+            (f"{split}|{_key(row)}|{name}", [score.r_auc, score.roc_auc])
+            for (split, row, name), score in sorted(self.compared.items(), key=_place)
         ]
         parts = [
             f'"plan": {json.dumps(asdict(self.plan))}',
@@ -105,7 +105,7 @@ def load(path: Path, plan: Plan) -> Record:
     results, origin = {}, {}
     for name, figures in kept["rows"].items():
         split, row = _parsed(name)
-        results[split, row] = {one: _score(figures[one]) for one in SETS}
+        results[split, row] = {part: _score(figures[part]) for part in SETS}
         origin[split, row] = figures["run"]
     compared = {}
     for name, (r_auc, roc_auc) in kept["compared"].items():
@@ -118,13 +118,13 @@ def load(path: Path, plan: Plan) -> Record:
     )
 
 
-def rounded(one: Score) -> Score:
+def rounded(score: Score) -> Score:
     """Return the figures rounded to the printed decimals; shares have three, for one decimal of per cent."""
-    return Score(**{name: round(getattr(one, name), DECIMALS.get(name, 3)) for name in NAMES})
+    return Score(**{name: round(getattr(score, name), DECIMALS.get(name, 3)) for name in NAMES})
 
 
 def _printed(sets: Mapping[str, Score]) -> dict[str, Score]:
-    return {name: rounded(one) for name, one in sets.items()}
+    return {name: rounded(score) for name, score in sets.items()}
 
 
 def _ordered(results: Results) -> Results:
@@ -146,8 +146,8 @@ def _parsed(name: str) -> tuple[str, Row]:
     return split, next(row for row in ROWS if _key(row) == key)
 
 
-def _list(one: Score) -> list[float | None]:
-    values = (getattr(one, name) for name in NAMES)
+def _list(score: Score) -> list[float | None]:
+    values = (getattr(score, name) for name in NAMES)
     return [None if math.isnan(value) else value for value in values]
 
 

@@ -71,8 +71,8 @@ def said(results: Results) -> list[Statement]:
 
 def shown(results: Results) -> list[Statement]:
     """Return further findings of the tables: five members against one, and the backbones in all other rows."""
-    found = [*_sizes(results), *_other_backbones(results), *_other_retention(results), _one_member(results)]
-    return [one for one in found if one is not None]
+    statements = [*_sizes(results), *_other_backbones(results), *_other_retention(results), _one_member(results)]
+    return [statement for statement in statements if statement is not None]
 
 
 def _shift(results: Results) -> Statement:
@@ -82,8 +82,8 @@ def _shift(results: Results) -> Statement:
         for name in TITLES
     ]
     text = "Errors are larger on shifted than on in-domain data, in every row and metric"
-    one = check(text, pairs, plain, listed=0)
-    return replace(one, found=f"{one.found}; the simulator was adjusted for this (datasheet)")
+    statement = check(text, pairs, plain, listed=0)
+    return replace(statement, found=f"{statement.found}; the simulator was adjusted for this (datasheet)")
 
 
 def _backbones(results: Results) -> Iterator[Statement]:
@@ -97,7 +97,7 @@ def _sizes(results: Results) -> Iterator[Statement | None]:
     for name, title in FIGURES.items():
         for backbone in BACKBONES:
             for better in (True, False):
-                methods = [one for one in METHODS if GAINS.get((name, backbone, one)) is better]
+                methods = [option for option in METHODS if GAINS.get((name, backbone, option)) is better]
                 pairs = [
                     _pair(f"{split} {method}", name, *(rows if better else rows[::-1]))
                     for split in _splits(results)
@@ -138,7 +138,7 @@ def _versus(
     """Yield a backbone against the other, by split and size, if both were evaluated."""
     for split in _splits(results):
         for size in sizes:
-            rows = [results.get((split, Row(method, one, "MA", size))) for one in (better, worse)]
+            rows = [results.get((split, Row(method, backbone, "MA", size))) for backbone in (better, worse)]
             if rows[0] is not None and rows[1] is not None:
                 yield _pair(f"{split} K={size}", name, rows[0]["full"], rows[1]["full"])
 

@@ -41,8 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="a few lines of each set, to see that it runs")
     parser.add_argument("--workers", type=int, default=2, help="processes of one thread, side by side")
     options = parser.parse_args(arguments)
-    given = {"cap": options.cap, "public": options.public, "compared": options.compared}
-    plan = Plan(**(QUICK if options.quick else given), preset=options.preset, seeds=tuple(options.seeds))
+    chosen = {"cap": options.cap, "public": options.public, "compared": options.compared}
+    plan = Plan(**(QUICK if options.quick else chosen), preset=options.preset, seeds=tuple(options.seeds))
     try:
         write(plan, data.folder(options.data), options.members, options.parts, options.out, options.workers)
     except (LookupError, BadFile, ValueError, OSError) as error:
@@ -75,14 +75,14 @@ def write(plan: Plan, source: Path, members: Path, parts: Path, out: Path, worke
     jobs = translate.translatings(plan, list(known.sets), source, members, parts)
     run([*jobs, near], workers, parts / "logs")
     say("judging")
-    found = Findings(plan, known, ensemble, parts, frozenset(near.target.read_text().split("\n")) - {""})
-    findings = found.page()
-    figures.draw_retention(found.drawn(), out / page.RETENTION_PICTURE)
-    figures.draw_deferral(found.ranks(), found.decisions, found.policy.threshold, out / page.DEFERRAL_PICTURE)
+    results = Findings(plan, known, ensemble, parts, frozenset(near.target.read_text().split("\n")) - {""})
+    findings = results.page()
+    figures.draw_retention(results.drawn(), out / page.RETENTION_PICTURE)
+    figures.draw_deferral(results.ranks(), results.decisions, results.policy.threshold, out / page.DEFERRAL_PICTURE)
     pages.write(out / "translation.md", page.document(findings))
-    quoted = {name: found.ensemble(name) for name in examples.QUOTED}
-    above = examples.limit(found.ensemble("in").kept)
-    text = examples.page(quoted, above, found.policy.threshold, found.model_lines)
+    quoted = {name: results.ensemble(name) for name in examples.QUOTED}
+    above = examples.limit(results.ensemble("in").kept)
+    text = examples.page(quoted, above, results.policy.threshold, results.model_lines)
     pages.write(out.parent / "translation-examples.md", text)
     report((*findings.relations, *findings.own))
 

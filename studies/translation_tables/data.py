@@ -78,7 +78,8 @@ def read(source: Path, plan: Plan) -> Data:
     sets = {name: capped(lines, plan.cap) for name, lines in (held | shifted).items()}
     sets |= {name: capped(lines, plan.public) for name, lines in public(source).items()}
     both = [
-        capped(list(chain.from_iterable(sets[one] for one in part)), plan.compared // 2) for part in (HELD, SHIFTED)
+        capped(list(chain.from_iterable(sets[set_name] for set_name in part)), plan.compared // 2)
+        for part in (HELD, SHIFTED)
     ]
     calibrating = capped(known.calibration.pairs, 2 * plan.cap)
     return Data(known, {**sets, CALIBRATION: calibrating, COMPARED: (*both[0], *both[1])})
@@ -90,29 +91,29 @@ def check_trained_on(members: Path, known: Folder) -> None:
     Raises:
         ValueError: the members were trained on other pairs, so that pairs held out here may not be.
     """
-    found = json.loads((members / "data" / DESCRIPTION).read_text())
+    record = json.loads((members / "data" / DESCRIPTION).read_text())
     for name, pairs in (("corpus", known.train), ("dev", known.valid)):
-        if found.get(name) != pairs.fingerprint:
+        if record.get(name) != pairs.fingerprint:
             raise ValueError(
-                f"{members} was trained with a {name} of fingerprint {found.get(name)}, not {pairs.fingerprint}: what "
+                f"{members} was trained with a {name} of fingerprint {record.get(name)}, not {pairs.fingerprint}: what "
                 "is held out here may be none of its own"
             )
 
 
 def public(source: Path) -> dict[str, list[Pair]]:
     """Return public test sets by name, WMT by domain, without the line whose only purpose is to be left out."""
-    found: dict[str, list[Pair]] = {}
+    sets: dict[str, list[Pair]] = {}
     wmt22 = source / "wmt22"
     for pair in _lines(wmt22, list(text_lines(wmt22 / "domains.txt")), "wmt22"):
-        found.setdefault(f"wmt22-{pair.domain}", []).append(pair)
+        sets.setdefault(f"wmt22-{pair.domain}", []).append(pair)
     for name, directory in ((NTREX, "ntrex128"), (TATOEBA, "tatoeba1000")):
-        found[name] = _lines(source / directory, None, name)
+        sets[name] = _lines(source / directory, None, name)
     wmt24 = source / "wmt24"
     domains = [line.partition("\t")[0] for line in text_lines(wmt24 / "domains.tsv")]
     for pair in _lines(wmt24, domains, "wmt24"):
         if pair.domain != CANARY:
-            found.setdefault(f"wmt24-{pair.domain}", []).append(pair)
-    return found
+            sets.setdefault(f"wmt24-{pair.domain}", []).append(pair)
+    return sets
 
 
 def _lines(directory: Path, domains: Sequence[str] | None, name: str) -> list[Pair]:
@@ -120,7 +121,7 @@ def _lines(directory: Path, domains: Sequence[str] | None, name: str) -> list[Pa
     each = domains or [name] * len(english)
     if not len(english) == len(russian) == len(each):
         raise ValueError(f"{directory}: {len(english)} sources, {len(russian)} references, {len(each)} domains")
-    return [Pair(*one) for one in zip(each, [f"{name}:"] * len(english), english, russian, strict=True)]
+    return [Pair(*fields) for fields in zip(each, [f"{name}:"] * len(english), english, russian, strict=True)]
 
 
 SHARE = 0.75
@@ -151,7 +152,7 @@ def near(sentences: Sequence[str], training: Sequence[str], share: float = SHARE
             for place in places.get(word, ())
         )
 
-    return np.array([bool(_words(one)) and found(one) for one in sentences], bool)
+    return np.array([bool(_words(line)) and found(line) for line in sentences], bool)
 
 
 def nearness(plan: Plan, name: str, source: Path, parts: Path) -> Piece:

@@ -42,29 +42,29 @@ class Example:
     """Error, 100 - eGLEU."""
 
 
-def examples(one: ScoredLines, most: bool) -> list[Example]:
+def examples(lines: ScoredLines, most: bool) -> list[Example]:
     """Return the most or the least uncertain short sentences, each text once."""
-    ranks = one.ranks()
-    short = [SHORTEST <= len(pair.english.split()) <= LONGEST for pair in one.kept.pairs]
-    usable = np.flatnonzero(np.array(short, bool) & one.kept.whole)
+    ranks = lines.ranks()
+    short = [SHORTEST <= len(pair.english.split()) <= LONGEST for pair in lines.kept.pairs]
+    usable = np.flatnonzero(np.array(short, bool) & lines.kept.whole)
     order = usable[np.argsort(-ranks[usable] if most else ranks[usable], kind="stable")]
-    found: dict[str, Example] = {}
+    by_source: dict[str, Example] = {}
     for row in order.tolist():
-        pair = one.kept.pairs[row]
-        found.setdefault(
+        pair = lines.kept.pairs[row]
+        by_source.setdefault(
             pair.english,
             Example(
                 pair.english,
-                one.kept.texts[row][0],
-                one.kept.doubts[row],
+                lines.kept.texts[row][0],
+                lines.kept.doubts[row],
                 pair.russian,
                 float(ranks[row]),
-                float(one.errors[row]),
+                float(lines.errors[row]),
             ),
         )
-        if len(found) == SHOWN:
+        if len(by_source) == SHOWN:
             break
-    return list(found.values())
+    return list(by_source.values())
 
 
 def limit(kept: Kept) -> float:
@@ -80,11 +80,11 @@ def limit(kept: Kept) -> float:
 
 def words(text: str, doubts: Sequence[Doubt]) -> list[Doubt]:
     """Return each word of a translation with the doubt of its most doubtful token."""
-    found = []
+    spans = []
     for word in _WORD.finditer(text):
         inside = [total for start, stop, total in doubts if start < word.end() and stop > word.start()]
-        found.append((word.start(), word.end(), max(inside, default=0.0)))
-    return found
+        spans.append((word.start(), word.end(), max(inside, default=0.0)))
+    return spans
 
 
 def marked(text: str, doubts: Sequence[Doubt], above: float) -> str:
@@ -112,9 +112,9 @@ def page(judged: dict[str, ScoredLines], above: float, threshold: float, models:
     """
     tables = [
         block
-        for name, one in judged.items()
+        for name, lines in judged.items()
         for title, most in _ORDERS
-        for block in (f"## {title}: {QUOTED[name]}", _table(examples(one, most), above, threshold))
+        for block in (f"## {title}: {QUOTED[name]}", _table(examples(lines, most), above, threshold))
     ]
     return pages.document(
         "# Translations to be read",
@@ -134,16 +134,16 @@ def page(judged: dict[str, ScoredLines], above: float, threshold: float, models:
     )
 
 
-def _table(found: Sequence[Example], above: float, threshold: float) -> str:
+def _table(shown: Sequence[Example], above: float, threshold: float) -> str:
     rows = (
         (
-            plain(one.english),
-            marked(one.translation, one.doubts, above),
-            plain(one.reference),
-            f"{one.uncertainty:.2f}",
-            f"{one.error:.0f}",
-            "deferred" if np.float32(one.uncertainty) > np.float32(threshold) else "answered",
+            plain(example.english),
+            marked(example.translation, example.doubts, above),
+            plain(example.reference),
+            f"{example.uncertainty:.2f}",
+            f"{example.error:.0f}",
+            "deferred" if np.float32(example.uncertainty) > np.float32(threshold) else "answered",
         )
-        for one in found
+        for example in shown
     )
     return pages.table(("English", "translation", "reference", "SCR-PE", "error", ""), rows)

@@ -62,11 +62,11 @@ def draw_deferral(
         left.plot([low, high], [place, place], color="#7f7f7f", linewidth=1)
         left.plot([quarter, three], [place, place], color="#1f77b4", linewidth=5, solid_capstyle="butt")
         left.plot(half, place, "|", color="black", markersize=9)
-        one = decisions[row]
-        left.text(high, place, f"  {one.deferred:.0%}", va="center", fontsize=8)
-        right.plot(one.error, place, "|", color="black", markersize=9)
-        right.plot(one.answered_error, place, "o", color="#009e73", markersize=5)
-        right.plot(one.deferred_error, place, "o", color="#d55e00", markersize=5)
+        decision = decisions[row]
+        left.text(high, place, f"  {decision.deferred:.0%}", va="center", fontsize=8)
+        right.plot(decision.error, place, "|", color="black", markersize=9)
+        right.plot(decision.answered_error, place, "o", color="#009e73", markersize=5)
+        right.plot(decision.deferred_error, place, "o", color="#d55e00", markersize=5)
     left.axvline(threshold, color="#d55e00", linestyle="--", linewidth=1)
     left.set_yticks(places, [_title(row) for row in ranks], fontsize=8)
     left.margins(x=0.12)

@@ -70,8 +70,8 @@ class Findings:
         calibration = self._load(ENSEMBLE, data.CALIBRATION)
         under = {share: judge.policy(calibration, share) for share in OTHERS}
         return {
-            share: {row: judge.decided(self.ensemble(row), one) for row in (*MAIN, *PUBLIC)}
-            for share, one in under.items()
+            share: {row: judge.decided(self.ensemble(row), policy) for row in (*MAIN, *PUBLIC)}
+            for share, policy in under.items()
         }
 
     @cached_property
@@ -102,7 +102,7 @@ class Findings:
     def page(self) -> page.PageData:
         """Gather the data of the page."""
         measures = self._measures()
-        areas = {name: one.figures[FULL].r_auc for name, one in measures.items()}
+        areas = {name: measured.figures[FULL].r_auc for name, measured in measures.items()}
         return page.PageData(
             data=self._data_lines(),
             models=self.model_lines,
@@ -136,26 +136,26 @@ class Findings:
         return {SINGLE: tuple(map(single, self._plan.seeds)), TOGETHER: (ENSEMBLE,)}
 
     def _score(self, model: str, row: Row) -> Score:
-        one = self.judged(model, row)
-        return judge.score(one, self.judged(model, BY_NAME[IN]), self._shifted(model, row, len(one)))
+        lines = self.judged(model, row)
+        return judge.score(lines, self.judged(model, BY_NAME[IN]), self._shifted(model, row, len(lines)))
 
     def _shifted(self, model: str, row: Row, count: int) -> NDArray[np.bool_]:
-        found = judge.shifted(row, lambda name: self._load(model, name))
-        return found if not row.apart else np.ones(count, bool)
+        flags = judge.shifted(row, lambda name: self._load(model, name))
+        return flags if not row.apart else np.ones(count, bool)
 
     def _stand_in(self) -> Results:
         """Compute Tables 4 and 5 with sources of newstest2019 as in-domain and Reddit comments as shifted."""
-        found = {}
+        results = {}
         for kind, models in self._kinds.items():
             for name, sets in ((IN, (NTREX,)), (AWAY, (_REDDIT,)), (FULL, (NTREX, _REDDIT))):
                 row = Row(f"stand-in {name}", name, sets)
                 scores = []
                 for model in models:
-                    news, one = self.judged(model, BY_NAME[NTREX]), self.judged(model, row)
-                    away = np.arange(len(one)) >= (len(news) if name == FULL else 0)
-                    scores.append(judge.score(one, news, away if name != IN else np.zeros(len(one), bool)))
-                found[name, kind] = tuple(scores)
-        return found
+                    news, lines = self.judged(model, BY_NAME[NTREX]), self.judged(model, row)
+                    away = np.arange(len(lines)) >= (len(news) if name == FULL else 0)
+                    scores.append(judge.score(lines, news, away if name != IN else np.zeros(len(lines), bool)))
+                results[name, kind] = tuple(scores)
+        return results
 
     def _answered_as_calibrated(self) -> float:
         held = {name: self.ensemble(f"held-{name}") for name in data.TRAINED}
@@ -165,21 +165,21 @@ class Findings:
         exact, served = (self._load(model, COMPARED) for model in (EXACT, ENSEMBLE))
         agreement = calibrating.agreement(*_same(served, exact))
         held = self.ensemble(IN)
-        found = {}
+        measures = {}
         for name in judge.MEASURES:
-            told = {
+            detection = {
                 row: judge.told(
                     self.ensemble(row), held, self._shifted(ENSEMBLE, BY_NAME[row], len(self.ensemble(row))), name
                 )
                 for row in (FULL, "wmt22", NTREX)
             }
             areas = {row: self.ensemble(row).figures(name) for row in (FULL, IN, AWAY, "wmt22")}
-            found[name] = Measured(areas, told, agreement[name])
-        return found
+            measures[name] = Measured(areas, detection, agreement[name])
+        return measures
 
     def _on_compared(self, model: str) -> Score:
-        one = ScoredLines(self._load(model, COMPARED))
-        return judge.score(one, one, np.zeros(len(one), bool))
+        lines = ScoredLines(self._load(model, COMPARED))
+        return judge.score(lines, lines, np.zeros(len(lines), bool))
 
     def _data_lines(self) -> list[str]:
         sets = self._data.sets
@@ -215,9 +215,9 @@ def _total(count: Mapping[str, int], names: tuple[str, ...]) -> int:
     return sum(count[name] for name in names)
 
 
-def _same(one: Kept, other: Kept) -> tuple[tuple, tuple]:
+def _same(first: Kept, other: Kept) -> tuple[tuple, tuple]:
     """Return the translations of the lines that both have."""
-    both = {pair.english for pair in one.pairs} & {pair.english for pair in other.pairs}
+    both = {pair.english for pair in first.pairs} & {pair.english for pair in other.pairs}
     return tuple(
-        kept.take(np.array([pair.english in both for pair in kept.pairs], bool)).translations for kept in (one, other)
+        kept.take(np.array([pair.english in both for pair in kept.pairs], bool)).translations for kept in (first, other)
     )

@@ -89,7 +89,7 @@ class ScoredLines:
         return figures(Errors(self.errors, HYPOTHESES.acceptable, Rules()), self.ranks(measure), shifted)
 
 
-def score(one: ScoredLines, held: ScoredLines, shifted: Mask) -> Score:
+def score(lines: ScoredLines, held: ScoredLines, shifted: Mask) -> Score:
     """Return the figures of a row.
 
     Args:
@@ -98,46 +98,46 @@ def score(one: ScoredLines, held: ScoredLines, shifted: Mask) -> Score:
     """
     from sacrebleu.metrics import CHRF
 
-    found = one.figures()
-    references = one.kept.references
+    retained = lines.figures()
+    references = lines.kept.references
     return Score(
-        bleu=text.bleu(references, one.kept.first),
-        chrf=float(CHRF().corpus_score(one.kept.first, [references]).score),
-        egleu=100 - float(one.errors.mean()),
-        maxgleu=float(text.max_gleu(one.kept.gleus).mean()),
-        r_auc=found.r_auc,
-        f1_auc=found.f1_auc,
-        f1_at_95=found.f1_at_95,
-        roc_auc=100 * told(one, held, shifted),
+        bleu=text.bleu(references, lines.kept.first),
+        chrf=float(CHRF().corpus_score(lines.kept.first, [references]).score),
+        egleu=100 - float(lines.errors.mean()),
+        maxgleu=float(text.max_gleu(lines.kept.gleus).mean()),
+        r_auc=retained.r_auc,
+        f1_auc=retained.f1_auc,
+        f1_at_95=retained.f1_at_95,
+        roc_auc=100 * told(lines, held, shifted),
     )
 
 
-def told(one: ScoredLines, held: ScoredLines, shifted: Mask, measure: str | None = None) -> float:
+def told(lines: ScoredLines, held: ScoredLines, shifted: Mask, measure: str | None = None) -> float:
     """Return the ROC-AUC of shifted lines among held-out ones, 0 to 1; a row with both needs no other lines."""
     if not shifted.any():
         return float("nan")
     if not shifted.all():
-        return detection.roc_auc(shifted, one.ranks(measure))
-    flags = np.arange(len(held) + len(one)) >= len(held)
-    return detection.roc_auc(flags, np.concatenate([held.ranks(measure), one.ranks(measure)]))
+        return detection.roc_auc(shifted, lines.ranks(measure))
+    flags = np.arange(len(held) + len(lines)) >= len(held)
+    return detection.roc_auc(flags, np.concatenate([held.ranks(measure), lines.ranks(measure)]))
 
 
 def mean(scores: Scores, name: str) -> float:
     """Return the mean of a figure over the models of a kind."""
-    return float(np.mean([getattr(one, name) for one in scores]))
+    return float(np.mean([getattr(item, name) for item in scores]))
 
 
 def deviation(scores: Scores, name: str) -> float:
     """Return the standard deviation (ddof 0) over the models of a kind."""
-    return float(np.std([getattr(one, name) for one in scores]))
+    return float(np.std([getattr(item, name) for item in scores]))
 
 
 def curves(every: Sequence[ScoredLines], mask: Mask | None = None) -> tuple[Float64, Float64]:
     """Return error- and F1-retention at ``CURVE`` retained shares from 0 to 1, means over models of a kind."""
     both = []
-    for one in every:
+    for lines in every:
         kept = slice(None) if mask is None else mask
-        errors, ranks = one.errors[kept], one.ranks()[kept]
+        errors, ranks = lines.errors[kept], lines.ranks()[kept]
         both.append(
             (
                 _thin(retention.error_curve(errors, ranks)),
@@ -148,9 +148,9 @@ def curves(every: Sequence[ScoredLines], mask: Mask | None = None) -> tuple[Floa
     return error, f1
 
 
-def bounds(one: ScoredLines) -> tuple[Float64, Float64]:
+def bounds(lines: ScoredLines) -> tuple[Float64, Float64]:
     """Return error curves of a random order and of a measure that orders as the errors do."""
-    return _thin(retention.random_curve(one.errors)), _thin(retention.optimal_curve(one.errors))
+    return _thin(retention.random_curve(lines.errors)), _thin(retention.optimal_curve(lines.errors))
 
 
 def _thin(curve: Float64) -> Float64:
@@ -178,10 +178,10 @@ class Row:
         Args:
             near: sentences that are almost the same as a training sentence.
         """
-        found = joined([loads(name) for name in self.sets])
+        lines = joined([loads(name) for name in self.sets])
         if not self.apart:
-            return found
-        return found.take(np.array([pair.english not in near for pair in found.pairs], bool))
+            return lines
+        return lines.take(np.array([pair.english not in near for pair in lines.pairs], bool))
 
 
 def shifted(row: Row, loads: Loads) -> NDArray[np.bool_]:
@@ -250,18 +250,18 @@ def policy(calibration: Kept, retention: float = RETENTION) -> Policy:
     )
 
 
-def decided(one: ScoredLines, under: Policy) -> Decided:
+def decided(lines: ScoredLines, under: Policy) -> Decided:
     """Decide all lines of a row; a line is one unit, however many sentences it has."""
-    verdict = decide(under, HYPOTHESES, one.kept.predictive, _NO_REMARKS)
+    verdict = decide(under, HYPOTHESES, lines.kept.predictive, _NO_REMARKS)
     answered = np.asarray(verdict.decisions == Decision.ANSWER)
-    good = one.errors <= (HYPOTHESES.acceptable or 0.0)
+    good = lines.errors <= (HYPOTHESES.acceptable or 0.0)
     return Decided(
-        lines=len(one),
-        left_out=one.kept.given - len(one),
+        lines=len(lines),
+        left_out=lines.kept.given - len(lines),
         deferred=1 - _mean(answered),
-        error=_mean(one.errors),
-        answered_error=_mean(one.errors[answered]),
-        deferred_error=_mean(one.errors[~answered]),
+        error=_mean(lines.errors),
+        answered_error=_mean(lines.errors[answered]),
+        deferred_error=_mean(lines.errors[~answered]),
         acceptable=_mean(good),
         answered_acceptable=_mean(good[answered]),
         deferred_acceptable=_mean(good[~answered]),
@@ -279,8 +279,10 @@ def answered_as_calibrated(held: Mapping[str, ScoredLines], calibration: Kept, u
     """
     domains = [pair.domain for pair in calibration.take(calibration.whole).pairs]
     return sum(
-        domains.count(name) / len(domains) * (1 - decided(ScoredLines(one.kept.take(one.kept.whole)), under).deferred)
-        for name, one in held.items()
+        domains.count(name)
+        / len(domains)
+        * (1 - decided(ScoredLines(lines.kept.take(lines.kept.whole)), under).deferred)
+        for name, lines in held.items()
     )
 
 

@@ -99,9 +99,9 @@ _TYPES: dict[str, Any] = {
 def load(path: Path) -> Kept:
     """Read a file written by ``save``."""
     with np.load(path) as arrays:
-        found: dict[str, Any] = {field.name: arrays[field.name] for field in fields(Kept)}
-    lists = {name: msgspec.json.decode(found[name].tobytes(), type=kind) for name, kind in _TYPES.items()}
-    return Kept(**found | lists | {"given": int(found["given"])})
+        values: dict[str, Any] = {field.name: arrays[field.name] for field in fields(Kept)}
+    lists = {name: msgspec.json.decode(values[name].tobytes(), type=kind) for name, kind in _TYPES.items()}
+    return Kept(**values | lists | {"given": int(values["given"])})
 
 
 def joined(parts: Sequence[Kept]) -> Kept:

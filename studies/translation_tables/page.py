@@ -46,15 +46,15 @@ SPLITS = ("dev", "eval")
 def printed(split: str) -> Results:
     """Return the paper's tables in the form of ours; NaN if the paper has no number."""
     nan = dict.fromkeys(NAMES, float("nan"))
-    found = {}
+    results = {}
     for (own, row), both in _TABLE_4.items():
         for place, kind in enumerate((SINGLE, TOGETHER)):
             if own == split:
                 areas = _TABLE_5[split][place] if row == FULL else ()
                 known = dict(zip(("bleu", "egleu", "maxgleu"), both[place], strict=True))
                 known |= dict(zip(("r_auc", "f1_auc", "f1_at_95", "roc_auc"), areas, strict=bool(areas)))
-                found[row, kind] = (Score(**nan | known),)
-    return found
+                results[row, kind] = (Score(**nan | known),)
+    return results
 
 
 RETENTION_PICTURE, DEFERRAL_PICTURE = "translation-retention.png", "translation-deferral.png"
@@ -107,9 +107,9 @@ class PageData:
     """Further statements of this project: measures, public sets, decisions."""
 
 
-def document(found: PageData) -> str:
+def document(data: PageData) -> str:
     """Return the page above the hand-written part."""
-    few = f"{found.compared} lines, half held out, half shifted"
+    few = f"{data.compared} lines, half held out, half shifted"
     return pages.document(
         "# Translation: the tables of the paper with small models on open data",
         f"{pages.written_by('translation_tables')} Models have a small part of the "
@@ -117,8 +117,8 @@ def document(found: PageData) -> str:
         "and absolute ones are weak outside of the domains that were trained on. What matters there is whether the "
         "ensemble says so by deferring. [Sentences to read](../translation-examples.md).",
         pages.bullets(
-            *found.data,
-            *found.models,
+            *data.data,
+            *data.models,
             "BLEU and chrF: sacrebleu with its defaults, first hypothesis, plain text. GLEU, R-AUC, F1: as in the "
             "released code; error is 100 - eGLEU, up to 60 is acceptable; areas are means of curve points. Uncertainty "
             "is SCR-PE of the ensemble and negative log-likelihood of single models, means over five hypotheses. ± is "
@@ -129,11 +129,11 @@ def document(found: PageData) -> str:
             f"{machine.line()}.",
         ),
         "## Table 4: predictive performance",
-        table_4(found.results, found.plain, found.decisions),
+        table_4(data.results, data.plain, data.decisions),
         "## Table 5: uncertainty and robustness",
         "ROC-AUC: of telling the lines of the row from those held out; in the third row, shifted ones from held-out "
         "ones within it. 50 is chance; below, the row is *less* uncertain than what is held out.",
-        table_5(found.results),
+        table_5(data.results),
         pages.picture("Retention curves, as Figure 2 of the paper", RETENTION_PICTURE),
         "## Beside the paper",
         "In-domain is news in the paper, shifted Reddit comments; its models are 52 times as large as ours (258 "
@@ -141,32 +141,32 @@ def document(found: PageData) -> str:
         "held-out and shifted domains of our own, and once the texts nearest to the paper's dev set: NTREX-128, whose "
         "sources are those of newstest2019 (another reference), and the Reddit part of WMT22. Our models have seen "
         "neither kind, so that the last rows are shifted twice.",
-        beside(found.results, found.stand_in),
+        beside(data.results, data.stand_in),
         "## Decisions",
-        f"The policy of a service with default settings: SCR-PE up to {found.policy.threshold:.4f} nats is "
-        f"answered, which keeps {RETENTION:.0%} of {found.policy.calibration_units} held-out in-domain sentences that "
+        f"The policy of a service with default settings: SCR-PE up to {data.policy.threshold:.4f} nats is "
+        f"answered, which keeps {RETENTION:.0%} of {data.policy.calibration_units} held-out in-domain sentences that "
         "are in no row here. Errors are 100 - eGLEU; acceptable: up to 60. Unfamiliar: knowledge uncertainty (MKL) "
         "above 99.9 % of in-domain sentences, which is told, but defers only where a policy says so.",
-        table_of_decisions(found.decisions),
+        table_of_decisions(data.decisions),
         "Under policies that keep other shares of in-domain sentences: share deferred; error of what is answered; "
         "share of that which is acceptable.",
-        table_of_policies(dict(sorted({RETENTION: found.decisions, **found.others}.items(), reverse=True))),
+        table_of_policies(dict(sorted({RETENTION: data.decisions, **data.others}.items(), reverse=True))),
         pages.picture("Uncertainty and threshold, errors of answered and deferred lines", DEFERRAL_PICTURE),
         "## Measures compared",
         "The ensemble's 19 released scores and negative log-likelihood (per token the same number as SCR-PE), each as "
         "the measure that defers; by R-AUC. All oriented so that larger is less certain. The last column: Spearman's "
         f"rank correlation of int8 with float32 ({few}).",
-        table_of_measures(found.measures),
+        table_of_measures(data.measures),
         f"The ensemble in eight bits and in float32 ({few}):",
-        table_of_precision(found.precision),
+        table_of_precision(data.precision),
         "## Relations that the paper reports",
         "All statements of its section 4 on Tables 4 and 5; each holds on the numbers that it prints. Here BLEU, eGLEU "
         "and maxGLEU are checked on the main rows and on whole public sets, the effect of shift on held out against "
         "shifted, and retention and detection on held out and shifted together, as in Table 5.",
-        statements.table(found.relations),
+        statements.table(data.relations),
         "### Relations of our own, and what deferral promises",
         "Not in the paper.",
-        statements.table(found.own),
+        statements.table(data.own),
     )
 
 
@@ -202,14 +202,14 @@ def beside(results: Results, stand_in: Results) -> str:
     every += [("ours", results), (f"ours on {_STAND_IN}", stand_in)]
     forms = dict.fromkeys(_QUALITY, ".2f") | {name: form for name, (_, form) in _AREAS.items()}
     rows = []
-    for source, one in every:
+    for source, scores in every:
         for row in (IN, AWAY, FULL):
             cells = [
-                pages.number(mean(one[row, kind], name), form) if row == FULL or name in _QUALITY else pages.NONE
+                pages.number(mean(scores[row, kind], name), form) if row == FULL or name in _QUALITY else pages.NONE
                 for name, form in forms.items()
                 for kind in _KINDS
             ]
-            rows.append((source, _plain_title(row) if one is results else row, *cells))
+            rows.append((source, _plain_title(row) if scores is results else row, *cells))
     titles = (*_QUALITY.values(), *(title for title, _ in _AREAS.values()))
     return pages.table(("from", "data", *_by_kind(titles)), rows)
 
@@ -218,25 +218,28 @@ def table_of_decisions(decisions: Mapping[str, Decided]) -> str:
     """Return a table of rows against decisions and errors."""
     heads = ("lines", "left out", "deferred", "error of all", "answered", "deferred", "acceptable of all", "answered")
     rows = []
-    for name, one in decisions.items():
-        errors = (one.error, one.answered_error, one.deferred_error)
-        good = (one.acceptable, one.answered_acceptable, one.deferred_acceptable)
+    for name, decision in decisions.items():
+        errors = (decision.error, decision.answered_error, decision.deferred_error)
+        good = (decision.acceptable, decision.answered_acceptable, decision.deferred_acceptable)
         cells = [pages.number(value, ".1f") for value in errors] + [pages.number(value, ".1%") for value in good]
-        first = (BY_NAME[name].title, one.lines, one.left_out, f"{one.deferred:.1%}")
-        rows.append((*first, *cells, f"{one.unfamiliar:.1%}"))
+        first = (BY_NAME[name].title, decision.lines, decision.left_out, f"{decision.deferred:.1%}")
+        rows.append((*first, *cells, f"{decision.unfamiliar:.1%}"))
     return pages.table(("data", *heads, "deferred", "unfamiliar"), rows)
 
 
 def table_of_policies(under: Mapping[float, Mapping[str, Decided]]) -> str:
     """Return a table of rows against policies."""
 
-    def cell(one: Decided) -> str:
-        error, good = pages.number(one.answered_error, ".1f"), pages.number(one.answered_acceptable, ".1%")
-        return f"{one.deferred:.1%}; {error}; {good}"
+    def cell(decision: Decided) -> str:
+        error, good = pages.number(decision.answered_error, ".1f"), pages.number(decision.answered_acceptable, ".1%")
+        return f"{decision.deferred:.1%}; {error}; {good}"
 
     return pages.table(
         ("data", *(f"{share:.0%} kept" for share in under)),
-        ((BY_NAME[row].title, *(cell(one[row]) for one in under.values())) for row in min(under.values(), key=len)),
+        (
+            (BY_NAME[row].title, *(cell(decided[row]) for decided in under.values()))
+            for row in min(under.values(), key=len)
+        ),
     )
 
 
@@ -244,15 +247,15 @@ def table_of_measures(measures: Mapping[str, Measured]) -> str:
     """Return a table of measures against areas, the best first."""
     first = next(iter(measures.values()))
     rows = []
-    for name in sorted(MEASURES, key=lambda one: measures[one].figures[FULL].r_auc):
-        one = measures[name]
-        full = one.figures[FULL]
+    for name in sorted(MEASURES, key=lambda measure: measures[measure].figures[FULL].r_auc):
+        measured = measures[name]
+        full = measured.figures[FULL]
         cells = (
-            *(f"{one.figures[row].r_auc:.2f}" for row in first.figures),
+            *(f"{measured.figures[row].r_auc:.2f}" for row in first.figures),
             *(pages.number(value, ".3f") for value in (full.f1_auc, full.f1_at_95)),
-            *(f"{100 * value:.1f}" for value in one.told.values()),
+            *(f"{100 * value:.1f}" for value in measured.told.values()),
         )
-        rows.append((f"`{name}`", *cells, f"{one.agreement:.4f}"))
+        rows.append((f"`{name}`", *cells, f"{measured.agreement:.4f}"))
     areas = [f"R-AUC {_short(row)}" for row in first.figures]
     detections = [f"ROC-AUC {_short(row)}" for row in first.told]
     return pages.table(("measure", *areas, "F1-AUC", "F1@95", *detections, "int8 / float32"), rows)
@@ -263,7 +266,7 @@ def table_of_precision(scores: Mapping[str, Score]) -> str:
     names = ("bleu", "chrf", "egleu", "maxgleu", "r_auc")
     return pages.table(
         ("precision", "BLEU", "chrF", "eGLEU", "maxGLEU", "R-AUC"),
-        ((precision, *(f"{getattr(one, name):.2f}" for name in names)) for precision, one in scores.items()),
+        ((precision, *(f"{getattr(score, name):.2f}" for name in names)) for precision, score in scores.items()),
     )
 
 

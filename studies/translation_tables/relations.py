@@ -81,8 +81,8 @@ def _areas(results: Results) -> Iterator[Statement]:
         Pair(kind, (100 - _of(results, FULL, kind, "egleu")) / 2, _of(results, FULL, kind, "r_auc")) for kind in _KINDS
     ]
     yield check("Deferring by uncertainty leaves less error than deferring at random", random, plain_lower)
-    told = [Pair(kind, _of(results, FULL, kind, "roc_auc"), 50.0) for kind in _KINDS]
-    yield check("Uncertainty tells shifted sentences from in-domain ones: ROC-AUC above 50", told, plain)
+    detections = [Pair(kind, _of(results, FULL, kind, "roc_auc"), 50.0) for kind in _KINDS]
+    yield check("Uncertainty tells shifted sentences from in-domain ones: ROC-AUC above 50", detections, plain)
 
 
 def _measure(areas: Areas) -> Statement:
@@ -90,8 +90,8 @@ def _measure(areas: Areas) -> Statement:
     place = better.index("scr_pe") + 1
     statement = f"SCR-PE, by which an ensemble defers, is among the best {BEST} of {len(areas)} measures in R-AUC"
     least = better[0]
-    found = f"place {place}: {areas['scr_pe']:.4g}; the best is {least} with {areas[least]:.4g}"
-    return Statement(statement, place <= BEST, found if place <= BEST else f"**{found}**")
+    detail = f"place {place}: {areas['scr_pe']:.4g}; the best is {least} with {areas[least]:.4g}"
+    return Statement(statement, place <= BEST, detail if place <= BEST else f"**{detail}**")
 
 
 def _public(results: Results) -> Iterator[Statement]:
@@ -102,8 +102,8 @@ def _public(results: Results) -> Iterator[Statement]:
 
 
 def _decisions(decisions: Mapping[str, Decided], kept: float) -> Iterator[Statement]:
-    both = {row: one for row, one in decisions.items() if 0 < one.deferred < 1}
-    pairs = [Pair(row, one.deferred_error, one.answered_error) for row, one in both.items()]
+    both = {row: decision for row, decision in decisions.items() if 0 < decision.deferred < 1}
+    pairs = [Pair(row, decision.deferred_error, decision.answered_error) for row, decision in both.items()]
     if pairs:
         yield check("What is deferred is worse than what is answered, in every row where something is", pairs, plain)
     held = [Pair("answered", 0.02, abs(kept - RETENTION))]
@@ -113,7 +113,9 @@ def _decisions(decisions: Mapping[str, Decided], kept: float) -> Iterator[Statem
         held,
         lambda pair: f"answered {100 * kept:.1f}",
     )
-    more = [Pair(row, one.deferred, decisions[IN].deferred) for row, one in decisions.items() if row in _ELSEWHERE]
+    more = [
+        Pair(row, decision.deferred, decisions[IN].deferred) for row, decision in decisions.items() if row in _ELSEWHERE
+    ]
     yield check("More is deferred of other domains than of those trained on", more, percent)
 
 

@@ -93,37 +93,43 @@ def ensemble(plan: Plan, folder: Path) -> Ensemble:
     return train.assembled(folder, chosen, plan.seeds, preset=plan.preset)
 
 
-def fingerprint(found: Ensemble) -> str:
+def fingerprint(trained: Ensemble) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of the members' weights and the tokeniser."""
     digest = hashlib.sha256()
-    for weights in found.members:
+    for weights in trained.members:
         for name in sorted(weights):
             digest.update(name.encode() + np.ascontiguousarray(weights[name]).tobytes())
-    for name in sorted(found.tokeniser):
-        digest.update(found.tokeniser[name])
+    for name in sorted(trained.tokeniser):
+        digest.update(trained.tokeniser[name])
     return digest.hexdigest()[:16]
 
 
 def kept(pairs: Sequence[Pair], translator: Translator, tell: Tell) -> Kept:
     """Translate lines and compare them with their references."""
-    said = lines([pair.english for pair in pairs], translator, tell)
+    translated = lines([pair.english for pair in pairs], translator, tell)
     beam = translator.recipe.beam
-    rows = [row for row, one in enumerate(said) if one is not None and len(one) == beam]
-    found = [one for row in rows if (one := said[row]) is not None]
-    if not found:
+    rows = [row for row, line in enumerate(translated) if line is not None and len(line) == beam]
+    translations = [translation for row in rows if (translation := translated[row]) is not None]
+    if not translations:
         raise ValueError(f"none of {len(pairs)} lines has an English sentence: there is nothing to judge")
-    texts = tuple(one.texts for one in found)
+    texts = tuple(translation.texts for translation in translations)
     references = [pairs[row].russian for row in rows]
     tokens = tokenisation().of
-    values = [] if translator.single else [np.stack([_values(one)[name] for one in found]) for name in SCORES]
+    values = (
+        []
+        if translator.single
+        else [np.stack([_values(translation)[name] for translation in translations]) for name in SCORES]
+    )
     whole = [document(pairs[row].english, translator.fits).whole for row in rows]
     return Kept(
         pairs=tuple(pairs[row] for row in rows),
         texts=texts,
-        doubts=tuple(_doubts(one) for one in found),
-        score=np.stack([one.score for one in found]),
+        doubts=tuple(_doubts(translation) for translation in translations),
+        score=np.stack([translation.score for translation in translations]),
         values=np.array(values, np.float32).reshape(-1, len(rows), beam),
-        gleus=n_best_gleu([tokens(text) for text in references], [[tokens(one) for one in many] for many in texts]),
+        gleus=n_best_gleu(
+            [tokens(text) for text in references], [[tokens(hypothesis) for hypothesis in many] for many in texts]
+        ),
         plain=n_best_gleu(references, texts),
         whole=np.array(whole, bool),
         given=len(pairs),
@@ -132,15 +138,15 @@ def kept(pairs: Sequence[Pair], translator: Translator, tell: Tell) -> Kept:
 
 def lines(texts: Sequence[str], translator: Translator, tell: Tell) -> list[Translation | None]:
     """Return one n-best list per line; None for a line without an English sentence."""
-    found = [document(text, translator.fits) for text in texts]
-    sentences = list(chain.from_iterable(one.sentences for one in found))
-    said = dict(translator.translations(sentences, _counted(len(sentences), tell)))
+    documents = [document(text, translator.fits) for text in texts]
+    sentences = list(chain.from_iterable(parsed.sentences for parsed in documents))
+    by_place = dict(translator.translations(sentences, _counted(len(sentences), tell)))
     every: list[Translation | None] = []
     first = 0
-    for one in found:
-        own = [said[first + place] for place in range(len(one.sentences))]
+    for entry in documents:
+        own = [by_place[first + place] for place in range(len(entry.sentences))]
         first += len(own)
-        every.append(as_one(one, own) if any(each.tokens for each in own) else None)
+        every.append(as_one(entry, own) if any(each.tokens for each in own) else None)
     return every
 
 
@@ -155,15 +161,15 @@ def _counted(count: int, tell: Tell) -> Callable[[int], None]:
     return progress
 
 
-def _values(one: Translation) -> dict[str, np.ndarray]:
-    assert one.values is not None
-    return dict(one.values)
+def _values(translation: Translation) -> dict[str, np.ndarray]:
+    assert translation.values is not None
+    return dict(translation.values)
 
 
-def _doubts(one: Translation) -> tuple[Doubt, ...]:
-    if not one.tokens:
+def _doubts(translation: Translation) -> tuple[Doubt, ...]:
+    if not translation.tokens:
         return ()
-    best = one.tokens[0]
+    best = translation.tokens[0]
     return tuple(
         (int(start), int(stop), float(total)) for (start, stop), total in zip(best.spans, best.total, strict=True)
     )
@@ -176,6 +182,6 @@ def _data(source: Path, plan: Plan) -> data.Data:
 
 @cache
 def _translator(plan: Plan, folder: Path, model: Model) -> Translator:
-    found = ensemble(plan, folder)
-    chosen = found.subset([found.seeds.index(seed) for seed in model.seeds])
+    trained = ensemble(plan, folder)
+    chosen = trained.subset([trained.seeds.index(seed) for seed in model.seeds])
     return opened(chosen, model.precision)

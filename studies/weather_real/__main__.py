@@ -34,12 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sections, sets = [], []
     for name in options.only:
         start = time.perf_counter()
-        one = _fitted(name, source)
-        sets.append(one)
-        sections.append(section(one))
-        sys.stderr.write(f"{one.data.title}: {time.perf_counter() - start:.0f} s\n")
+        fitted = _fitted(name, source)
+        sets.append(fitted)
+        sections.append(section(fitted))
+        sys.stderr.write(f"{fitted.data.title}: {time.perf_counter() - start:.0f} s\n")
     draw(sets, options.out)
-    titles = {one.data.name: one.data.title for one in sets}
+    titles = {fitted.data.name: fitted.data.title for fitted in sets}
     seen = {} if options.live is None else live.read(options.live, options.only)
     if seen:
         live.draw(seen, titles, options.out / live.PICTURE)
@@ -49,22 +49,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def section(one: FittedSet) -> Section:
+def section(fitted: FittedSet) -> Section:
     """Return all figures of a set."""
-    data, said = one.data, one.temperature.by_model
-    emos = said[one.extended][0]
+    data, by_model = fitted.data, fitted.temperature.by_model
+    emos = by_model[fitted.extended][0]
     better = {
-        f"{model} less {one.extended}": judge.differences(
-            data, judge.temperature_scores(data, said[model][0]), judge.temperature_scores(data, emos)
+        f"{model} less {fitted.extended}": judge.differences(
+            data, judge.temperature_scores(data, by_model[model][0]), judge.temperature_scores(data, emos)
         )
         for model in (TEN, BOTH)
     }
     rows = {
-        name: judge.over_models([judge.temperature(data, each) for each in models]) for name, models in said.items()
+        name: judge.over_models([judge.temperature(data, each) for each in models]) for name, models in by_model.items()
     }
     classes = None
-    if one.precipitation is not None:
-        known = one.precipitation.by_model
+    if fitted.precipitation is not None:
+        known = fitted.precipitation.by_model
         less = judge.differences(
             data,
             judge.precipitation_scores(data, known[TEN][0]),
@@ -79,24 +79,24 @@ def section(one: FittedSet) -> Section:
         )
     mixture = {
         name: judge.mixture_crps(data, members.mean, members.variance)
-        for name, members in one.temperature.members.items()
+        for name, members in fitted.temperature.members.items()
     }
-    within = judge.answered_within(data, said[TEN][0])
-    pair = (one.extended, TEN)
-    crossed = {(a, b): judge.crossed(data, said[a][0], said[b][0]) for a in pair for b in pair}
-    return Section(data, Head(rows, better), classes, mixture, one.temperature.trees, within, crossed)
+    within = judge.answered_within(data, by_model[TEN][0])
+    pair = (fitted.extended, TEN)
+    crossed = {(a, b): judge.crossed(data, by_model[a][0], by_model[b][0]) for a in pair for b in pair}
+    return Section(data, Head(rows, better), classes, mixture, fitted.temperature.trees, within, crossed)
 
 
 def draw(sets: Sequence[FittedSet], out: Path) -> None:
     """Draw the pictures of the fitted sets."""
     figures.draw_retention(sets, out / "weather-real-retention.png")
     figures.draw_calibration(sets, out / "weather-real-calibration.png")
-    for one in sets:
-        if one.data.name == "hannover":
+    for fitted in sets:
+        if fitted.data.name == "hannover":
             span = datetime(2020, 2, 15, tzinfo=UTC), datetime(2020, 8, 16, tzinfo=UTC)
-            figures.draw_series(one, (TEN, BOTH), *span, out / "weather-real-series.png")
-        if one.precipitation is not None:
-            figures.draw_classes(one, out / "weather-real-classes.png")
+            figures.draw_series(fitted, (TEN, BOTH), *span, out / "weather-real-series.png")
+        if fitted.precipitation is not None:
+            figures.draw_classes(fitted, out / "weather-real-classes.png")
 
 
 def _fitted(name: str, source: Path) -> FittedSet:

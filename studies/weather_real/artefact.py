@@ -54,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("set", choices=SETS)
     parser.add_argument("out", type=Path)
     options = parser.parse_args(arguments)
-    found = make(SETS[options.set](folder()), options.out)
-    sys.stdout.write(f"{found.tag} in {options.out}\n")
+    made = make(SETS[options.set](folder()), options.out)
+    sys.stdout.write(f"{made.tag} in {options.out}\n")
     return 0
 
 

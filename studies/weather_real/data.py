@@ -103,10 +103,10 @@ class RealSet:
     @property
     def labels(self) -> dict[str, NDArray[Any]]:
         """Labels of each head [N]: °C, and classes 0 to 8."""
-        found: dict[str, NDArray[Any]] = {TEMPERATURE.name: self.temperature}
+        values: dict[str, NDArray[Any]] = {TEMPERATURE.name: self.temperature}
         if self.precipitation is not None:
-            found[PRECIPITATION.name] = self.precipitation
-        return found
+            values[PRECIPITATION.name] = self.precipitation
+        return values
 
 
 def in_months(time: Floats, months: tuple[int, ...]) -> Mask:

@@ -82,14 +82,14 @@ def fit(target: Floats, mean: Floats, variance: Floats, covariates: Floats | Non
         )
         return float(np.mean(crps.normal(target, scaled @ weights, sigma**2))), gradient / len(target)
 
-    found = minimize(loss, np.concatenate([start, roots]), jac=True, method="L-BFGS-B", options={"ftol": 1e-12})
-    weights = found.x[:-2]
+    solution = minimize(loss, np.concatenate([start, roots]), jac=True, method="L-BFGS-B", options={"ftol": 1e-12})
+    weights = solution.x[:-2]
     slopes = weights[1:] / np.where(scale > 0, scale, 1.0)
     return Emos(
         intercept=float(weights[0] - slopes @ centre),
         slope=float(slopes[0]),
         covariates=slopes[1:],
-        constant=float(found.x[-2] ** 2),
-        spread=float(found.x[-1] ** 2),
-        crps=float(found.fun),
+        constant=float(solution.x[-2] ** 2),
+        spread=float(solution.x[-1] ** 2),
+        crps=float(solution.fun),
     )

@@ -56,13 +56,13 @@ def draw_retention(sets: Sequence[FittedSet], path: Path) -> None:
     """Draw error- and F1-retention of all test rows, one column per set."""
     figure = Figure(figsize=(13, 7.4), layout="constrained")
     axes = figure.subplots(2, len(sets), squeeze=False)
-    for column, one in enumerate(sets):
-        mask = one.data.split.test
-        target = one.data.temperature[mask]
-        for model, colour in _compared(one):
-            said = one.temperature.by_model[model][0]
-            errors = squared_error(target, said.mean[mask])
-            uncertainty = score(said, judge.measure(said))[mask]
+    for column, fitted in enumerate(sets):
+        mask = fitted.data.split.test
+        target = fitted.data.temperature[mask]
+        for model, colour in _compared(fitted):
+            predictive = fitted.temperature.by_model[model][0]
+            errors = squared_error(target, predictive.mean[mask])
+            uncertainty = score(predictive, judge.measure(predictive))[mask]
             limit = TEMPERATURE.acceptable or 0.0
             upper, lower = retention.error_curve(errors, uncertainty), retention.f_curve(errors, uncertainty, limit)
             for axis, curve in ((axes[0, column], upper), (axes[1, column], lower)):
@@ -72,7 +72,7 @@ def draw_retention(sets: Sequence[FittedSet], path: Path) -> None:
                 random, best = retention.random_curve(errors), retention.optimal_curve(errors)
                 axes[0, column].plot(*pages.thinned(random), "--", **style, label=f"{model}, at random")
                 axes[0, column].plot(*pages.thinned(best), ":", **style, label=f"{model}, by its errors")
-        axes[0, column].set_title(f"{one.data.title}; shifted: {one.data.shift}", fontsize=10)
+        axes[0, column].set_title(f"{fitted.data.title}; shifted: {fitted.data.shift}", fontsize=10)
         axes[0, column].set_ylabel("squared error, °C²")
         axes[1, column].set(xlabel="share answered by the model", ylabel="F1 of “within 1 °C”")
         for axis in axes[:, column]:
@@ -86,41 +86,41 @@ def draw_calibration(sets: Sequence[FittedSet], path: Path) -> None:
     """Draw the share of observations inside central intervals of the predicted normal against the nominal share."""
     figure = Figure(figsize=(13, 4.6), layout="constrained")
     axes = figure.subplots(1, len(sets), squeeze=False)[0]
-    for axis, one in zip(axes, sets, strict=True):
+    for axis, fitted in zip(axes, sets, strict=True):
         axis.plot([0, 1], [0, 1], color="#444444", linewidth=0.8)
-        for place, (model, colour) in enumerate(_compared(one)):
-            said = one.temperature.by_model[model][0]
+        for place, (model, colour) in enumerate(_compared(fitted)):
+            predictive = fitted.temperature.by_model[model][0]
             for domain, line in (("in", "-"), ("shifted", ":")):
-                mask = judge.domains(one.data)[domain]
-                target, mean, width = one.data.temperature[mask], said.mean[mask], said.tvar[mask]
+                mask = judge.domains(fitted.data)[domain]
+                target, mean, width = fitted.data.temperature[mask], predictive.mean[mask], predictive.tvar[mask]
                 held = [coverage(target, mean, width, norm.ppf((1 + level) / 2)) for level in LEVELS]
                 label = model if domain == "in" else None
                 axis.plot(LEVELS, held, line, color=colour, linewidth=1.6, label=label)
-                conformal = coverage(target, mean, width, judge.multiplier(one.data, said))
+                conformal = coverage(target, mean, width, judge.multiplier(fitted.data, predictive))
                 full = domain == "in"
                 axis.scatter(
                     judge.LEVEL + 0.022 * (place - 1.5), conformal, 30, marker="o", zorder=3,
                     facecolor=colour if full else "white", edgecolor=colour,
                 )  # fmt: skip
-        axis.set(title=one.data.title, xlabel="promised", ylabel="held", xlim=(0, 1), ylim=(0, 1))
+        axis.set(title=fitted.data.title, xlabel="promised", ylabel="held", xlim=(0, 1), ylim=(0, 1))
         axis.grid(alpha=0.3)
         axis.legend(frameon=False, fontsize=8, title="in-domain; dotted: shifted", title_fontsize=8)
     pages.save(figure, path)
 
 
-def draw_classes(one: FittedSet, path: Path) -> None:
+def draw_classes(fitted: FittedSet, path: Path) -> None:
     """Draw retention of the precipitation classes, and the frequency of precipitation against its probability."""
-    assert one.precipitation is not None
-    assert one.data.precipitation is not None
+    assert fitted.precipitation is not None
+    assert fitted.data.precipitation is not None
     figure = Figure(figsize=(13, 4.4), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
-    mask = one.data.split.test
-    labels = one.data.precipitation[mask]
+    mask = fitted.data.split.test
+    labels = fitted.data.precipitation[mask]
     for model, colour in ((CENTRED_SHARES, COLOURS["raw"]), (REGRESSED, COLOURS["emos"]), (TEN, COLOURS[TEN])):
-        said = one.precipitation.by_model[model][0]
-        probabilities = said.probabilities[mask]
+        predictive = fitted.precipitation.by_model[model][0]
+        probabilities = predictive.probabilities[mask]
         wrong = classification.error_indicator(labels, probabilities)
-        uncertainty = score(said, judge.measure(said))[mask]
+        uncertainty = score(predictive, judge.measure(predictive))[mask]
         style: Any = {"color": colour, "linewidth": 1.6, "label": model}
         left.plot(*pages.thinned(retention.error_curve(wrong, uncertainty)), **style)
         middle.plot(*pages.thinned(retention.f_curve(wrong, uncertainty, PRECIPITATION.acceptable or 0.0)), **style)
@@ -138,18 +138,18 @@ def draw_classes(one: FittedSet, path: Path) -> None:
     pages.save(figure, path)
 
 
-def draw_series(one: FittedSet, models: Sequence[str], start: datetime, end: datetime, path: Path) -> None:
+def draw_series(fitted: FittedSet, models: Sequence[str], start: datetime, end: datetime, path: Path) -> None:
     """Draw a stretch of test days: forecast, conformal 90 % interval, observations and deferred days."""
     figure = Figure(figsize=(13, 3.9 * len(models)), layout="constrained")
     axes = figure.subplots(len(models), 1, sharex=True, squeeze=False)[:, 0]
-    data = one.data
+    data = fitted.data
     chosen = data.split.test & (data.time >= start.timestamp()) & (data.time < end.timestamp())
     days = np.array([datetime.fromtimestamp(second, UTC) for second in data.time[chosen]])
     came, shifted = data.temperature[chosen], data.shifted[chosen]
     for axis, model in zip(axes, models, strict=True):
-        said = one.temperature.by_model[model][0]
-        _series(axis, data, said, chosen, days)
-        mean, half = said.mean[chosen], judge.multiplier(data, said) * np.sqrt(said.tvar[chosen])
+        predictive = fitted.temperature.by_model[model][0]
+        _series(axis, data, predictive, chosen, days)
+        mean, half = predictive.mean[chosen], judge.multiplier(data, predictive) * np.sqrt(predictive.tvar[chosen])
         outside = np.abs(came - mean) > half
         axis.plot(days[~outside], came[~outside], "o", color="#222222", markersize=3, label="observed")
         axis.plot(days[outside], came[outside], "x", color="#cc0000", markersize=5, label="observed, outside")
@@ -166,10 +166,10 @@ def draw_series(one: FittedSet, models: Sequence[str], start: datetime, end: dat
     pages.save(figure, path)
 
 
-def _series(axis: Axes, data: RealSet, said: Gaussian, chosen: NDArray[np.bool_], days: NDArray[Any]) -> None:
-    mean, half = said.mean[chosen], judge.multiplier(data, said) * np.sqrt(said.tvar[chosen])
-    uncertainty = score(said, judge.measure(said))[chosen].astype(np.float32)
-    deferred = uncertainty > np.float32(judge.threshold(data, said))
+def _series(axis: Axes, data: RealSet, predictive: Gaussian, chosen: NDArray[np.bool_], days: NDArray[Any]) -> None:
+    mean, half = predictive.mean[chosen], judge.multiplier(data, predictive) * np.sqrt(predictive.tvar[chosen])
+    uncertainty = score(predictive, judge.measure(predictive))[chosen].astype(np.float32)
+    deferred = uncertainty > np.float32(judge.threshold(data, predictive))
     axis.fill_between(days, mean - half, mean + half, color="#56b4e9", alpha=0.35, linewidth=0, label="90 % interval")
     axis.plot(days, mean, color="#0072b2", linewidth=1.2, label="forecast")
     top = blended_transform_factory(axis.transData, axis.transAxes)
@@ -184,9 +184,9 @@ def _series(axis: Axes, data: RealSet, said: Gaussian, chosen: NDArray[np.bool_]
         axis.axvline(day, color="#d55e00", linewidth=0.8, alpha=0.5)
 
 
-def _compared(one: FittedSet) -> list[tuple[str, str]]:
+def _compared(fitted: FittedSet) -> list[tuple[str, str]]:
     """Return the models to draw, with their colours."""
-    return [(CENTRED, COLOURS["raw"]), (one.extended, COLOURS["emos"]), (TEN, COLOURS[TEN]), (BOTH, COLOURS[BOTH])]
+    return [(CENTRED, COLOURS["raw"]), (fitted.extended, COLOURS["emos"]), (TEN, COLOURS[TEN]), (BOTH, COLOURS[BOTH])]
 
 
 def _reliability(probability: Any, happened: Any, bins: int = 8) -> tuple[Any, Any, Any]:

@@ -116,9 +116,9 @@ def precipitation(data: RealSet, seeds: tuple[int, ...] = SEEDS, trees: int = TR
 
 
 def _regressors(data: RealSet, target: Floats, seeds: tuple[int, ...], trees: int) -> tuple[Members, int]:
-    found, total = _boosted(data, target, seeds, "CatBoostRegressor", _predict_normal,
+    predicted, total = _boosted(data, target, seeds, "CatBoostRegressor", _predict_normal,
                             loss_function="RMSEWithUncertainty", iterations=trees, **REGRESSION)  # fmt: skip
-    return Members(found[..., 0], found[..., 1]), total
+    return Members(predicted[..., 0], predicted[..., 1]), total
 
 
 def _classifiers(data: RealSet, labels: NDArray[np.int64], seeds: tuple[int, ...], trees: int) -> tuple[Floats, int]:
@@ -137,7 +137,7 @@ def _boosted(
     """Return each model's forecasts of all rows [M, N, K], and the total number of trees."""
     import catboost
 
-    split, found, total = data.split, [], 0
+    split, predicted, total = data.split, [], 0
     for seed in seeds:
         model = getattr(catboost, kind)(
             random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False, **options
@@ -150,9 +150,9 @@ def _boosted(
             log_cout=io.StringIO(),
             log_cerr=io.StringIO(),  # drops warnings of classes that never occur, which are expected
         )
-        found.append(predict(model, data.rows))
+        predicted.append(predict(model, data.rows))
         total += int(model.tree_count_)
-    return np.stack(found), total
+    return np.stack(predicted), total
 
 
 def _predict_normal(model: Any, rows: NDArray[np.float32]) -> Floats:
@@ -165,4 +165,4 @@ def _predict_classes(model: Any, rows: NDArray[np.float32]) -> Floats:
 
 def _shares(members: NDArray[np.int64]) -> Floats:
     """Return the share of members [M, N] that forecast each class, [N, C]."""
-    return np.stack([(members == one).mean(axis=0) for one in range(CLASSES)], axis=1)
+    return np.stack([(members == label).mean(axis=0) for label in range(CLASSES)], axis=1)

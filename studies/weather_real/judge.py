@@ -49,16 +49,16 @@ def measure(head: Predictive) -> str:
     return PRECIPITATION.single_measure if head.expected_entropy is None else PRECIPITATION.ensemble_measure
 
 
-def threshold(data: RealSet, said: Predictive) -> float:
+def threshold(data: RealSet, predictive: Predictive) -> float:
     """Return the largest measure that is answered, for a target retention of ``RETENTION`` on the calibration rows."""
-    name = measure(said)
-    return retention_table(name, score(said, name)[data.split.calibrate]).threshold(RETENTION)
+    name = measure(predictive)
+    return retention_table(name, score(predictive, name)[data.split.calibrate]).threshold(RETENTION)
 
 
-def multiplier(data: RealSet, said: Gaussian) -> float:
+def multiplier(data: RealSet, predictive: Gaussian) -> float:
     """Return the split-conformal half width of ``LEVEL`` in predicted standard deviations."""
     rows = data.split.calibrate
-    table = interval_table(said.mean[rows], said.tvar[rows], data.temperature[rows])
+    table = interval_table(predictive.mean[rows], predictive.tvar[rows], data.temperature[rows])
     return dict(zip(table.levels, table.multipliers, strict=True))[LEVEL]
 
 
@@ -69,28 +69,28 @@ def outside(data: RealSet) -> Mask:
     return np.asarray(((data.rows < low) | (data.rows > high)).any(axis=1))
 
 
-def answered_within(data: RealSet, said: Gaussian) -> dict[str, tuple[float, float, float]]:
+def answered_within(data: RealSet, predictive: Gaussian) -> dict[str, tuple[float, float, float]]:
     """Return by domain, under ``defer_on_shift``: share outside training, share answered, RMSE answered."""
-    uncertainty = score(said, measure(said)).astype(np.float32)
+    uncertainty = score(predictive, measure(predictive)).astype(np.float32)
     beyond = outside(data)
-    answered = (uncertainty <= np.float32(threshold(data, said))) & ~beyond
-    errors = squared_error(data.temperature, said.mean)
+    answered = (uncertainty <= np.float32(threshold(data, predictive))) & ~beyond
+    errors = squared_error(data.temperature, predictive.mean)
     return {
         domain: (float(beyond[mask].mean()), float(answered[mask].mean()), _root_mean(errors[mask & answered]))
         for domain, mask in domains(data).items()
     }
 
 
-def temperature(data: RealSet, said: Gaussian) -> ByDomain:
+def temperature(data: RealSet, predictive: Gaussian) -> ByDomain:
     """Return figures of the temperature head by domain; NaN if a figure does not exist."""
-    uncertainty = score(said, measure(said))
-    answered = uncertainty.astype(np.float32) <= np.float32(threshold(data, said))
-    factor = multiplier(data, said)
-    found = {}
+    uncertainty = score(predictive, measure(predictive))
+    answered = uncertainty.astype(np.float32) <= np.float32(threshold(data, predictive))
+    factor = multiplier(data, predictive)
+    by_domain = {}
     for domain, mask in domains(data).items():
-        target, mean, width = data.temperature[mask], said.mean[mask], said.tvar[mask]
+        target, mean, width = data.temperature[mask], predictive.mean[mask], predictive.tvar[mask]
         errors = Errors(squared_error(target, mean), TEMPERATURE.acceptable, _RULES)
-        found[domain] = _deferral(errors, uncertainty, answered, said.varm, mask, data.shifted) | {
+        by_domain[domain] = _deferral(errors, uncertainty, answered, predictive.varm, mask, data.shifted) | {
             "rmse": rmse(target, mean),
             "crps": float(np.mean(crps.normal(target, mean, width))),
             "covered": coverage(target, mean, width, GAUSSIAN_90),
@@ -100,7 +100,7 @@ def temperature(data: RealSet, said: Gaussian) -> ByDomain:
             "answered_rmse": _root_mean(errors.values[answered[mask]]),
             "deferred_rmse": _root_mean(errors.values[~answered[mask]]),
         }
-    return found
+    return by_domain
 
 
 def crossed(data: RealSet, means: Gaussian, uncertainty: Gaussian) -> dict[str, float]:
@@ -112,18 +112,18 @@ def crossed(data: RealSet, means: Gaussian, uncertainty: Gaussian) -> dict[str, 
     }
 
 
-def precipitation(data: RealSet, said: Categorical) -> ByDomain:
+def precipitation(data: RealSet, predictive: Categorical) -> ByDomain:
     """Return figures of the precipitation head by domain; NaN if a figure does not exist."""
     assert data.precipitation is not None
-    uncertainty = score(said, measure(said))
-    answered = uncertainty.astype(np.float32) <= np.float32(threshold(data, said))
-    knowledge = None if said.expected_entropy is None else score(said, "mi")
-    found = {}
+    uncertainty = score(predictive, measure(predictive))
+    answered = uncertainty.astype(np.float32) <= np.float32(threshold(data, predictive))
+    knowledge = None if predictive.expected_entropy is None else score(predictive, "mi")
+    by_domain = {}
     for domain, mask in domains(data).items():
-        labels, probabilities = data.precipitation[mask], said.probabilities[mask]
+        labels, probabilities = data.precipitation[mask], predictive.probabilities[mask]
         wrong = classification.error_indicator(labels, probabilities)
         errors = Errors(wrong, PRECIPITATION.acceptable, _RULES)
-        found[domain] = _deferral(errors, uncertainty, answered, knowledge, mask, data.shifted) | {
+        by_domain[domain] = _deferral(errors, uncertainty, answered, knowledge, mask, data.shifted) | {
             "accuracy": 1 - float(np.mean(wrong)),
             "macro_f1": classification.macro_f1(labels, probabilities),
             "log_score": float(np.mean(classification.nll(labels, probabilities))),
@@ -132,7 +132,7 @@ def precipitation(data: RealSet, said: Categorical) -> ByDomain:
             "answered_accuracy": 1 - _mean(wrong[answered[mask]]),
             "deferred_accuracy": 1 - _mean(wrong[~answered[mask]]),
         }
-    return found
+    return by_domain
 
 
 def mixture_crps(data: RealSet, mean: Floats, variance: Floats) -> dict[str, float]:
@@ -143,13 +143,13 @@ def mixture_crps(data: RealSet, mean: Floats, variance: Floats) -> dict[str, flo
     }
 
 
-def over_models(found: Sequence[ByDomain]) -> tuple[ByDomain, ByDomain]:
+def over_models(models: Sequence[ByDomain]) -> tuple[ByDomain, ByDomain]:
     """Return mean and standard deviation (ddof 1) of each figure over models that differ in their seed."""
     mean: ByDomain = {}
     deviation: ByDomain = {}
     for domain in DOMAINS:
-        keys = found[0][domain]
-        values = {key: np.array([one[domain][key] for one in found]) for key in keys}
+        keys = models[0][domain]
+        values = {key: np.array([model[domain][key] for model in models]) for key in keys}
         mean[domain] = {key: float(np.mean(value)) for key, value in values.items()}
         deviation[domain] = {
             key: float(np.std(value, ddof=1)) if len(value) > 1 else 0.0 for key, value in values.items()
@@ -157,10 +157,13 @@ def over_models(found: Sequence[ByDomain]) -> tuple[ByDomain, ByDomain]:
     return mean, deviation
 
 
-def temperature_scores(data: RealSet, said: Gaussian) -> dict[str, Callable[[NDArray[np.intp]], float]]:
+def temperature_scores(data: RealSet, predictive: Gaussian) -> dict[str, Callable[[NDArray[np.intp]], float]]:
     """Return RMSE, CRPS, R-AUC and F1-AUC as functions of the rows over which they are taken (for the bootstrap)."""
-    errors, each = squared_error(data.temperature, said.mean), crps.normal(data.temperature, said.mean, said.tvar)
-    uncertainty = score(said, measure(said))
+    errors, each = (
+        squared_error(data.temperature, predictive.mean),
+        crps.normal(data.temperature, predictive.mean, predictive.tvar),
+    )
+    uncertainty = score(predictive, measure(predictive))
 
     def ranked(rows: NDArray[np.intp], figure: str) -> float:
         return float(getattr(figures(Errors(errors[rows], TEMPERATURE.acceptable, _RULES), uncertainty[rows]), figure))
@@ -173,13 +176,13 @@ def temperature_scores(data: RealSet, said: Gaussian) -> dict[str, Callable[[NDA
     }
 
 
-def precipitation_scores(data: RealSet, said: Categorical) -> dict[str, Callable[[NDArray[np.intp]], float]]:
+def precipitation_scores(data: RealSet, predictive: Categorical) -> dict[str, Callable[[NDArray[np.intp]], float]]:
     """Return accuracy, log score, Brier score and R-AUC as functions of the rows over which they are taken."""
     assert data.precipitation is not None
-    labels, probabilities = data.precipitation, said.probabilities
+    labels, probabilities = data.precipitation, predictive.probabilities
     wrong = classification.error_indicator(labels, probabilities)
     logarithm, squares = classification.nll(labels, probabilities), classification.brier(labels, probabilities)
-    uncertainty = score(said, measure(said))
+    uncertainty = score(predictive, measure(predictive))
 
     def area(rows: NDArray[np.intp]) -> float:
         return figures(Errors(wrong[rows], PRECIPITATION.acceptable, _RULES), uncertainty[rows]).r_auc
@@ -206,21 +209,21 @@ def differences(
     """
     many = len(np.unique(data.time)) < len(data.time)
     block = data.time if many else data.time // (7 * DAY)
-    found: dict[str, dict[str, tuple[float, float, float]]] = {}
+    by_domain: dict[str, dict[str, tuple[float, float, float]]] = {}
     for domain in ("in", "shifted"):
         rows = np.flatnonzero(domains(data)[domain])
-        parts = [rows[block[rows] == one] for one in np.unique(block[rows])]
+        parts = [rows[block[rows] == label] for label in np.unique(block[rows])]
         random = np.random.default_rng(seed)
         drawn = {key: np.empty(resamples) for key in first}
         for turn in range(resamples):
             chosen = np.concatenate([parts[i] for i in random.integers(len(parts), size=len(parts))])
             for key in first:
                 drawn[key][turn] = first[key](chosen) - second[key](chosen)
-        found[domain] = {}
+        by_domain[domain] = {}
         for key, values in drawn.items():
             low, high = np.quantile(values, (0.025, 0.975))
-            found[domain][key] = first[key](rows) - second[key](rows), float(low), float(high)
-    return found
+            by_domain[domain][key] = first[key](rows) - second[key](rows), float(low), float(high)
+    return by_domain
 
 
 def _deferral(
@@ -229,7 +232,7 @@ def _deferral(
     """Return the figures of both kinds of heads: retention, the policy's share, and detection of shift."""
     both = shifted[mask] if shifted[mask].any() and not shifted[mask].all() else None
     own = figures(errors, uncertainty[mask], both)
-    told = math.nan if both is None or knowledge is None else figures(errors, knowledge[mask], both).roc_auc
+    area = math.nan if both is None or knowledge is None else figures(errors, knowledge[mask], both).roc_auc
     return {
         "n": float(own.n),
         "r_auc": own.r_auc,
@@ -237,7 +240,7 @@ def _deferral(
         "f1_at_95": own.f1_at_95,
         "prr": own.prr,
         "roc_total": own.roc_auc,
-        "roc_knowledge": told,
+        "roc_knowledge": area,
         "answered": float(np.mean(answered[mask])),
     }
 

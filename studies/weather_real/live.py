@@ -76,8 +76,8 @@ def follow(
     bounds = _steps(test.time, steps)
     for start, end in pairwise(bounds):
         model = _ask(client, test, start, end, sent)
-        for name, one in sent.items():
-            now, shifted = seen(look, model, one, pause), int(test.shifted[:end].sum())
+        for name, head_sent in sent.items():
+            now, shifted = seen(look, model, head_sent, pause), int(test.shifted[:end].sum())
             yield Moment(**vars(now), head=name, until=float(test.time[end - 1]), shifted=shifted)
 
 
@@ -85,22 +85,22 @@ def _ask(client: Client, test: Part, start: int, end: int, sent: Mapping[str, Se
     """Ask about rows, give their labels as a census, keep errors and uncertainty, and return the model's tag."""
     rows = slice(start, end)
     answer = client.weather.predict(np.ascontiguousarray(test.rows[rows]), purpose="decide")
-    for name, one in sent.items():
-        said, labels = answer.heads[name], test.labels[name][rows]
-        if one.head.kind == "gaussian":
-            errors = squared_error(labels, said.mean)
+    for name, head_sent in sent.items():
+        predictive, labels = answer.heads[name], test.labels[name][rows]
+        if head_sent.head.kind == "gaussian":
+            errors = squared_error(labels, predictive.mean)
         else:
-            errors = classification.error_indicator(labels, said.classes, one.head.classes)
-        one.add(errors, said.uncertainty, said.deferred)
-        client.labels.census(said.prediction_ids, labels, observed=test.time[rows], head=name)
+            errors = classification.error_indicator(labels, predictive.classes, head_sent.head.classes)
+        head_sent.add(errors, predictive.uncertainty, predictive.deferred)
+        client.labels.census(predictive.prediction_ids, labels, observed=test.time[rows], head=name)
     return str(answer.model)
 
 
 def _steps(times: NDArray[np.float64], steps: int) -> list[int]:
     """Return bounds of about equal numbers of rows that never separate rows of one time."""
     changes = np.flatnonzero(np.diff(times)) + 1
-    wanted = np.linspace(0, len(times), steps + 1)[1:-1]
-    inner = {int(changes[np.argmin(np.abs(changes - place))]) for place in wanted} if len(changes) else set()
+    targets = np.linspace(0, len(times), steps + 1)[1:-1]
+    inner = {int(changes[np.argmin(np.abs(changes - place))]) for place in targets} if len(changes) else set()
     return sorted({0, len(times)} | inner)
 
 
@@ -167,16 +167,16 @@ def read(folder: Path, names: Sequence[str]) -> dict[str, Moments]:
     return {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
 
 
-def section(found: Mapping[str, Moments], titles: Mapping[str, str]) -> list[str]:
+def section(by_set: Mapping[str, Moments], titles: Mapping[str, str]) -> list[str]:
     """Return the blocks of the page's section."""
-    if not found:
+    if not by_set:
         return []
     rows = []
-    for name, moments in found.items():
+    for name, moments in by_set.items():
         for head in dict.fromkeys(moment["head"] for moment in moments):
             own = [moment for moment in moments if moment["head"] == head]
             last = own[-1]
-            apart = max(abs(one["live"] - one["offline"]) for moment in own for one in moment["figures"].values())
+            apart = max(abs(pair["live"] - pair["offline"]) for moment in own for pair in moment["figures"].values())
             cells = (_cell(last["figures"].get(figure), figure, head) for figure, _ in FIGURES)
             rows.append((f"{titles[name]}, {head}", f"{last['units']} ({last['shifted']})", *cells, f"{apart:.1e}"))
     return [
@@ -191,11 +191,11 @@ def section(found: Mapping[str, Moments], titles: Mapping[str, str]) -> list[str
     ]
 
 
-def draw(found: Mapping[str, Moments], titles: Mapping[str, str], path: Path) -> None:
+def draw(by_set: Mapping[str, Moments], titles: Mapping[str, str], path: Path) -> None:
     """Draw R-AUC and the error of answered rows as observations come in, with a column per set and head."""
     streams = [
         (f"{titles[name]}\n{head}", head, [moment for moment in moments if moment["head"] == head])
-        for name, moments in found.items()
+        for name, moments in by_set.items()
         for head in dict.fromkeys(moment["head"] for moment in moments)
     ]
     figure = Figure(figsize=(3.6 * len(streams), 4.2), layout="constrained")
@@ -225,8 +225,8 @@ def draw(found: Mapping[str, Moments], titles: Mapping[str, str], path: Path) ->
     pages.save(figure, path)
 
 
-def _cell(one: Mapping[str, float] | None, figure: str, head: str) -> str:
-    if one is None:
+def _cell(values: Mapping[str, float] | None, figure: str, head: str) -> str:
+    if values is None:
         return "–"
     unit = "" if figure.startswith("f1") or _UNITS[head] == "1" else f" {_UNITS[head]}"
-    return f"{one['live']:.4g}{unit}"
+    return f"{values['live']:.4g}{unit}"

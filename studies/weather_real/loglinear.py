@@ -22,9 +22,9 @@ class LogLinear:
 
     def predict(self, inputs: Floats) -> Floats:
         """Return probabilities of all C classes for inputs [N, P]; zero for classes that never occurred in training."""
-        found = np.zeros((len(inputs), self.classes))
-        found[:, self.present] = np.exp(log_softmax(_design(inputs) @ self.weights, axis=1))
-        return found
+        probabilities = np.zeros((len(inputs), self.classes))
+        probabilities[:, self.present] = np.exp(log_softmax(_design(inputs) @ self.weights, axis=1))
+        return probabilities
 
 
 def fit(inputs: Floats, labels: Integers, classes: int, penalty: float = 1e-3) -> LogLinear:
@@ -37,17 +37,17 @@ def fit(inputs: Floats, labels: Integers, classes: int, penalty: float = 1e-3) -
     """
     design = _design(inputs)
     present, place = np.unique(labels, return_inverse=True)
-    wanted = np.eye(len(present))[place]
+    targets = np.eye(len(present))[place]
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         weights = flat.reshape(design.shape[1], -1)
         logarithm = log_softmax(design @ weights, axis=1)
         slopes = np.concatenate([np.zeros_like(weights[:1]), weights[1:]])
-        gradient = design.T @ (np.exp(logarithm) - wanted) / len(labels) + 2 * penalty * slopes
-        return float(-np.sum(wanted * logarithm) / len(labels) + penalty * np.sum(slopes**2)), gradient.ravel()
+        gradient = design.T @ (np.exp(logarithm) - targets) / len(labels) + 2 * penalty * slopes
+        return float(-np.sum(targets * logarithm) / len(labels) + penalty * np.sum(slopes**2)), gradient.ravel()
 
-    found = minimize(loss, np.zeros(design.shape[1] * len(present)), jac=True, method="L-BFGS-B")
-    return LogLinear(found.x.reshape(design.shape[1], -1), present.astype(np.int64), classes)
+    solution = minimize(loss, np.zeros(design.shape[1] * len(present)), jac=True, method="L-BFGS-B")
+    return LogLinear(solution.x.reshape(design.shape[1], -1), present.astype(np.int64), classes)
 
 
 def _design(inputs: Floats) -> Floats:

@@ -63,7 +63,7 @@ def document(sections: Sequence[Section]) -> str:
         "## Data and splits",
         pages.table(
             ("set", "forecasts", "rows: train / stop / calibrate / test in / test shifted", "shifted"),
-            ((one.data.title, _WORDS[one.data.name], _counts(one.data), one.data.shift) for one in sections),
+            ((entry.data.title, _WORDS[entry.data.name], _counts(entry.data), entry.data.shift) for entry in sections),
         ),
         pages.bullets(
             "Split by time: train, then development, then test, with two days between them left out (an observation "
@@ -174,13 +174,13 @@ def _temperature(section: Section) -> list[str]:
         f"{_share(shifted[1])}, with an RMSE of {_two(inside[2])} / {_two(shifted[2])} °C. ({section.trees} trees in "
         f"all. CRPS of the members' mixture, not of the normal of its mean and variance: {'; '.join(mixtures)}.)",
     ]
-    names = list(dict.fromkeys(one for one, _ in section.crossed))
+    names = list(dict.fromkeys(model for model, _ in section.crossed))
     if names:
         blocks += [
             "Whose errors, in the order of whose uncertainty: R-AUC, °C², in / shifted.",
             pages.table(
                 ("errors of", *(f"order of {name}" for name in names)),
-                ((one, *(_in_and_shifted(section.crossed[one, other]) for other in names)) for one in names),
+                ((model, *(_in_and_shifted(section.crossed[model, other]) for other in names)) for model in names),
             ),
         ]
     return blocks + _differences(head)
@@ -228,14 +228,14 @@ def _precipitation(title: str, head: Head) -> list[str]:
 
 def _differences(head: Head) -> list[str]:
     blocks = []
-    for pair, found in head.differences.items():
+    for pair, by_domain in head.differences.items():
         rows = (
             (domain, *(f"{value:+.3f} ({low:+.3f} to {high:+.3f})" for value, low, high in by_name.values()))
-            for domain, by_name in found.items()
+            for domain, by_name in by_domain.items()
         )
         blocks += [
             f"{pair}, with 95 % of {judge.RESAMPLES} bootstraps over blocks of time:",
-            pages.table(("rows", *next(iter(found.values()))), rows),
+            pages.table(("rows", *next(iter(by_domain.values()))), rows),
         ]
     return blocks
 
@@ -250,10 +250,13 @@ def _table(
 ) -> str:
     """Return a table with one row per model; a cell has a figure of each domain, in ``whole`` columns of all rows."""
     rows = []
-    for name, (found, deviation) in head.rows.items():
+    for name, (by_domain, deviation) in head.rows.items():
         cells = []
-        for (_, key, form), parts in [*((one, domains) for one in columns), *((one, ("all",)) for one in whole)]:
-            cell = " / ".join(form(found[domain][key]) for domain in parts)
+        for (_, key, form), parts in [
+            *((column, domains) for column in columns),
+            *((column, ("all",)) for column in whole),
+        ]:
+            cell = " / ".join(form(by_domain[domain][key]) for domain in parts)
             last = deviation["all"][key]
             cells.append(f"{cell} ± {form(last).lstrip()}" if spread and last > 0 and "all" in parts else cell)
         rows.append((name, *cells))

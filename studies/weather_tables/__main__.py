@@ -86,9 +86,9 @@ def main() -> None:
     judged = {name: data[name] for name in JUDGED}
     outputs: dict[str, dict[str, Members]] = {}
     if options.only in (None, "artefacts"):
-        for name, one in artefacts.items():
-            key = f"{name}-{pages.digest(one.manifest)[:16]}"
-            outputs[name] = work.outputs(key, partial(serving.members, one), judged)
+        for name, artefact in artefacts.items():
+            key = f"{name}-{pages.digest(artefact.manifest)[:16]}"
+            outputs[name] = work.outputs(key, partial(serving.members, artefact), judged)
     experiments: dict[str, dict[str, Members]] = {}
     if options.only in (None, "extended"):
         for name in EXPERIMENTS:
@@ -185,9 +185,9 @@ def write(
     other = extended(data, experiments)
     parts.append(("Table 13: other training sets, CatBoost", page.extended(other)))
     parts.append(("The served artefacts, each set", page.served(served_figures)))
-    found = results(performance, measures, other)
-    pages.write(out / "weather.md", document(parts, found, artefacts, data, size))
-    statements.report((*relations.said(found), *relations.shown(found), *relations.virtual(found)))
+    computed = results(performance, measures, other)
+    pages.write(out / "weather.md", document(parts, computed, artefacts, data, size))
+    statements.report((*relations.said(computed), *relations.shown(computed), *relations.virtual(computed)))
 
 
 def alone(data: Mapping[str, Labelled], outputs: Outputs) -> dict[str, dict[str, Mapping[str, float]]]:
@@ -262,7 +262,7 @@ def results(
 
 def document(
     parts: list[tuple[str, str]],
-    found: Results,
+    computed: Results,
     artefacts: Mapping[str, Artefact],
     data: Mapping[str, Labelled],
     size: RunSize,
@@ -314,12 +314,12 @@ def document(
         "words are loose (*about*, *alike*, *competitive*) the limits used stand beside them. Of more than "
         f"{statements.LISTED} comparisons only those that fail are listed, in bold.",
         "### What its text says",
-        relations.table(relations.said(found)),
+        relations.table(relations.said(computed)),
         "### What its tables show besides",
-        relations.table(relations.shown(found)),
+        relations.table(relations.shown(computed)),
         "## Virtual ensembles",
         "Not in the paper; what they are expected to do, and do.",
-        relations.table(relations.virtual(found), printed=False),
+        relations.table(relations.virtual(computed), printed=False),
     )
 
 

@@ -40,7 +40,7 @@ def performance(rows: Sequence[Row], columns: Columns, sets: Sequence[str] = SET
     )
 
 
-def measures(found: Mapping[str, Areas]) -> str:
+def measures(by_label: Mapping[str, Areas]) -> str:
     """Return F1-AUC and ROC-AUC in per cent by measure, in the layout of Table 11."""
     columns = [(head, measure) for head, names in MEASURES.items() for measure in names]
     return pages.table(
@@ -48,7 +48,7 @@ def measures(found: Mapping[str, Areas]) -> str:
         (
             (metric, label, *(f"{values[column][place] * 100:.2f}" for column in columns))
             for place, metric in enumerate(("F1-AUC", "ROC-AUC"))
-            for label, values in found.items()
+            for label, values in by_label.items()
         ),
     )
 
@@ -57,15 +57,15 @@ def extended(rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> str:
     """Return training sets A to D by development and evaluation set, as Table 13: set → experiment → rows."""
     experiments = sorted(next(iter(rows.values())))
     return pages.table(
-        ("data", "model", *(f"{title} {one}" for _, title, _, _ in TABLE_9 for one in experiments)),
+        ("data", "model", *(f"{title} {experiment}" for _, title, _, _ in TABLE_9 for experiment in experiments)),
         (
             (
                 data,
                 row.label,
                 *(
-                    _cell(by_experiment[one][number], "full", figure, unit, form)
+                    _cell(by_experiment[experiment][number], "full", figure, unit, form)
                     for figure, _, unit, form in TABLE_9
-                    for one in experiments
+                    for experiment in experiments
                 ),
             )
             for data, by_experiment in rows.items()

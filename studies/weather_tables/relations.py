@@ -86,9 +86,9 @@ def virtual(results: Results) -> list[Statement]:
              TREES, [VIRTUAL], (*ERRORS, *AREAS), full, True),
         ),
         *(
-            stated(f"{what}, {head}", tuple(found))
+            stated(f"{what}, {head}", tuple(pairs))
             for head in HEADS
-            for what, found in (
+            for what, pairs in (
                 ("Total measures are best at F1-AUC", _above(results, [VIRTUAL], head, TOTAL, KNOWLEDGE, 0)),
                 ("Knowledge measures are best at ROC-AUC", _above(results, [VIRTUAL], head, KNOWLEDGE, TOTAL, 1)),
             )
@@ -96,9 +96,9 @@ def virtual(results: Results) -> list[Statement]:
     ]  # fmt: skip
 
 
-def table(found: Iterable[Statement], *, printed: bool = True) -> str:
+def table(checked: Iterable[Statement], *, printed: bool = True) -> str:
     """Return a Markdown table with failing numbers in bold; ``printed`` adds a column for the paper's own numbers."""
-    return statements.table(found, printed=printed, here="here")
+    return statements.table(checked, printed=printed, here="here")
 
 
 def better(figure: str, first: float, second: float) -> bool:
@@ -111,18 +111,20 @@ def _shift(results: Results) -> Iterator[Statement]:
     yield stated(
         "All models are worse on shifted than on in-domain data: RMSE, MAE, accuracy, macro F1",
         tuple(
-            _compared(f"{split} {model}", one, values[split, model, "in", one], values[split, model, "shifted", one])
+            _compared(
+                f"{split} {model}", figure, values[split, model, "in", figure], values[split, model, "shifted", figure]
+            )
             for split in SPLITS
             for model in MODELS
-            for one in ERRORS
+            for figure in ERRORS
         ),
     )
     yield stated(
         "eval_out is shifted further than dev_out: all models have worse RMSE, MAE and accuracy",
         tuple(
-            _compared(model, one, values["dev", model, "shifted", one], values["eval", model, "shifted", one])
+            _compared(model, figure, values["dev", model, "shifted", figure], values["eval", model, "shifted", figure])
             for model in MODELS
-            for one in (RMSE, MAE, ACCURACY)
+            for figure in (RMSE, MAE, ACCURACY)
         ),
     )
 
@@ -142,21 +144,21 @@ def _ensembling(results: Results) -> Iterator[Statement]:
     ):
         gain = unit * abs(values["eval", TREES, "full", figure] - values["eval", TREE, "full", figure])
         right = better(figure, values["eval", TREES, "full", figure], values["eval", TREE, "full", figure])
-        found = Comparison(f"{'' if right else '-'}{gain:.2f}", right and low <= gain <= high)
-        yield stated(f"An ensemble of CatBoost {text}", (found,))
+        comparison = Comparison(f"{'' if right else '-'}{gain:.2f}", right and low <= gain <= high)
+        yield stated(f"An ensemble of CatBoost {text}", (comparison,))
     yield stated(
         "CatBoost ensembles are better than single models by R-AUC, F1-AUC and F1@95, by more than two standard "
         "deviations over seeds, full sets",
         tuple(
             _significantly(
-                f"{split} {_NAMES[one]}",
-                one,
-                values[split, TREES, "full", one],
-                values[split, TREE, "full", one],
-                results.deviation[split, TREE, "full", one],
+                f"{split} {_NAMES[name]}",
+                name,
+                values[split, TREES, "full", name],
+                values[split, TREE, "full", name],
+                results.deviation[split, TREE, "full", name],
             )
             for split in SPLITS
-            for one in RETENTION
+            for name in RETENTION
         ),
     )
 
@@ -176,9 +178,11 @@ def _measures(results: Results) -> Iterator[Statement]:
     yield stated(
         "CatBoost, temperature: EPKL is better than varm at F1-AUC and ROC-AUC",
         tuple(
-            one
+            comparison
             for place in (0, 1)
-            for one in _above(results, own, TEMPERATURE, {TEMPERATURE: ("epkl",)}, {TEMPERATURE: ("varm",)}, place)
+            for comparison in _above(
+                results, own, TEMPERATURE, {TEMPERATURE: ("epkl",)}, {TEMPERATURE: ("varm",)}, place
+            )
         ),
     )
     rest = {CLASSES: ("mi", "epkl")}
@@ -201,9 +205,9 @@ def _further_models(results: Results) -> Iterator[Statement]:
         f"Ensembles of CatBoost and of FT-Transformers perform alike: RMSE, MAE, accuracy within {ALIKE:.0%}, "
         "full sets",
         tuple(
-            _within(split, one, values[split, NETWORKS, "full", one], values[split, TREES, "full", one])
+            _within(split, figure, values[split, NETWORKS, "full", figure], values[split, TREES, "full", figure])
             for split in SPLITS
-            for one in (RMSE, MAE, ACCURACY)
+            for figure in (RMSE, MAE, ACCURACY)
         ),
     )
     rest = [model for model in MODELS if model != BOTH]
@@ -222,9 +226,9 @@ def _further_models(results: Results) -> Iterator[Statement]:
         f"MCDP is competitive with the CatBoost ensemble: R-AUC, F1-AUC, F1@95 at most {COMPETITIVE:.0%} worse, "
         "full sets",
         tuple(
-            _hardly_worse(split, one, values[split, DROPOUT, "full", one], values[split, TREES, "full", one])
+            _hardly_worse(split, figure, values[split, DROPOUT, "full", figure], values[split, TREES, "full", figure])
             for split in SPLITS
-            for one in RETENTION
+            for figure in RETENTION
         ),
     )
     yield from _ahead(
@@ -304,15 +308,15 @@ def _training_sets(results: Results) -> Iterator[Statement]:
             tuple(
                 _compared(
                     f"{name} {kind} {first} to {second}",
-                    one,
-                    results.extended[name, kind, first, one],
-                    results.extended[name, kind, second, one],
+                    figure,
+                    results.extended[name, kind, first, figure],
+                    results.extended[name, kind, second, figure],
                 )
                 for name in sets
                 for kind in kinds
                 for first in better_ones
                 for second in worse_ones
-                for one in figures
+                for figure in figures
             ),
             printed=printed,
         )
@@ -337,11 +341,11 @@ def _models(
     values = results.performance
     for split, part in where:
         name = split if part == "full" else f"{split} {part}"
-        for one in figures:
-            rest = {other: values[split, other, part, one] for other in others}
-            best = (min if one.endswith(_BELOW) else max)(rest, key=rest.__getitem__)
-            found = _compared(name, one, values[split, first, part, one], rest[best])
-            yield replace(found, text=f"{found.text} ({best})") if len(others) > 1 else found
+        for figure in figures:
+            rest = {other: values[split, other, part, figure] for other in others}
+            best = (min if figure.endswith(_BELOW) else max)(rest, key=rest.__getitem__)
+            comparison = _compared(name, figure, values[split, first, part, figure], rest[best])
+            yield replace(comparison, text=f"{comparison.text} ({best})") if len(others) > 1 else comparison
 
 
 def _compared(name: str, figure: str, first: float, second: float) -> Comparison:
@@ -369,12 +373,12 @@ def _above(
     """Compare each measure of ``first`` with each of ``second``: F1-AUC (place 0) or ROC-AUC (1)."""
     for split in SPLITS:
         for model in models:
-            for one in first[head]:
+            for measure in first[head]:
                 for other in second[head]:
-                    own = results.measures[split, model, head, one][place]
+                    own = results.measures[split, model, head, measure][place]
                     rest = results.measures[split, model, head, other][place]
                     where = split if len(models) == 1 else f"{split} {model}"
-                    name = f"{where} {one} {100 * own:.2f} against {other} {100 * rest:.2f}"
+                    name = f"{where} {measure} {100 * own:.2f} against {other} {100 * rest:.2f}"
                     yield Comparison(name, own >= rest)
 
 

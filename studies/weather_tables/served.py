@@ -39,8 +39,8 @@ def read(folder: Path) -> dict[str, Artefact]:
 def table(artefacts: Mapping[str, Artefact]) -> str:
     """Return a Markdown table of each artefact, its members and its model files."""
     rows = []
-    for name, one in artefacts.items():
-        manifest = one.manifest
+    for name, model in artefacts.items():
+        manifest = model.manifest
         files = {file for executor in manifest.executors for file in executor.files}
         members = f"{manifest.members}" + f" x {manifest.samples}" * (manifest.samples > 1)
         rows.append((f"`{name}`", members, len(files), f"`{pages.digest(manifest)}`"))
@@ -50,8 +50,8 @@ def table(artefacts: Mapping[str, Artefact]) -> str:
 def rows_line(artefacts: Mapping[str, Artefact], data: Mapping[str, Labelled]) -> str:
     """Return whether the rows simulated here match the fingerprints in the manifests, as text."""
     known = {role: set[str]() for role in ROLES.values()}
-    for one in artefacts.values():
-        for source in one.manifest.sources:
+    for model in artefacts.values():
+        for source in model.manifest.sources:
             known.setdefault(source.role, set()).add(source.fingerprint)
     other = [name for name, role in ROLES.items() if known[role] != {data[name].fingerprint}]
     if not other:

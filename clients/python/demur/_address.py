@@ -98,14 +98,14 @@ def wrong_service(target: str, task: str, services: bytes, failed: grpc.RpcError
     call: Any = failed
     if task in present or task in _NO_TASKS or (not services and call.details() == WROTE_TOO_LATE):
         return from_call(failed)
-    found = f"is {' and '.join(present)}, not {task}" if present else f"has no service of {task}"
+    mismatch = f"is {' and '.join(present)}, not {task}" if present else f"has no service of {task}"
     default = DEFAULT_PORTS.get(task)
     if default is None:
         hint = f"give the address of a service of {task}"
     else:
         away = default - DEFAULT_PORTS.get(present[0], default) if present else 0
         hint = f"give the gRPC port of {task}, by default {default}{_at(target, away) if away else ''}"
-    return WrongAddress(f"the service at {target} {found}; {hint}", code="wrong_service", target=target)
+    return WrongAddress(f"the service at {target} {mismatch}; {hint}", code="wrong_service", target=target)
 
 
 def _suggested(scheme: str, parts: Any) -> str:

@@ -86,15 +86,15 @@ class TreeEnsemble:
                     model = replace(
                         model, classes=self._members[name][0].model.classes
                     )  # read concurrently from now on
-                one = _Member(model, cut(model, virtual))
+                member = _Member(model, cut(model, virtual))
                 if library is not None and not self.why_native:
                     try:
-                        packed.append((agreeing(library, model, one.how, len(schema)), one.how))
+                        packed.append((agreeing(library, model, member.how, len(schema)), member.how))
                         if number:
-                            one = _Member(replace(model, native=None), one.how)
+                            member = _Member(replace(model, native=None), member.how)
                     except (NoTables, UnreadableTrees) as error:
                         self.why_native = str(error)
-                self._members[name].append(one)
+                self._members[name].append(member)
         if library is None or self.why_native:
             self._open_native()
         else:
@@ -124,10 +124,12 @@ class TreeEnsemble:
         answer = {}
         for name, members in self._members.items():
             own = [next(raw) for _ in members]
-            if all(one.model.classes is members[0].model.classes for one in members):
+            if all(member.model.classes is members[0].model.classes for member in members):
                 answer[name] = said(members[0].model, np.concatenate(own))
             else:  # some have not seen all classes
-                answer[name] = np.concatenate([said(one.model, sums) for one, sums in zip(members, own, strict=True)])
+                answer[name] = np.concatenate(
+                    [said(member.model, sums) for member, sums in zip(members, own, strict=True)]
+                )
         return answer
 
     def measure(self, rows: NDArray[np.float32], repeats: int = 3) -> None:
@@ -141,11 +143,11 @@ class TreeEnsemble:
                 self._native(rows[:1])
             return
         firsts = {name: members[0] for name, members in self._members.items()}
-        if any(one.model.native is None for one in firsts.values()):
+        if any(member.model.native is None for member in firsts.values()):
             return  # measured before
         self.crossover = None
         quicker = [self._library_is_quicker(firsts, np.resize(rows, (size, rows.shape[1])), repeats) for size in SIZES]
-        slower_up_to = max((number for number, one in enumerate(quicker) if not one), default=-1)
+        slower_up_to = max((number for number, faster in enumerate(quicker) if not faster), default=-1)
         if slower_up_to + 1 < len(SIZES):
             self.crossover = SIZES[slower_up_to + 1]
             self._open_native()
@@ -158,8 +160,8 @@ class TreeEnsemble:
     def _library_is_quicker(self, firsts: Mapping[str, _Member], rows: NDArray[np.float32], repeats: int) -> bool:
         def library() -> None:
             pool = pooled(rows, self._threads)
-            for one in firsts.values():
-                said(one.model, one.how.members(raw_pieces(one.model, one.how, pool, self._threads)))
+            for member in firsts.values():
+                said(member.model, member.how.members(raw_pieces(member.model, member.how, pool, self._threads)))
 
         own = _median_seconds(lambda: self(rows), repeats)
         members = np.mean([len(members) for members in self._members.values()])
@@ -169,8 +171,10 @@ class TreeEnsemble:
         """All models in the library's own form."""
         models = {
             name: [
-                one.model if one.model.native is not None else open_model(one.model.path, one.model.head, self._schema)
-                for one in members
+                member.model
+                if member.model.native is not None
+                else open_model(member.model.path, member.model.head, self._schema)
+                for member in members
             ]
             for name, members in self._members.items()
         }

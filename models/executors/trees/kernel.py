@@ -117,11 +117,11 @@ class Summation:
 def load() -> ctypes.CDLL | None:
     """Return the compiled kernel; None if none was built, or only for another version of this module."""
     paths = (_FOLDER / f"_kernel{suffix}" for suffix in EXTENSION_SUFFIXES)
-    found = next((path for path in paths if path.exists()), None)
-    if found is None:
+    kernel_path = next((path for path in paths if path.exists()), None)
+    if kernel_path is None:
         return None
     try:
-        library = ctypes.CDLL(str(found))
+        library = ctypes.CDLL(str(kernel_path))
         layout, sums = library.demur_trees_layout, library.demur_trees_sums
     except (OSError, AttributeError):
         return None

@@ -64,9 +64,9 @@ def open_model(path: Path, head: Head, schema: Schema) -> TreeModel:
     classes = np.empty(0, np.intp)
     if head.kind == "categorical":
         classes = _classes(path, _objects(path, metadata, "class_params"), head)
-    found = np.shape(native.get_scale_and_bias()[1])
-    if found != (len(classes) or 2,):
-        raise ArtefactError(f"{path}: {found[0] if found else 1} raw outputs, not {len(classes) or 2}")
+    shape = np.shape(native.get_scale_and_bias()[1])
+    if shape != (len(classes) or 2,):
+        raise ArtefactError(f"{path}: {shape[0] if shape else 1} raw outputs, not {len(classes) or 2}")
     if not native.tree_count_:
         raise ArtefactError(f"{path}: a model without trees")
     return TreeModel(path, native, head, int(native.tree_count_), classes, _shrinkage(params))
@@ -74,12 +74,12 @@ def open_model(path: Path, head: Head, schema: Schema) -> TreeModel:
 
 def _objects(path: Path, metadata: Mapping[str, str], key: str) -> dict[str, Any]:
     try:
-        found = json.loads(metadata.get(key) or "{}")
+        value = json.loads(metadata.get(key) or "{}")
     except ValueError as error:
         raise ArtefactError(f"{path}: its {key} are not readable: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise ArtefactError(f"{path}: its {key} are no JSON object")
-    return found
+    return value
 
 
 def _check_features(path: Path, native: Any, schema: Schema) -> None:
@@ -91,14 +91,14 @@ def _check_features(path: Path, native: Any, schema: Schema) -> None:
         "text": native.get_text_feature_indices(),
         "embedding": native.get_embedding_feature_indices(),
     }
-    for kind, found in kinds.items():
-        if len(found):
-            raise ArtefactError(f"{path}: feature {names[found[0]]!r} is {kind}; only numeric features are served")
+    for kind, indices in kinds.items():
+        if len(indices):
+            raise ArtefactError(f"{path}: feature {names[indices[0]]!r} is {kind}; only numeric features are served")
     if list(names) == [str(index) for index in range(len(names))]:
         return  # the library's names for columns without names
-    for index, (name, wanted) in enumerate(zip(names, schema.names, strict=True)):
-        if name != wanted:
-            raise ArtefactError(f"{path}: feature {index} is {name!r}, the schema has {wanted!r} there")
+    for index, (name, expected) in enumerate(zip(names, schema.names, strict=True)):
+        if name != expected:
+            raise ArtefactError(f"{path}: feature {index} is {name!r}, the schema has {expected!r} there")
 
 
 def _classes(path: Path, params: Mapping[str, Any], head: Head) -> NDArray[np.intp]:
@@ -106,7 +106,7 @@ def _classes(path: Path, params: Mapping[str, Any], head: Head) -> NDArray[np.in
     names, seen = params.get("class_names") or None, params.get("class_to_label", ())
     try:
         labels = [
-            names[one] if names else one for one in seen
+            names[index] if names else index for index in seen
         ]  # a model with a declared number of classes has no names
     except (TypeError, IndexError, KeyError) as error:
         raise ArtefactError(f"{path}: its class_params are not readable: {error!r}") from error

@@ -35,7 +35,7 @@ class NativeTrees:
         if not len(rows):
             return {head: _nothing(some) for head, some in self._models.items()}
         pool = pooled(rows, self._threads)
-        return {head: np.concatenate([self._said(*one, pool) for one in some]) for head, some in self._models.items()}
+        return {head: np.concatenate([self._said(*pair, pool) for pair in some]) for head, some in self._models.items()}
 
     def _said(self, model: TreeModel, how: Cut, pool: object) -> NDArray[np.float32]:
         return said(model, how.members(raw_pieces(model, how, pool, self._threads)))

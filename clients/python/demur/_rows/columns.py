@@ -68,10 +68,10 @@ def carries_unit(kind: type) -> bool:
 def _pint(values: Any) -> Quantity:
     text, unit = str(values.units), None
     try:
-        zero, one, two = (type(values)(number, values.units).to_root_units() for number in (0.0, 1.0, 2.0))
-        root = parse(str(one.units) or "1")
-        factor, offset = float(one.magnitude - zero.magnitude), float(zero.magnitude)
-        linear = bool(np.isclose(two.magnitude - one.magnitude, factor, rtol=1e-9, atol=0.0))
+        zero, unity, two = (type(values)(number, values.units).to_root_units() for number in (0.0, 1.0, 2.0))
+        root = parse(str(unity.units) or "1")
+        factor, offset = float(unity.magnitude - zero.magnitude), float(zero.magnitude)
+        linear = bool(np.isclose(two.magnitude - unity.magnitude, factor, rtol=1e-9, atol=0.0))
     except Exception:  # the library, or the caller's own unit registry, may raise anything
         root, linear = None, False
     if root is not None and linear:

@@ -108,7 +108,7 @@ def build(
     with _opened(ensemble, plan, device) as members:
         plan, tuned = _tuned(plan, tune, members, threads, steps)
         training |= tuned
-        found = {
+        results = {
             name: judged(cases, members, plan, threads=threads, progress=steps.add)
             for name, cases in {_CALIBRATION: calibration, **judge}.items()
             if cases
@@ -122,11 +122,11 @@ def build(
         for scan in calibrating.levelled(here, by, ensemble=ensemble.several)
     ]
     if crosswise:
-        found = {_CALIBRATION: crosswise, **found}
+        results = {_CALIBRATION: crosswise, **results}
     calibrated: dict[str, Calibration] = {}
-    if _CALIBRATION in found:
-        plan = calibrating.filled(plan, found[_CALIBRATION])
-        known = calibrating.calibration(found[_CALIBRATION], ensemble=ensemble.several)
+    if _CALIBRATION in results:
+        plan = calibrating.filled(plan, results[_CALIBRATION])
+        known = calibrating.calibration(results[_CALIBRATION], ensemble=ensemble.several)
         calibrated[profile([ensemble.executor], described(device)).name] = known
         training |= {"calibration": _calibrated_by(factors, known)}
     else:
@@ -153,7 +153,7 @@ def build(
         ),
         seeds=ensemble.seeds,
         training=training,
-        quality={name: calibrating.quality([scan.scores for scan in one]) for name, one in found.items()},
+        quality={name: calibrating.quality([scan.scores for scan in group]) for name, group in results.items()},
         versions=building.versions("numpy", "nibabel"),
         files={},
     )
@@ -189,9 +189,9 @@ def _tuned(
     """Return the plan with the best threshold on the scans ``tune``, and figures for the manifest."""
     if not tune:
         return plan, {}
-    found = tuning.tune(_probabilities(tune, members, plan, threads, steps), small_voxels=plan.small_voxels)
-    said = {"tuned_threshold": found.threshold, "tuned_ndsc": round(found.ndsc, 4)}
-    return msgspec.structs.replace(plan, threshold=found.threshold), said
+    best = tuning.tune(_probabilities(tune, members, plan, threads, steps), small_voxels=plan.small_voxels)
+    figures = {"tuned_threshold": best.threshold, "tuned_ndsc": round(best.ndsc, 4)}
+    return msgspec.structs.replace(plan, threshold=best.threshold), figures
 
 
 def _calibrated_by(factors: Sequence[float], known: Calibration) -> str:
@@ -204,10 +204,10 @@ def _calibrated_by(factors: Sequence[float], known: Calibration) -> str:
         if factors
         else f"{table.units} scans that no member was trained on"
     )
-    said = f"{how}; targets up to a retention of {table.levels[-1]:g}"
+    origin = f"{how}; targets up to a retention of {table.levels[-1]:g}"
     if table.levels[-1] < USUAL_RETENTION:
-        _log.warning("calibrated on %s: a target of %g falls back to it", said, USUAL_RETENTION)
-    return said
+        _log.warning("calibrated on %s: a target of %g falls back to it", origin, USUAL_RETENTION)
+    return origin
 
 
 def judged(
@@ -223,12 +223,12 @@ def judged(
     Raises:
         BadFile: see ``examples.read``.
     """
-    found = []
+    results = []
     for case in cases:
         scan, truth = examples.read(case, plan.channels)
-        found.append(calibrating.compare(scan, truth, segment(scan, members, plan, threads)))
+        results.append(calibrating.compare(scan, truth, segment(scan, members, plan, threads)))
         progress(f"judging {case.id}")
-    return found
+    return results
 
 
 def _probabilities(

@@ -57,28 +57,28 @@ class Found:
     """Mask of the predicted lesions that contain no voxel of a true lesion."""
 
 
-def compare(scan: Scan, truth: Mask, said: Segmentation) -> Found:
+def compare(scan: Scan, truth: Mask, prediction: Segmentation) -> Found:
     """Compare a segmentation with its truth, both on the scan's grid [x, y, z]."""
     brain = scan.brain
-    doubts = said.maps.get("rmi", said.maps["total"])
-    curve = segmentation_retention.voxel_curve(truth, said.mask, doubts, brain)
+    doubts = prediction.maps.get("rmi", prediction.maps["total"])
+    curve = segmentation_retention.voxel_curve(truth, prediction.mask, doubts, brain)
     return Found(
         scores={
-            "ndsc": segmentation.ndsc(truth, said.mask),
-            "dice": segmentation.dice(truth, said.mask),
-            "lesion_f1": segmentation.lesion_f1(truth, said.mask),
+            "ndsc": segmentation.ndsc(truth, prediction.mask),
+            "dice": segmentation.dice(truth, prediction.mask),
+            "lesion_f1": segmentation.lesion_f1(truth, prediction.mask),
             "voxel_r_aac": segmentation_retention.voxel_r_aac(curve),
         },
-        predictive=replace(said.predictive(), probability=(), mask=()),
-        burden=said.burden,
+        predictive=replace(prediction.predictive(), probability=(), mask=()),
+        burden=prediction.burden,
         true_count=listed(truth).count,
         true_ml=float(np.count_nonzero(truth)) * scan.voxel_mm3 / 1000,
-        appearance=dict(said.appearance),
+        appearance=dict(prediction.appearance),
         brain_voxels=int(np.count_nonzero(brain)),
-        wrong_voxels=int(np.count_nonzero((truth != said.mask) & brain)),
+        wrong_voxels=int(np.count_nonzero((truth != prediction.mask) & brain)),
         voxel_doubts=np.asarray(doubts[brain][::STRIDE], np.float32),
-        lesion_doubts=_lesion_doubts(said),
-        lesion_wrong=_lesion_wrong(truth, said),
+        lesion_doubts=_lesion_doubts(prediction),
+        lesion_wrong=_lesion_wrong(truth, prediction),
     )
 
 
@@ -88,34 +88,34 @@ def factor(served: Sequence[Found], other: Sequence[Found], *, ensemble: bool) -
     Neither ensemble was trained on these scans. Return 1 without scans, or if the median is 0.
     """
     ratios = [
-        _own(one, ensemble=ensemble) / own
-        for one, two in zip(served, other, strict=True)
+        _own(scan, ensemble=ensemble) / own
+        for scan, two in zip(served, other, strict=True)
         if (own := _own(two, ensemble=ensemble)) > 0
     ]
     return float(np.median(ratios)) or 1.0 if ratios else 1.0
 
 
-def levelled(found: Sequence[Found], by: float, *, ensemble: bool) -> list[Found]:
+def levelled(scans: Sequence[Found], by: float, *, ensemble: bool) -> list[Found]:
     """Return the scans with the head's own uncertainty multiplied by ``by``; all else is unchanged."""
     name = _OWN[ensemble]
     return [
-        replace(one, predictive=replace(one.predictive, **{name: np.float32(by) * getattr(one.predictive, name)}))
-        for one in found
+        replace(scan, predictive=replace(scan.predictive, **{name: np.float32(by) * getattr(scan.predictive, name)}))
+        for scan in scans
     ]
 
 
-def _own(one: Found, *, ensemble: bool) -> float:
-    return float(getattr(one.predictive, _OWN[ensemble])[0])
+def _own(scan: Found, *, ensemble: bool) -> float:
+    return float(getattr(scan.predictive, _OWN[ensemble])[0])
 
 
-def calibration(found: Sequence[Found], *, ensemble: bool) -> Calibration:
+def calibration(scans: Sequence[Found], *, ensemble: bool) -> Calibration:
     """Return the head's calibration: retention and expected error (1 - nDSC) by all measures, in-domain references."""
     measures = MEASURES[ensemble]
     own = LESIONS.own_measure(ensemble)
-    errors = 1 - np.array([one.scores["ndsc"] for one in found])
+    errors = 1 - np.array([scan.scores["ndsc"] for scan in scans])
     return building.calibrate_errors(
         LESIONS,
-        _joined([one.predictive for one in found]),
+        _joined([scan.predictive for scan in scans]),
         errors,
         ensemble=ensemble,
         reference=(own, *(name for name in measures if name != own)),
@@ -123,36 +123,36 @@ def calibration(found: Sequence[Found], *, ensemble: bool) -> Calibration:
     )
 
 
-def filled(recipe: Recipe, found: Sequence[Found]) -> Recipe:
+def filled(recipe: Recipe, scans: Sequence[Found]) -> Recipe:
     """Return the recipe with its fields that depend on in-domain scans filled in."""
     return msgspec.structs.replace(
         recipe,
-        typical=building.typical([one.appearance for one in found]),
-        volume=burden.fit([one.burden.volume_ml for one in found], [one.true_ml for one in found]),
-        count=burden.fit([one.burden.count for one in found], [float(one.true_count) for one in found]),
-        voxel_trust=voxel_trust(found),
-        lesion_trust=lesion_trust(found),
+        typical=building.typical([scan.appearance for scan in scans]),
+        volume=burden.fit([scan.burden.volume_ml for scan in scans], [scan.true_ml for scan in scans]),
+        count=burden.fit([scan.burden.count for scan in scans], [float(scan.true_count) for scan in scans]),
+        voxel_trust=voxel_trust(scans),
+        lesion_trust=lesion_trust(scans),
     )
 
 
-def voxel_trust(found: Sequence[Found]) -> float:
+def voxel_trust(scans: Sequence[Found]) -> float:
     """Return the uncertainty that is exceeded by as many voxels as are wrong, over all brains together.
 
     It is the quantile q(1 - wrong / voxels) of the uncertainty: a reviewer who knew the wrong voxels would look at as
     many.
     """
-    wrong, voxels = sum(one.wrong_voxels for one in found), sum(one.brain_voxels for one in found)
-    doubts = np.concatenate([one.voxel_doubts for one in found])
+    wrong, voxels = sum(scan.wrong_voxels for scan in scans), sum(scan.brain_voxels for scan in scans)
+    doubts = np.concatenate([scan.voxel_doubts for scan in scans])
     return building.significant(np.quantile(doubts, 1 - wrong / voxels))
 
 
-def lesion_trust(found: Sequence[Found]) -> float | None:
+def lesion_trust(scans: Sequence[Found]) -> float | None:
     """Return the same quantile for predicted lesions, None without lesions.
 
     A lesion without a voxel of a true lesion is wrong.
     """
-    doubts = np.concatenate([one.lesion_doubts for one in found])
-    wrong = np.concatenate([one.lesion_wrong for one in found])
+    doubts = np.concatenate([scan.lesion_doubts for scan in scans])
+    wrong = np.concatenate([scan.lesion_wrong for scan in scans])
     return building.significant(np.quantile(doubts, 1 - wrong.mean())) if len(doubts) else None
 
 
@@ -161,36 +161,36 @@ def quality(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
     Scores that a scan does not have are left out of their mean; a standard error needs two scans.
     """
-    found = {"scans": float(len(scores))}
+    figures = {"scans": float(len(scores))}
     for name in scores[0]:
-        values = np.array([one[name] for one in scores])
+        values = np.array([row[name] for row in scores])
         known = values[np.isfinite(values)]
-        found[name] = building.significant(np.mean(known), 4) if len(known) else math.nan
+        figures[name] = building.significant(np.mean(known), 4) if len(known) else math.nan
         if name == "ndsc" and len(known) > 1:
-            found["ndsc_se"] = building.significant(np.std(known, ddof=1) / math.sqrt(len(known)), 2)
-    return found
+            figures["ndsc_se"] = building.significant(np.std(known, ddof=1) / math.sqrt(len(known)), 2)
+    return figures
 
 
-def _lesion_doubts(said: Segmentation) -> NDArray[np.float64]:
+def _lesion_doubts(prediction: Segmentation) -> NDArray[np.float64]:
     doubts = [
-        1 - one.mean_probability if one.structural_uncertainty is None else one.structural_uncertainty
-        for one in said.lesions
+        1 - lesion.mean_probability if lesion.structural_uncertainty is None else lesion.structural_uncertainty
+        for lesion in prediction.lesions
     ]
     return np.array(doubts, np.float64)
 
 
-def _lesion_wrong(truth: Mask, said: Segmentation) -> Mask:
+def _lesion_wrong(truth: Mask, prediction: Segmentation) -> Mask:
     """Return whether each lesion misses all true ones, in the order of the table; lesions are matched by centroid."""
     from scipy import ndimage
 
-    if not said.lesions:
+    if not prediction.lesions:
         return np.zeros(0, bool)
-    labels = components(said.mask)
+    labels = components(prediction.mask)
     numbers = np.arange(1, labels.max() + 1)
     hits = np.bincount(labels[truth], minlength=len(numbers) + 1)[1:]
-    index = np.array(ndimage.center_of_mass(said.mask, labels, numbers))
-    places = index @ said.affine[:3, :3].T + said.affine[:3, 3]
-    apart = np.array([one.centroid_mm for one in said.lesions])[:, None] - places[None]
+    index = np.array(ndimage.center_of_mass(prediction.mask, labels, numbers))
+    places = index @ prediction.affine[:3, :3].T + prediction.affine[:3, 3]
+    apart = np.array([lesion.centroid_mm for lesion in prediction.lesions])[:, None] - places[None]
     return np.asarray(hits[(apart**2).sum(axis=2).argmin(axis=1)] == 0)
 
 
@@ -198,7 +198,7 @@ def _joined(units: Sequence[Volumes]) -> Volumes:
     """Join predictives of one unit each to one predictive, without volumes."""
 
     def column(name: str) -> NDArray[np.float32] | None:
-        values = [getattr(one, name) for one in units]
+        values = [getattr(unit, name) for unit in units]
         return None if values[0] is None else np.concatenate(values)
 
     entropy = column("entropy")

@@ -75,16 +75,16 @@ def export(member: Plain | Sampled, inputs: int, window: tuple[int, int, int]) -
         inputs: modalities.
         window: voxels, [x, y, z].
     """
-    given = [torch.zeros(2, inputs, *window)]
+    arguments = [torch.zeros(2, inputs, *window)]
     batch = {0: torch.export.Dim("batch", min=1, max=LARGEST_BATCH)}
     shapes: dict[str, Any] = {"window": batch}
     if isinstance(member, Sampled):
-        given.append(torch.zeros((), dtype=torch.int64))
+        arguments.append(torch.zeros((), dtype=torch.int64))
         shapes["sample"] = None
     with _quiet():
         program = torch.onnx.export(
             member.eval(),
-            tuple(given),
+            tuple(arguments),
             dynamo=True,
             opset_version=OPSET,
             dynamic_shapes=shapes,
@@ -119,7 +119,7 @@ def _leaky(graph: Any) -> None:
 
     The result is the same, and the runtime need not match shapes voxel by voxel.
     """
-    constants = {one.name: one for one in graph.initializer}
+    constants = {tensor.name: tensor for tensor in graph.initializer}
     used = set()
     for node in graph.node:
         slope = constants.get(node.input[1]) if node.op_type == "PRelu" else None
@@ -128,7 +128,7 @@ def _leaky(graph: Any) -> None:
             node.attribute.append(helper.make_attribute("alpha", float(numpy_helper.to_array(slope).item())))
             del node.input[1]
         used.update(node.input)
-    kept = [one for one in graph.initializer if one.name in used]
+    kept = [tensor for tensor in graph.initializer if tensor.name in used]
     del graph.initializer[:]
     graph.initializer.extend(kept)
 

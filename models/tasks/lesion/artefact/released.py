@@ -62,15 +62,15 @@ def load_released(directory: Path) -> Ensemble:
     Raises:
         ArtefactError: see ``import_released``.
     """
-    found: dict[int, Path] = {}
+    paths: dict[int, Path] = {}
     for path in sorted(directory.glob(f"*/{FILE}")):
         if (match := _SEED.fullmatch(path.parent.name)) is not None:
-            if (seed := int(match[1])) in found:
-                raise ArtefactError(f"{path} and {found[seed]} are both member {seed}; keep one")
-            found[seed] = path
-    if not found:
+            if (seed := int(match[1])) in paths:
+                raise ArtefactError(f"{path} and {paths[seed]} are both member {seed}; keep one")
+            paths[seed] = path
+    if not paths:
         raise ArtefactError(f"{directory}: no seed1/{FILE}, seed2/{FILE} …")
-    members = {seed: read(found[seed]) for seed in sorted(found)}
+    members = {seed: read(paths[seed]) for seed in sorted(paths)}
     all_sizes = {sizes for sizes, _ in members.values()}
     if len(all_sizes) > 1:
         raise ArtefactError(f"{directory}: members of different sizes ({', '.join(map(str, all_sizes))})")

@@ -40,7 +40,7 @@ class NoCrops(ValueError):
 
 def encode(crops: Sequence[Mapping[str, NDArray[np.uint8]]]) -> bytes:
     """Encode crops by channel, [x, y, z] of one shape, as a file of inputs in the same order."""
-    return npz.encode({name: np.stack([one[name] for one in crops]) for name in crops[0]})
+    return npz.encode({name: np.stack([crop[name] for crop in crops]) for name in crops[0]})
 
 
 def crops(
@@ -62,9 +62,9 @@ def crops(
             places = np.argwhere(inside if inside.any() else brain)
             if not len(places):
                 continue
-            found = _crop(scan, brain, places[draw.integers(len(places))], window)
-            if all(len(np.unique(image[image > 0])) > 1 for image in found.values()):
-                yield found
+            crop = _crop(scan, brain, places[draw.integers(len(places))], window)
+            if all(len(np.unique(image[image > 0])) > 1 for image in crop.values()):
+                yield crop
 
 
 def _crop(
@@ -127,10 +127,10 @@ def chosen(
     """
     inside, outside = replay.chosen(len(known), len(shifted), units // _PER_SCAN)
     cases = [known[at] for at in inside.tolist()] + [shifted[at] for at in outside.tolist()]
-    found = list(crops(cases, channels, window))
-    if not found:
+    drawn = list(crops(cases, channels, window))
+    if not drawn:
         raise NoCrops("no crop of the scans has more than one intensity; scans of tissue are needed")
-    return encode([found[at] for at in replay.shuffled(len(found)).tolist()])
+    return encode([drawn[at] for at in replay.shuffled(len(drawn)).tolist()])
 
 
 def scans(arrays: Arrays, channels: Sequence[Channel]) -> list[Scan]:
@@ -181,8 +181,10 @@ def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
     members = ensembles.members(artefact, device=device)
 
     def score(part: slice) -> Scores:
-        said = [segment.segment(scan, members, recipe).predictive() for scan in crops[part]]
-        return replay.joined([replay.scored(HEADS, artefact.manifest, {LESIONS.name: one}) for one in said])
+        predictives = [segment.segment(scan, members, recipe).predictive() for scan in crops[part]]
+        return replay.joined(
+            [replay.scored(HEADS, artefact.manifest, {LESIONS.name: predictive}) for predictive in predictives]
+        )
 
     return Passes(len(crops), 1, score)  # a crop has one window, which is one pass
 

@@ -44,15 +44,15 @@ def read(files: Files, channels: Sequence[Channel]) -> tuple[Scan, Mask]:
         BadFile: a file is missing, is not a valid image, or is on another grid; the message names it.
     """
     paths = {"flair": files.flair, "t1": files.t1, BRAIN_MASK: files.brain}
-    wanted = {
+    selected = {
         name: path for name, path in paths.items() if path is not None and name in (*channels, BRAIN_MASK, "flair")
     }
-    if absent := [name for name in channels if name not in wanted]:
+    if absent := [name for name in channels if name not in selected]:
         raise BadFile(f"scan {files.id} has no {absent[0]} image, and the networks take {', '.join(channels)}")
     if files.truth is None:
         raise BadFile(f"scan {files.id} has no lesion mask beside {files.flair}")
     try:
-        scan = read_scan({name: path.read_bytes() for name, path in wanted.items()}, channels)
+        scan = read_scan({name: path.read_bytes() for name, path in selected.items()}, channels)
         truth = nifti.read(files.truth.read_bytes()).values
     except nifti.BadImage as error:
         raise BadFile(f"scan {files.id} at {files.flair.parent.parent}: {error}") from error
@@ -80,7 +80,7 @@ def example(files: Files, recipe: Recipe) -> Example:
 def fingerprint(cases: Sequence[Files]) -> str:
     """Return the sha256 over all files of scans, in the order of their ids."""
     digest = hashlib.sha256()
-    for case in sorted(cases, key=lambda one: one.id):
+    for case in sorted(cases, key=lambda files: files.id):
         for path in (case.flair, case.t1, case.truth, case.brain):
             digest.update(b"-" if path is None else hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

@@ -71,25 +71,27 @@ def lesion_table(segmentation: Segmentation) -> str:
     rows.writerow(
         ("label", "volume_mm3", "x_mm", "y_mm", "z_mm", "mean_probability", "structural_uncertainty", "look_at")
     )
-    for number, one in enumerate(segmentation.lesions, 1):
-        known = (one.mean_probability, one.structural_uncertainty)
-        numbers = ("" if value is None else f"{value:.6g}" for value in (one.volume_mm3, *one.centroid_mm, *known))
-        rows.writerow((number, *numbers, "" if one.look_at is None else int(one.look_at)))
+    for number, lesion in enumerate(segmentation.lesions, 1):
+        known = (lesion.mean_probability, lesion.structural_uncertainty)
+        numbers = (
+            "" if value is None else f"{value:.6g}" for value in (lesion.volume_mm3, *lesion.centroid_mm, *known)
+        )
+        rows.writerow((number, *numbers, "" if lesion.look_at is None else int(lesion.look_at)))
     return file.getvalue()
 
 
 def summary(segmentation: Segmentation) -> bytes:
     """Return a JSON document of everything but the volumes; limits that do not exist are null."""
-    found = segmentation
+    answer = segmentation
     document = {
-        "burden": asdict(found.burden),
-        "means": asdict(found.means),
-        "structural": found.structural,
-        "look_at_voxels": found.look_at_voxels,
-        "brain_ml": found.brain_ml,
-        "resampled": found.resampled,
-        "appearance": dict(found.appearance),
-        "remarks": [asdict(one) for one in found.remarks],
-        "lesions": [asdict(one) for one in found.lesions],
+        "burden": asdict(answer.burden),
+        "means": asdict(answer.means),
+        "structural": answer.structural,
+        "look_at_voxels": answer.look_at_voxels,
+        "brain_ml": answer.brain_ml,
+        "resampled": answer.resampled,
+        "appearance": dict(answer.appearance),
+        "remarks": [asdict(remark) for remark in answer.remarks],
+        "lesions": [asdict(lesion) for lesion in answer.lesions],
     }
     return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"

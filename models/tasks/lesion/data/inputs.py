@@ -48,31 +48,31 @@ def find(source: Path) -> tuple[Input, ...]:
         raise BadFile(
             f"{source} does not exist; a NIfTI file, .mha, or a folder of *_{FLAIR}.nii.gz or *.mha is needed"
         )
-    found = []
+    inputs = []
     for path in source.rglob(f"*_{FLAIR}.nii.gz"):
         folder = path.parent.relative_to(source)
         folder = folder.parent if folder.name == "flair" else folder
-        found.append(_input(path.name.removesuffix(f"_{FLAIR}.nii.gz"), folder, path))
-    if not found:
-        found = _of_grand_challenge(source)
-    if not found:
+        inputs.append(_input(path.name.removesuffix(f"_{FLAIR}.nii.gz"), folder, path))
+    if not inputs:
+        inputs = _of_grand_challenge(source)
+    if not inputs:
         raise BadFile(f"{source} has no scans: files *_{FLAIR}.nii.gz, or *.mha, are needed, there or in folders below")
-    found.sort(key=lambda one: (one.folder.as_posix(), int(one.id) if one.id.isdecimal() else -1, one.id))
-    for one, other in itertools.pairwise(found):
-        if (one.id, one.folder) == (other.id, other.folder):
-            raise BadFile(f"{one.flair} and {other.flair} are of one scan by name; give different ids")
-    return tuple(found)
+    inputs.sort(key=lambda scan: (scan.folder.as_posix(), int(scan.id) if scan.id.isdecimal() else -1, scan.id))
+    for earlier, other in itertools.pairwise(inputs):
+        if (earlier.id, earlier.folder) == (other.id, other.folder):
+            raise BadFile(f"{earlier.flair} and {other.flair} are of one scan by name; give different ids")
+    return tuple(inputs)
 
 
-def _input(one: str, folder: Path, flair: Path) -> Input:
+def _input(scan_id: str, folder: Path, flair: Path) -> Input:
     def companion(kind: str) -> Path | None:
-        name = f"{one}_{_COMPANIONS[kind]}.nii.gz"
+        name = f"{scan_id}_{_COMPANIONS[kind]}.nii.gz"
         beside = (flair.parent / name, flair.parent.parent / kind / name)
         return next((path for path in beside if path.is_file()), None)
 
     if not flair.name.endswith(f"_{FLAIR}.nii.gz"):
-        return Input(one, folder, flair)
-    return Input(one, folder, flair, companion("t1"), companion("fg_mask"), companion("gt"))
+        return Input(scan_id, folder, flair)
+    return Input(scan_id, folder, flair, companion("t1"), companion("fg_mask"), companion("gt"))
 
 
 def _of_grand_challenge(source: Path) -> list[Input]:
@@ -85,9 +85,9 @@ def _of_grand_challenge(source: Path) -> list[Input]:
     kinds = sorted({path.parent.name for path in paths if path.parent.parent.name == _IMAGES})
     if len(kinds) > 1:
         raise BadFile(f"{source} has images of the kinds {', '.join(kinds)}; give the folder of the FLAIR images")
-    found = []
+    inputs = []
     for path in paths:
         folder = path.parent.relative_to(source)
         in_images = path.parent.parent.name == _IMAGES
-        found.append(_input(path.stem, folder.parent.parent if in_images and len(folder.parts) > 1 else folder, path))
-    return found
+        inputs.append(_input(path.stem, folder.parent.parent if in_images and len(folder.parts) > 1 else folder, path))
+    return inputs

@@ -73,19 +73,19 @@ def cases(root: Path, split: str | None = None) -> tuple[Case, ...]:
         raise BadFile(f"split is {split!r}; the official ones are {', '.join(SPLITS)}")
     if not root.is_dir():
         raise BadFile(f"{root} is no folder; one with the official names is needed, SITE/SPLIT/flair/ID_FLAIR_…")
-    found: dict[tuple[Path, str], dict[str, Path]] = defaultdict(dict)
+    by_scan: dict[tuple[Path, str], dict[str, Path]] = defaultdict(dict)
     for path in sorted(root.rglob("*.nii.gz")):
         for kind, pattern in _PATTERNS.items():
             if match := pattern.fullmatch(path.name):
-                files = found[_base(path, kind), match["id"]]
+                files = by_scan[_base(path, kind), match["id"]]
                 if kind in files:
                     raise BadFile(f"{files[kind]} and {path} are one image of one scan; take one of them away")
                 files[kind] = path
-    every = [_case(base, one, files) for (base, one), files in found.items()]
+    every = [_case(base, scan_id, files) for (base, scan_id), files in by_scan.items()]
     chosen = [case for case in every if split is None or case.split == split]
     if not chosen:
-        wanted = "scans" if split is None else f"scans of the split {split}"
-        raise BadFile(f"{root} holds no {wanted}: files SITE/SPLIT/flair/ID_FLAIR_isovox.nii.gz are needed")
+        absent = "scans" if split is None else f"scans of the split {split}"
+        raise BadFile(f"{root} holds no {absent}: files SITE/SPLIT/flair/ID_FLAIR_isovox.nii.gz are needed")
     chosen.sort(key=lambda case: (case.site, SPLITS.index(case.split) if case.split else -1, natural(case.id)))
     _check_once(chosen)
     return tuple(chosen)
@@ -121,20 +121,20 @@ def _base(path: Path, kind: str) -> Path:
     return path.parent.parent if path.parent.name.lower() == kind else path.parent
 
 
-def _case(base: Path, one: str, files: Mapping[str, Path]) -> Case:
+def _case(base: Path, scan_id: str, files: Mapping[str, Path]) -> Case:
     if "flair" not in files:
-        raise BadFile(f"{next(iter(files.values()))} has no {NAMES['flair'].format(id=one)} below {base}")
+        raise BadFile(f"{next(iter(files.values()))} has no {NAMES['flair'].format(id=scan_id)} below {base}")
     place = base.resolve()
     named = place.name.lower()
     split = named if named in SPLITS else ""
     site = place.parent.name if split else place.name
-    return Case(one, site, split, files["flair"], files.get("t1"), files.get("gt"), files.get("fg_mask"))
+    return Case(scan_id, site, split, files["flair"], files.get("t1"), files.get("gt"), files.get("fg_mask"))
 
 
 def _check_once(chosen: Sequence[Case]) -> None:
-    for one, other in itertools.pairwise(chosen):
-        if (one.site, one.split, one.id) == (other.site, other.split, other.id):
-            raise BadFile(f"{one.flair} and {other.flair} are one scan by name; give different ids, or read one folder")
+    for own, other in itertools.pairwise(chosen):
+        if (own.site, own.split, own.id) == (other.site, other.split, other.id):
+            raise BadFile(f"{own.flair} and {other.flair} are one scan by name; give different ids, or read one folder")
 
 
 def _mask(path: Path, first: volumes.Volume) -> Mask:

@@ -40,7 +40,7 @@ class ScanFigures:
     """Hash of the ground truth."""
 
 
-def read(path: Path, asked: ErrorOptions) -> UnitErrors:
+def read(path: Path, options: ErrorOptions) -> UnitErrors:
     """Read a folder of official file names (``scans``); the companion ``ground_truth`` may hold truths and brain masks.
 
     Errors are 1 - score over the whole volume. Measures are means of a voxel uncertainty over the brain mask, or over
@@ -50,12 +50,12 @@ def read(path: Path, asked: ErrorOptions) -> UnitErrors:
     Raises:
         BadFile: the message names the file.
     """
-    companion = asked.companions.get("ground_truth")
-    found = scans.find(path, None if companion is None else Path(companion))
-    found, judged, left_out = _with_ndsc(found, [_judge(scan, asked.convention) for scan in found.scans])
-    figures = {name: np.array([one.scores[name] for one in judged]) for name in SCORES}
+    companion = options.companions.get("ground_truth")
+    predicted = scans.find(path, None if companion is None else Path(companion))
+    predicted, judged, left_out = _with_ndsc(predicted, [_judge(scan, options.convention) for scan in predicted.scans])
+    figures = {name: np.array([row.scores[name] for row in judged]) for name in SCORES}
     columns = {f"{name}_error": ErrorColumn(1 - values, "1", None) for name, values in figures.items()}
-    figures["voxel_r_aac"] = np.array([one.voxel_r_aac for one in judged])
+    figures["voxel_r_aac"] = np.array([row.voxel_r_aac for row in judged])
 
     def own(mask: Mask | None) -> dict[str, float]:
         part = slice(None) if mask is None else mask
@@ -63,33 +63,39 @@ def read(path: Path, asked: ErrorOptions) -> UnitErrors:
         means = {name: float(np.mean(values)) if len(values) else math.nan for name, values in exist.items()}
         return means | {f"{name}_sd": float(np.std(exist[name])) if len(exist[name]) else math.nan for name in figures}
 
-    known = [scan.shifted for scan in found.scans]
+    known = [scan.shifted for scan in predicted.scans]
     return UnitErrors(
         task="lesion",
         source=str(path),
-        errors=ordered(asked, columns, str(path)),
-        measures={name: np.array([one.measures[name] for one in judged]) for name in judged[0].measures},
+        errors=ordered(options, columns, str(path)),
+        measures={name: np.array([row.measures[name] for row in judged]) for name in judged[0].measures},
         shifted=None if None in known else np.array(known, bool),
-        groups={"folder": np.array([scan.folder for scan in found.scans])},
-        rules=Rules(asked.convention),
+        groups={"folder": np.array([scan.folder for scan in predicted.scans])},
+        rules=Rules(options.convention),
         own=own,
         own_units={name: "1" for score in figures for name in (score, f"{score}_sd")},
-        members=len(found.scans[0].members) or None,
-        labels=hashlib.sha256(b"".join(one.digest for one in judged)).hexdigest(),
-        notes=left_out + _notes(found, judged),
+        members=len(predicted.scans[0].members) or None,
+        labels=hashlib.sha256(b"".join(row.digest for row in judged)).hexdigest(),
+        notes=left_out + _notes(predicted, judged),
     )
 
 
-def _with_ndsc(found: scans.Scans, judged: list[ScanFigures]) -> tuple[scans.Scans, list[ScanFigures], tuple[str, ...]]:
+def _with_ndsc(
+    predicted: scans.Scans, judged: list[ScanFigures]
+) -> tuple[scans.Scans, list[ScanFigures], tuple[str, ...]]:
     """Return the scans whose nDSC exists, and a note about the others: a truth of only lesion voxels has no nDSC."""
-    kept = [place for place, one in enumerate(judged) if math.isfinite(one.scores["ndsc"])]
+    kept = [place for place, row in enumerate(judged) if math.isfinite(row.scores["ndsc"])]
     if len(kept) == len(judged):
-        return found, judged, ()
-    lost = [scan for place, scan in enumerate(found.scans) if place not in kept]
+        return predicted, judged, ()
+    lost = [scan for place, scan in enumerate(predicted.scans) if place not in kept]
     if not kept:
         raise BadFile(f"{lost[0].truth} marks every voxel as lesion: it has no nDSC, and no other scan is there")
     note = f"{', '.join(scan.id for scan in lost[:5])}: every voxel is lesion, so that no nDSC exists; left out"
-    return replace(found, scans=tuple(found.scans[place] for place in kept)), [judged[place] for place in kept], (note,)
+    return (
+        replace(predicted, scans=tuple(predicted.scans[place] for place in kept)),
+        [judged[place] for place in kept],
+        (note,),
+    )
 
 
 def _judge(scan: Scan, convention: Convention) -> ScanFigures:
@@ -150,31 +156,31 @@ def _uncertainty(path: Path, truth: volumes.Volume, brain: Mask) -> NDArray[np.f
     return values if values.dtype.kind == "f" else values.astype(np.float32)
 
 
-def _notes(found: scans.Scans, judged: Sequence[ScanFigures]) -> tuple[str, ...]:
+def _notes(predicted: scans.Scans, judged: Sequence[ScanFigures]) -> tuple[str, ...]:
     def of(what: list[bool]) -> str:
-        ids = [scan.id for scan, true in zip(found.scans, what, strict=True) if true]
+        ids = [scan.id for scan, true in zip(predicted.scans, what, strict=True) if true]
         more = f" and {len(ids) - 5} more" if len(ids) > 5 else ""
         return f"{', '.join(ids[:5])}{more}" if len(ids) < len(judged) or len(ids) == 1 else "all scans"
 
-    said = {
+    remarks = {
         f"segmented here of probabilities from {volumes.THRESHOLD}, components of at most "
-        f"{segmentation.SMALL_VOXELS} voxels dropped": [one.thresholded for one in judged],
+        f"{segmentation.SMALL_VOXELS} voxels dropped": [row.thresholded for row in judged],
         "no brain mask, so measures and voxel_r_aac are of the whole volume": [
-            scan.mask is None for scan in found.scans
+            scan.mask is None for scan in predicted.scans
         ],
         "lesions fill the voxels that voxel_r_aac is about, so that the scan has none": [
-            math.isnan(one.voxel_r_aac) for one in judged
+            math.isnan(row.voxel_r_aac) for row in judged
         ],
-        "voxels are not of 1 mm; lesions are counted in voxels": [not one.isotropic for one in judged],
+        "voxels are not of 1 mm; lesions are counted in voxels": [not row.isotropic for row in judged],
         "prediction and ground truth have different affines; voxels are compared by index": [
-            not one.aligned for one in judged
+            not row.aligned for row in judged
         ],
     }
-    known = [scan.shifted is None for scan in found.scans]
+    known = [scan.shifted is None for scan in predicted.scans]
     if any(known) and not all(known):
-        said["no folder says whether shifted, so no scan counts as either"] = known
-    notes = tuple(f"{text}: {of(which)}" for text, which in said.items() if any(which))
-    if found.unpredicted:
-        few = ", ".join(found.unpredicted[:5])
-        notes += (f"{len(found.unpredicted)} ground truths have no prediction and are left out: {few}",)
+        remarks["no folder says whether shifted, so no scan counts as either"] = known
+    notes = tuple(f"{text}: {of(which)}" for text, which in remarks.items() if any(which))
+    if predicted.unpredicted:
+        few = ", ".join(predicted.unpredicted[:5])
+        notes += (f"{len(predicted.unpredicted)} ground truths have no prediction and are left out: {few}",)
     return notes

@@ -70,8 +70,8 @@ def find(root: Path, truths: Path | None) -> Scans:
     predicted = _search(root)
     known = predicted if truths is None else _search(truths)
     unsorted = [
-        _scan(root, truths or root, one, output, kinds, known.get(one, {}))
-        for one, kinds in predicted.items()
+        _scan(root, truths or root, scan_id, output, kinds, known.get(scan_id, {}))
+        for scan_id, kinds in predicted.items()
         for output in kinds.get(SEGMENTATION, kinds.get(PROBABILITY, ()))
     ]
     scans = tuple(sorted(unsorted, key=lambda scan: (scan.folder, natural(scan.id))))
@@ -83,40 +83,42 @@ def find(root: Path, truths: Path | None) -> Scans:
     _check_same(scans)
     _check_used_once(scans, predicted)
     ids = {scan.id for scan in scans}
-    unpredicted = sorted((one for one, kinds in known.items() if TRUTH in kinds and one not in ids), key=natural)
+    unpredicted = sorted(
+        (scan_id for scan_id, kinds in known.items() if TRUTH in kinds and scan_id not in ids), key=natural
+    )
     return Scans(scans, tuple(unpredicted))
 
 
 def _search(root: Path) -> Mapping[str, Kinds]:
     if not root.is_dir():
         raise BadFile(f"{root} is no folder; one of NIfTI files with the official names is needed")
-    found: dict[str, dict[str, tuple[Path, ...]]] = defaultdict(dict)
+    by_id: dict[str, dict[str, tuple[Path, ...]]] = defaultdict(dict)
 
-    def add(one: str, kind: str, path: Path) -> None:
-        found[one][kind] = (*found[one].get(kind, ()), path)
+    def add(scan_id: str, kind: str, path: Path) -> None:
+        by_id[scan_id][kind] = (*by_id[scan_id].get(kind, ()), path)
 
     for path in sorted((*root.rglob("*.nii.gz"), *root.rglob(f"*{metaimage.SUFFIX}"))):
         if match := _NAME.fullmatch(path.name):
             add(match["id"], match["kind"], path)
-    if not any(kind in kinds for kinds in found.values() for kind in (SEGMENTATION, PROBABILITY)):
+    if not any(kind in kinds for kinds in by_id.values() for kind in (SEGMENTATION, PROBABILITY)):
         for path in sorted(root.rglob(f"*{metaimage.SUFFIX}")):
             if path.parent.name in _SLOTS:
                 add(path.stem, _SLOTS[path.parent.name], path)
-    return found
+    return by_id
 
 
-def _scan(root: Path, truths: Path, one: str, output: Path, kinds: Kinds, known: Kinds) -> Scan:
+def _scan(root: Path, truths: Path, name: str, output: Path, kinds: Kinds, known: Kinds) -> Scan:
     relative = output.parent.relative_to(root)
     own = {kind: _nearest(root, files, relative) for kind, files in kinds.items() if kind != TRUTH}
     theirs = {kind: _nearest(truths, known[kind], relative) for kind in (TRUTH, MASK) if kind in known}
     if TRUTH not in theirs:
-        raise BadFile(f"{output} has no ground truth: {one}_{TRUTH}.nii.gz is needed below {truths}")
+        raise BadFile(f"{output} has no ground truth: {name}_{TRUTH}.nii.gz is needed below {truths}")
     maps = {kind.removeprefix("uncs_"): file for kind, file in own.items() if kind.startswith("uncs_")}
     if not maps:
-        raise BadFile(f"{output} has no uncertainty map: {one}_uncs_rmi.nii.gz is needed, or one of another measure")
+        raise BadFile(f"{output} has no uncertainty map: {name}_uncs_rmi.nii.gz is needed, or one of another measure")
     members = {int(match[1]): file for kind, file in own.items() if (match := _MEMBER.fullmatch(kind))}
     return Scan(
-        id=one,
+        id=name,
         folder=relative.as_posix(),
         truth=theirs[TRUTH],
         segmentation=own.get(SEGMENTATION),
@@ -156,11 +158,11 @@ def _check_used_once(scans: tuple[Scan, ...], predicted: Mapping[str, Kinds]) ->
                     f"{file} would serve two scans of id {scan.id}, in {users[file]} and in {scan.folder}; each needs "
                     "its own files, in folders that begin alike"
                 )
-    for one, kinds in predicted.items():
-        for kind, found in kinds.items():
-            unused = [file for file in found if file not in users]
+    for scan_id, kinds in predicted.items():
+        for kind, paths in kinds.items():
+            unused = [file for file in paths if file not in users]
             if unused and kind not in (TRUTH, MASK):
-                raise BadFile(f"{unused[0]} belongs to no scan: {one}_{SEGMENTATION}.nii.gz is not there beside it")
+                raise BadFile(f"{unused[0]} belongs to no scan: {scan_id}_{SEGMENTATION}.nii.gz is not there beside it")
 
 
 def _check_same(scans: tuple[Scan, ...]) -> None:
@@ -182,6 +184,6 @@ def _shifted(folders: tuple[str, ...]) -> bool | None:
     return shifted if shifted != inside else None
 
 
-def natural(one: str) -> tuple[int, str]:
+def natural(scan_id: str) -> tuple[int, str]:
     """Return a sort key that orders numeric ids by value."""
-    return (int(one), one) if one.isdecimal() else (-1, one)
+    return (int(scan_id), scan_id) if scan_id.isdecimal() else (-1, scan_id)

@@ -105,7 +105,7 @@ def appearance(scan: Scan) -> dict[str, float]:
     """Return the features of a scan by the names of ``FEATURES``; NaN if too little of a brain is visible."""
     brain = scan.brain
     nonzero = float(np.count_nonzero(scan.flair != 0)) / scan.flair.size  # counting booleans is much faster
-    found = {
+    features = {
         "voxel_mm": max(scan.spacing),
         "brain_ml": float(np.count_nonzero(brain)) * scan.voxel_mm3 / 1000,
         "nonzero_share": nonzero,
@@ -114,8 +114,8 @@ def appearance(scan: Scan) -> dict[str, float]:
     tissue = planes[inside]
     median = float(np.median(tissue)) if tissue.size else np.nan
     if not median > 0:  # the image is not one of tissue
-        return found | dict.fromkeys(("noise", "bias", "contrast", "sharpness"), np.nan)
-    return found | {
+        return features | dict.fromkeys(("noise", "bias", "contrast", "sharpness"), np.nan)
+    return features | {
         "noise": _noise(planes, inside, median) / median,
         "bias": _bias(planes, inside, median),
         "contrast": float(np.percentile(tissue, 98)) / median,
@@ -123,23 +123,23 @@ def appearance(scan: Scan) -> dict[str, float]:
     }
 
 
-def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float]]) -> tuple[InputWarning, ...]:
+def remarks(features: Mapping[str, float], typical: Mapping[str, tuple[float, float]]) -> tuple[InputWarning, ...]:
     """Return the remarks on a scan, given the typical range (middle 99 %) of training scans.
 
     Default limits apply without a range.
     """
-    said: dict[str, InputWarning] = {}
+    by_code: dict[str, InputWarning] = {}
     for rule in _RULES:
-        value = found.get(rule.feature, np.nan)
+        value = features.get(rule.feature, np.nan)
         lower, upper = rule.lower, rule.upper
         if rule.feature in typical and not rule.absolute:
             low, high = typical[rule.feature]
             room = _BEYOND * (high - low)
             lower = low - room if np.isfinite(lower) else lower
             upper = high + room if np.isfinite(upper) else upper
-        if rule.code not in said and (value < lower or value > upper or (rule.needed and np.isnan(value))):
+        if rule.code not in by_code and (value < lower or value > upper or (rule.needed and np.isnan(value))):
             unit = FEATURES[rule.feature]
-            said[rule.code] = InputWarning(
+            by_code[rule.code] = InputWarning(
                 code=rule.code,
                 message=f"{rule.feature} is {value:.3g}{'' if unit == '1' else f' {unit}'}: {rule.message}",
                 value=value,
@@ -147,7 +147,7 @@ def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float
                 lower=max(lower, 0.0),
                 upper=upper,
             )
-    return tuple(said.values())
+    return tuple(by_code.values())
 
 
 def _planes(scan: Scan, brain: Mask) -> tuple[Float32, Mask]:
@@ -187,8 +187,8 @@ def _bias(planes: Float32, inside: Mask, median: float) -> float:
     )
     terms = np.stack([np.ones_like(x), x, y, z, x * x, y * y, z * z, x * y, x * z, y * z], axis=1)
     logs = np.log(planes.reshape(-1)[places].astype(np.float64))
-    found, *_ = np.linalg.lstsq(terms, logs, rcond=None)
-    return float(np.std(terms @ found))
+    coefficients, *_ = np.linalg.lstsq(terms, logs, rcond=None)
+    return float(np.std(terms @ coefficients))
 
 
 def _sharpness(planes: Float32, inside: Mask) -> float:

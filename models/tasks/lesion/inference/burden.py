@@ -81,5 +81,5 @@ def fit(predicted: Sequence[Quantity], truth: Sequence[float]) -> IntervalTable:
     true = np.asarray(truth, np.float64)
     if wrong := int((~(np.isfinite(true) & (true >= 0))).sum()):
         raise ValueError(f"{wrong} of {len(true)} true values are negative or not finite")
-    means = np.log1p([one.value for one in predicted])
-    return interval_table(means, np.square([one.log_sd for one in predicted]), np.log1p(true))
+    means = np.log1p([estimate.value for estimate in predicted])
+    return interval_table(means, np.square([estimate.log_sd for estimate in predicted]), np.log1p(true))

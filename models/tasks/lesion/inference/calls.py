@@ -44,5 +44,5 @@ def finished(steps: Generator[Batch, list[Any], Result], threads: int = 1) -> Re
                 results = list(run(lambda call: call.function(), batch.calls))
                 batch = steps.send(results)
         except StopIteration as end:
-            found: Result = end.value
-            return found
+            result: Result = end.value
+            return result

@@ -154,9 +154,9 @@ class Grid:
             box = boxes[label - 1]
             own = np.argwhere(labels[box] == label) + [part.start for part in box] + corner
             places = np.rint(own @ self.step.matrix.T + self.step.offset).astype(np.intp)
-            found, times = np.unique(np.clip(places, 0, np.array(marked.shape) - 1), axis=0, return_counts=True)
+            voxels, times = np.unique(np.clip(places, 0, np.array(marked.shape) - 1), axis=0, return_counts=True)
             best = np.argsort(-times, kind="stable")[: max(round(len(own) * share), 1)]
-            marked[tuple(found[best].T)] = True
+            marked[tuple(voxels[best].T)] = True
 
 
 def model_grid(shape: Shape, affine: Affine, orientation: str, spacing: float, limits: Limits | None = None) -> Grid:
@@ -171,9 +171,9 @@ def model_grid(shape: Shape, affine: Affine, orientation: str, spacing: float, l
     from nibabel import orientations
 
     fits = _fits(affine, spacing)
-    wanted = orientation or ("" if fits else "RAS")
+    codes = orientation or ("" if fits else "RAS")
     start = orientations.io_orientation(affine)
-    end = orientations.axcodes2ornt(tuple(wanted)) if wanted else start
+    end = orientations.axcodes2ornt(tuple(codes)) if codes else start
     change = orientations.ornt_transform(start, end)  # new axis and direction of each axis of the scan
     axes = np.argsort(change[:, 0])
     turned = affine @ orientations.inv_ornt_aff(change, shape)
@@ -234,7 +234,7 @@ def _interpolated(
     from scipy import ndimage
 
     matrix = np.diag(step.matrix).copy() if step.is_diagonal else step.matrix
-    found = ndimage.affine_transform(
+    resampled = ndimage.affine_transform(
         values, matrix, step.offset, shape, output=values.dtype, order=order, mode=outside, prefilter=False
     )
-    return np.asarray(found)
+    return np.asarray(resampled)

@@ -26,7 +26,7 @@ def box_of(marked: Mask) -> Box:
         return x, y, z
     side = np.bitwise_or.reduce(marked, axis=0)  # [y, z]
     along = (np.array([plane.any() for plane in marked]), side.any(axis=1), side.any(axis=0))
-    x, y, z = (_span(np.flatnonzero(one)) for one in along)
+    x, y, z = (_span(np.flatnonzero(occupied)) for occupied in along)
     return x, y, z
 
 
@@ -81,13 +81,13 @@ def marked(values: Float32, threshold: float, small_voxels: int) -> Components:
 
 def agreement(ensemble: Components, member: Components) -> Agreement:
     """Return the agreement of a member with the ensemble; ``uncertainty.voxels`` takes the mean over members."""
-    found = overlaps(ensemble, member)
+    shared = overlaps(ensemble, member)
     voxels = len(ensemble.places) + len(member.places)
     return Agreement(
         count=member.count,
         voxels=len(member.places),
-        dice=2 * found.voxels / voxels if voxels else 1.0,
-        overlaps=found.ours,
+        dice=2 * shared.voxels / voxels if voxels else 1.0,
+        overlaps=shared.ours,
     )
 
 
@@ -115,7 +115,7 @@ def describe(
     axes = np.unravel_index(places, ensemble.shape)
     index = np.array([means(axis) + first for axis, first in zip(axes, corner, strict=True)])
     centroids = (affine[:3, :3] @ index).T + affine[:3, 3]
-    structural = 1 - np.mean([one.overlaps for one in members], axis=0) if len(members) > 1 else None
+    structural = 1 - np.mean([member.overlaps for member in members], axis=0) if len(members) > 1 else None
     doubt = 1 - chances if structural is None else structural
     one_mm3 = float(abs(np.linalg.det(affine[:3, :3])))
     table = tuple(
@@ -128,5 +128,5 @@ def describe(
         )
         for number in np.argsort(-voxels, kind="stable").tolist()
     )
-    agreed = float(np.mean([one.dice for one in members])) if len(members) > 1 else None
+    agreed = float(np.mean([member.dice for member in members])) if len(members) > 1 else None
     return Lesions(table, len(places), None if agreed is None else 1 - agreed)

@@ -132,10 +132,10 @@ def _fill_slab(differences: Float32, out: BrainMaps, part: slice) -> None:
     np.maximum(log1, 0, out=out.rmi[part])
 
 
-def _add_by_sign(one: Float32, other: Float32, high: Float32, low: Float32, positive: Mask, scratch: Float32) -> None:
-    """Add ``high`` to ``one`` and ``low`` to ``other`` where positive, and the opposite elsewhere."""
+def _add_by_sign(first: Float32, other: Float32, high: Float32, low: Float32, positive: Mask, scratch: Float32) -> None:
+    """Add ``high`` to ``first`` and ``low`` to ``other`` where positive, and the opposite elsewhere."""
     np.copyto(scratch, low)
     np.copyto(scratch, high, where=positive)
-    one += scratch
+    first += scratch
     np.copyto(high, low, where=positive)
     other += high

@@ -44,24 +44,24 @@ class Members:
 
     def difference(self, member: int, window: Array) -> Array:
         """Return logit 1 - logit 0 of a member, [x, y, z], for a normalised window [C, x, y, z]."""
-        found: Array = self.differences(member, window[None])[0]
-        return found
+        logits: Array = self.differences(member, window[None])[0]
+        return logits
 
     def differences(self, member: int, windows: Array) -> Array:
         """Return logit differences for a batch: windows [N, C, x, y, z] to [N, x, y, z]."""
         graph, sample = divmod(member, self._samples)
-        given: dict[str, NDArray[Any]] = {_INPUT: np.ascontiguousarray(windows, np.float32)}
+        inputs: dict[str, NDArray[Any]] = {_INPUT: np.ascontiguousarray(windows, np.float32)}
         if self._sampled:
-            given[_SAMPLE] = np.asarray(sample, np.int64)
-        found: Array = self._graphs[graph].run(given, (_OUTPUT,))[0]
-        return np.asarray(found[:, 0])
+            inputs[_SAMPLE] = np.asarray(sample, np.int64)
+        logits: Array = self._graphs[graph].run(inputs, (_OUTPUT,))[0]
+        return np.asarray(logits[:, 0])
 
     def run(self, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[Array]:
         """Run a golden window (``models.executors.golden``): [C, x, y, z] in cubes to [members, x, y, z] in steps."""
         window = enlarged(np.asarray(inputs[_INPUT], np.float32))
         step = slice(None, None, GOLDEN_STEP)
-        found = [self.difference(member, window)[step, step, step] for member in range(len(self))]
-        return [np.stack(found) for _ in outputs]
+        differences = [self.difference(member, window)[step, step, step] for member in range(len(self))]
+        return [np.stack(differences) for _ in outputs]
 
 
 def enlarged(cubes: Array) -> Array:
@@ -80,8 +80,8 @@ def golden(members: Members, recipe: Recipe) -> dict[str, Array]:
     cubes = np.random.default_rng(0).standard_normal((len(recipe.channels), *size)).astype(np.float32)
     places = np.indices(size) - (np.array(size)[:, None, None, None] - 1) / 2
     cubes[:, (places**2).sum(axis=0) > (max(size) / 2) ** 2] = 0
-    (found,) = members.run({_INPUT: cubes}, members.outputs)
-    return {_INPUT: cubes, _OUTPUT: found}
+    (output,) = members.run({_INPUT: cubes}, members.outputs)
+    return {_INPUT: cubes, _OUTPUT: output}
 
 
 def members(artefact: Artefact, *, device: Device = CPU, shared_arena: bool = True) -> Members:
@@ -92,7 +92,7 @@ def members(artefact: Artefact, *, device: Device = CPU, shared_arena: bool = Tr
         ProviderUnavailable: CUDA was requested and is not available.
     """
     manifest = artefact.manifest
-    found = opened(
+    loaded = opened(
         artefact.path,
         manifest.executors,
         recipes.read(artefact),
@@ -101,10 +101,10 @@ def members(artefact: Artefact, *, device: Device = CPU, shared_arena: bool = Tr
         device=device,
         shared_arena=shared_arena,
     )
-    if len(found) != manifest.members * manifest.samples:
-        graphs = len(found) // manifest.samples
+    if len(loaded) != manifest.members * manifest.samples:
+        graphs = len(loaded) // manifest.samples
         raise ArtefactError(f"{artefact.directory}: {graphs} graphs, the manifest says {manifest.members} members")
-    return found
+    return loaded
 
 
 def opened(
@@ -128,19 +128,19 @@ def opened(
     files = [name for executor in executors for name in executor.models.get(LESIONS.name, ())]
     if not files or any(executor.layout != "separate" for executor in executors):
         raise ArtefactError(f"lesion executors have the layout separate and graphs of the head {LESIONS.name!r}")
-    found = Members(
+    loaded = Members(
         tuple(OnnxGraph(path(name), device=device, shared_arena=shared_arena) for name in files),
         samples,
         sampled,
     )
     nothing = np.zeros((1, len(recipe.channels), *recipe.window), np.float32)
-    for member, name in zip(range(0, len(found), samples), files, strict=True):
+    for member, name in zip(range(0, len(loaded), samples), files, strict=True):
         try:
-            said = found.differences(member, nothing)
+            answer = loaded.differences(member, nothing)
         except DeviceFailed:
             raise
         except Exception as error:
             raise ArtefactError(f"{path(name)}: the graph does not take windows of the recipe: {error}") from error
-        if said.shape != (1, *recipe.window):
-            raise ArtefactError(f"{path(name)}: the graph says {list(said.shape)}, not [1, {recipe.window}]")
-    return found
+        if answer.shape != (1, *recipe.window):
+            raise ArtefactError(f"{path(name)}: the graph says {list(answer.shape)}, not [1, {recipe.window}]")
+    return loaded

@@ -84,15 +84,15 @@ def work(
     )
     yield from _differences(prepared, members, windows, stitch, blank, lanes, window_seconds)
     finishes = [partial(stitch.finish, member) for member in range(len(members))]
-    yield batch_of("stitching", _WINDOWS_END, *((0.02, one) for one in finishes))
+    yield batch_of("stitching", _WINDOWS_END, *((0.02, finish) for finish in finishes))
     differences = stitch.means()
     del stitch, finishes
-    found = yield from _maps(prepared, differences, recipe)
-    share = partial(found.share_above, recipe.voxel_trust)
-    means, look_at_voxels = yield batch_of("measuring uncertainty", 0.94, (0.02, found.means), (0.01, share))
-    mask, table, burden = yield from _lesions(prepared, differences, found, recipe)
+    voxel_maps = yield from _maps(prepared, differences, recipe)
+    share = partial(voxel_maps.share_above, recipe.voxel_trust)
+    means, look_at_voxels = yield batch_of("measuring uncertainty", 0.94, (0.02, voxel_maps.means), (0.01, share))
+    mask, table, burden = yield from _lesions(prepared, differences, voxel_maps, recipe)
     del differences  # frees most of the memory
-    scan_mask, volumes = yield from _back(prepared, found, mask, recipe, wanted)
+    scan_mask, volumes = yield from _back(prepared, voxel_maps, mask, recipe, wanted)
     return Segmentation(
         affine=prepared.scan.affine,
         space=prepared.scan.space,
@@ -140,8 +140,8 @@ def _differences(
         empty = yield batch_of("segmenting", 0.01, *each)
 
     def run(number: int, member: int, window: Callable[[], Float32]) -> None:
-        said = empty[member] if blank[number] else members.difference(member, window())
-        stitch.add(member, number, said)
+        output = empty[member] if blank[number] else members.difference(member, window())
+        stitch.add(member, number, output)
 
     at_once = max(math.ceil(_BATCH * lanes / len(members)), 1)
     for first in range(0, len(windows), at_once):
@@ -186,31 +186,31 @@ def _maps(prepared: Prepared, differences: Float32, recipe: Recipe) -> Generator
     pieces = [slice(first, min(first + PIECE, inside.size)) for first in range(0, inside.size, PIECE)]
     offsets = np.cumsum([0, *(int(np.count_nonzero(inside[piece])) for piece in pieces)]).tolist()
     brain = maps.empty_maps(offsets[-1], len(differences))
-    found = _Found(np.empty(shape, np.float32), np.empty(shape, bool), brain)
+    voxel_maps = _Found(np.empty(shape, np.float32), np.empty(shape, bool), brain)
     flat = differences.reshape(len(differences), -1)
     threshold = np.float32(_logit(recipe.threshold))
 
     def fill(piece: slice, first: int, last: int) -> None:
-        candidates = maps.fill_probability(flat[:, piece], found.probability.reshape(-1)[piece], threshold)
-        found.candidates.reshape(-1)[piece] = candidates
+        candidates = maps.fill_probability(flat[:, piece], voxel_maps.probability.reshape(-1)[piece], threshold)
+        voxel_maps.candidates.reshape(-1)[piece] = candidates
         of_brain = np.empty((len(flat), last - first), np.float32)
         places = np.flatnonzero(inside[piece])
         for own, difference in zip(of_brain, flat, strict=True):
             np.take(difference[piece], places, out=own, mode="clip")  # the fastest way in NumPy
         maps.fill_uncertainty(of_brain, brain.part(first, last))
 
-    fills = [partial(fill, *one) for one in zip(pieces, offsets[:-1], offsets[1:], strict=True)]
-    yield batch_of("measuring uncertainty", 0.92, *((0.02, one) for one in fills))
-    return found
+    fills = [partial(fill, *bounds) for bounds in zip(pieces, offsets[:-1], offsets[1:], strict=True)]
+    yield batch_of("measuring uncertainty", 0.92, *((0.02, call) for call in fills))
+    return voxel_maps
 
 
 def _lesions(
-    prepared: Prepared, differences: Float32, found: _Found, recipe: Recipe
+    prepared: Prepared, differences: Float32, voxel_maps: _Found, recipe: Recipe
 ) -> Generator[Batch, list[Any], tuple[Mask, Lesions, Burden]]:
     """Compare the masks of the ensemble and of each member, inside the box of all marked voxels."""
-    (box,) = yield batch_of("finding lesions", 0.95, (0.03, partial(box_of, found.candidates)))
+    (box,) = yield batch_of("finding lesions", 0.95, (0.03, partial(box_of, voxel_maps.candidates)))
     grid, small = prepared.grid, recipe.small_voxels
-    mark = partial(lesions.marked, found.probability[box], recipe.threshold, small)
+    mark = partial(lesions.marked, voxel_maps.probability[box], recipe.threshold, small)
     (ensemble,) = yield batch_of("finding lesions", 0.95, (0.02, mark))
     threshold = _logit(recipe.threshold)
 
@@ -218,11 +218,11 @@ def _lesions(
         return lesions.agreement(ensemble, lesions.marked(difference[box], threshold, small))
 
     compares = [partial(compare, difference) for difference in differences]
-    members: list[Agreement] = yield batch_of("finding lesions", 0.95, *((0.02, one) for one in compares))
+    members: list[Agreement] = yield batch_of("finding lesions", 0.95, *((0.02, call) for call in compares))
     describe = partial(
         lesions.describe,
         ensemble,
-        found.probability[box],
+        voxel_maps.probability[box],
         members,
         affine=grid.affine,
         corner=[part.start for part in box],
@@ -232,20 +232,22 @@ def _lesions(
     mask = np.zeros(grid.shape, bool)
     mask[box] = ensemble.mask()
     ml = grid.voxel_mm3 / 1000
-    count = quantity(len(table.table), [one.count for one in members])
-    volume = quantity(table.voxels * ml, [one.voxels * ml for one in members])
+    count = quantity(len(table.table), [member.count for member in members])
+    volume = quantity(table.voxels * ml, [member.voxels * ml for member in members])
     return mask, table, Burden(count, volume, count.interval(recipe.count), volume.interval(recipe.volume))
 
 
 def _back(
-    prepared: Prepared, found: _Found, mask: Mask, recipe: Recipe, wanted: Collection[str] | None
+    prepared: Prepared, voxel_maps: _Found, mask: Mask, recipe: Recipe, requested: Collection[str] | None
 ) -> Generator[Batch, list[Any], tuple[Mask, dict[str, NDArray[Any]]]]:
     """Resample the mask and maps to the scan's grid."""
     grid = prepared.grid
-    of_brain: dict[str, NDArray[Any]] = {name: one for name, one in vars(found.brain).items() if one is not None}
+    of_brain: dict[str, NDArray[Any]] = {
+        name: values for name, values in vars(voxel_maps.brain).items() if values is not None
+    }
     if recipe.voxel_trust is not None:
-        of_brain["advice"] = found.doubtful(recipe.voxel_trust)
-    names = [name for name in of_brain if wanted is None or name in wanted]
+        of_brain["advice"] = voxel_maps.doubtful(recipe.voxel_trust)
+    names = [name for name in of_brain if requested is None or name in requested]
 
     def whole(name: str) -> NDArray[Any]:
         volume = np.zeros(grid.shape, of_brain[name].dtype)
@@ -256,7 +258,7 @@ def _back(
     marked, *wholes = yield batch_of(
         "writing on the scan's grid", 0.97, (0.1, partial(grid.mask_back, mask)), *((0.02, make) for make in makes)
     )
-    volumes = dict(zip(("probability", *names), (found.probability, *wholes), strict=True))
+    volumes = dict(zip(("probability", *names), (voxel_maps.probability, *wholes), strict=True))
     smooth = [name for name in volumes if name != "advice"]
     if grid.step is None:
         return marked, volumes | {name: grid.back(volumes[name]) for name in smooth}
@@ -268,7 +270,7 @@ def _back(
         part[...] = grid.planes_back(volumes[name], first, first + len(part))
 
     fills = [partial(fill, name, first) for name in smooth for first in range(0, grid.turned_scan_shape[0], planes)]
-    yield batch_of("writing on the scan's grid", 0.98, *((0.05, one) for one in fills))
+    yield batch_of("writing on the scan's grid", 0.98, *((0.05, call) for call in fills))
     return marked, volumes | {name: grid.turned_back(out) for name, out in outs.items()}
 
 

@@ -112,8 +112,8 @@ class Stitch:
         with self._locks[member]:
             early = self._early[member]
             early[number] = difference
-            while (found := early.pop(self._next[member], None)) is not None:
-                self._add_next(member, found)
+            while (ready := early.pop(self._next[member], None)) is not None:
+                self._add_next(member, ready)
                 self._next[member] += 1
 
     def _add_next(self, member: int, difference: Float32) -> None:

@@ -35,21 +35,21 @@ def network(sizes: Sizes, edge: int) -> nn.Module:
     checkpoints. Its dropout takes whole channels. The initial probability of lesion is ``PRIOR``, so that training does
     not begin from one half (Lin et al. 2017, section 3.3).
     """
-    found = _unet(sizes) if isinstance(sizes, UNetSizes) else _unetr(sizes, edge)
-    bias = _last(found).bias
+    model = _unet(sizes) if isinstance(sizes, UNetSizes) else _unetr(sizes, edge)
+    bias = _last(model).bias
     assert bias is not None
     bias.data = torch.tensor([-0.5, 0.5]) * math.log(PRIOR / (1 - PRIOR))
-    return found
+    return model
 
 
 def _unet(sizes: UNetSizes) -> nn.Module:
     strides = (2,) * (len(sizes.channels) - 1)
-    found = UNet(3, sizes.inputs, CLASSES, sizes.channels, strides, num_res_units=0, dropout=sizes.dropout)
-    for module in list(found.modules()):
+    unet = UNet(3, sizes.inputs, CLASSES, sizes.channels, strides, num_res_units=0, dropout=sizes.dropout)
+    for module in list(unet.modules()):
         for name, child in module.named_children():
             if isinstance(child, nn.Dropout):
                 setattr(module, name, nn.Dropout3d(child.p))
-    return found
+    return unet
 
 
 def _unetr(sizes: UNETRSizes, edge: int) -> nn.Module:
@@ -62,20 +62,20 @@ def enlarged(state: State, edge: int) -> dict[str, Tensor]:
 
     This is usual for vision transformers (Dosovitskiy et al. 2021, section 3.2); linear in three dimensions.
     """
-    found = dict(state)
-    if _POSITIONS in found:
-        old = found[_POSITIONS]
+    weights = dict(state)
+    if _POSITIONS in weights:
+        old = weights[_POSITIONS]
         count = round(old.shape[1] ** (1 / 3))
         grid = old.transpose(1, 2).reshape(1, -1, count, count, count)
         new = nn.functional.interpolate(grid, size=(edge // PATCH,) * 3, mode="trilinear", align_corners=False)
-        found[_POSITIONS] = new.flatten(2).transpose(1, 2).contiguous()
-    return found
+        weights[_POSITIONS] = new.flatten(2).transpose(1, 2).contiguous()
+    return weights
 
 
 def folded(trained: nn.Module) -> nn.Module:
     """Return a copy with one output, logit 1 - logit 0, and weights rounded to the stored precision."""
-    found = copy.deepcopy(trained).eval()
-    last = _last(found)
+    copied = copy.deepcopy(trained).eval()
+    last = _last(copied)
     axis = 1 if isinstance(last, nn.ConvTranspose3d) else 0
     first, second = last.weight.data.double().unbind(axis)
     last.weight = nn.Parameter((second - first).unsqueeze(axis).float())
@@ -83,10 +83,10 @@ def folded(trained: nn.Module) -> nn.Module:
     last.bias = nn.Parameter((last.bias.data[1:] - last.bias.data[:1]).float())
     last.out_channels = 1
     with torch.no_grad():
-        for parameter in found.parameters():
+        for parameter in copied.parameters():
             if parameter.numel() >= HALF_FROM:
                 parameter.copy_(parameter.half())
-    return found
+    return copied
 
 
 def channel_masks(sizes: UNetSizes, *, sample_seed: int, seed: int, samples: int) -> list[np.ndarray[Any, Any]]:
@@ -145,6 +145,6 @@ def _walk(module: nn.Module, x: Tensor, masks: Iterator[Tensor]) -> Tensor:
 
 
 def _last(module: nn.Module) -> nn.Conv3d | nn.ConvTranspose3d:
-    convolutions = [one for one in module.modules() if isinstance(one, nn.Conv3d | nn.ConvTranspose3d)]
-    (found,) = [one for one in convolutions if one.out_channels == CLASSES and one is convolutions[-1]]
-    return found
+    convolutions = [layer for layer in module.modules() if isinstance(layer, nn.Conv3d | nn.ConvTranspose3d)]
+    (last,) = [layer for layer in convolutions if layer.out_channels == CLASSES and layer is convolutions[-1]]
+    return last

@@ -189,5 +189,5 @@ def preset(name: str, family: str, inputs: int = 1) -> Settings:
         raise ValueError(f"family {family!r} is unknown; use one of {', '.join(FAMILIES)}")
     if name not in PRESETS:
         raise ValueError(f"preset {name!r} is unknown; use one of {', '.join(PRESETS)}")
-    found = PRESETS[name][family]
-    return replace(found, sizes=replace(found.sizes, inputs=inputs))
+    settings = PRESETS[name][family]
+    return replace(settings, sizes=replace(settings.sizes, inputs=inputs))

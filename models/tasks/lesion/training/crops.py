@@ -39,10 +39,10 @@ class Crops:
     def __init__(self, examples: Sequence[Example], edge: int, seed: int) -> None:
         if not examples:
             raise ValueError("training needs at least one scan, got none")
-        small = [one.truth.shape for one in examples if min(one.truth.shape) < edge]
+        small = [example.truth.shape for example in examples if min(example.truth.shape) < edge]
         if small:
             raise ValueError(f"a scan of {list(small[0])} voxels is smaller than a crop of {edge} voxels a side")
-        self._scans = [_scan(one, np.random.default_rng([seed, number])) for number, one in enumerate(examples)]
+        self._scans = [_scan(example, np.random.default_rng([seed, number])) for number, example in enumerate(examples)]
         self._seed = seed
         both = (_IMAGE, _TRUTH)
         self._vary = Compose(

@@ -48,7 +48,7 @@ def blocks(scans: Sequence[Files], count: int) -> tuple[tuple[Files, ...], ...]:
     A part takes consecutive names, because scans of one patient often follow each other.
     """
     folders: dict[Path, list[Files]] = defaultdict(list)
-    for scan in sorted(scans, key=lambda one: str(one.flair)):
+    for scan in sorted(scans, key=lambda files: str(files.flair)):
         folders[scan.flair.parent].append(scan)
     parts: list[list[Files]] = [[] for _ in range(count)]
     for members in folders.values():

@@ -110,7 +110,7 @@ class LesionTraining(loop.MemberTraining[tuple[Tensor, Tensor]]):
     def share(self, stage: int, step: int) -> float:
         """Return the share of the work that is done; steps of a stage are weighted by their voxels."""
         stages = self._settings.stages
-        work = [one.steps * one.batch * one.edge**3 for one in stages]
+        work = [phase.steps * phase.batch * phase.edge**3 for phase in stages]
         return (sum(work[:stage]) + work[stage] * step / stages[stage].steps) / sum(work)
 
     def _windows(self, stage: int) -> list[Tiles]:

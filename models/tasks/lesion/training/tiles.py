@@ -60,15 +60,15 @@ class Tiles:
     def ndsc(self, network: nn.Module) -> NDArray[np.float64]:
         """Return the nDSC at each of ``DEV_LEVELS`` over the tiles' voxels, as if the scan had no lesion elsewhere."""
         limits = torch.logit(torch.tensor(DEV_LEVELS, dtype=torch.float64)).float()
-        marked, found, lesion = np.zeros(len(limits)), np.zeros(len(limits)), 0
+        marked, hits, lesion = np.zeros(len(limits)), np.zeros(len(limits)), 0
         with torch.no_grad():
             for image, truth, own in zip(self.images, self.truths, self.own, strict=True):
                 level = torch.bucketize(difference(network, image[None].float())[0], limits, right=True)
                 marked += _reached(level[own])
-                found += _reached(level[own & truth])
+                hits += _reached(level[own & truth])
                 lesion += int((own & truth).sum())
         return np.nan_to_num(
-            ndsc_of_counts(marked - found, lesion - found, lesion, self.voxels, REFERENCE_LOAD, OFFICIAL)
+            ndsc_of_counts(marked - hits, lesion - hits, lesion, self.voxels, REFERENCE_LOAD, OFFICIAL)
         )
 
 

@@ -57,8 +57,8 @@ def train_artefact(
         BadFile: a scan cannot be read.
         RuntimeError: a member's training failed; the message says why.
     """
-    given = tuple(data.get("calibration", ()))
-    plan = HeldOut(tuple(data.get("train", ())), share=given) if given else held_out(data.get("train", ()))
+    calibration = tuple(data.get("calibration", ()))
+    plan = HeldOut(tuple(data.get("train", ())), share=calibration) if calibration else held_out(data.get("train", ()))
     rests = [tuple(scan for scan in plan.train if scan not in fold) for fold in plan.folds]
     names = ["", *(f"fold {number} of {len(rests)}, " for number in range(1, len(rests) + 1))]
     part = _TRAINING / len(names)
@@ -166,7 +166,7 @@ def store(data: Mapping[str, Sequence[Files]], folder: Path, recipe: Recipe) -> 
         BadFile: a scan cannot be read.
     """
     for split in (TRAIN, DEV):
-        for number, case in enumerate(sorted(data[split], key=lambda one: (one.id, str(one.flair)))):
+        for number, case in enumerate(sorted(data[split], key=lambda files: (files.id, str(files.flair)))):
             place = folder / split / f"{number:04d}-{case.id}"
             if not place.exists():
                 part = place.with_name(f".{place.name}.part")
@@ -191,7 +191,7 @@ def assembled(
     from models.training.loop import loaded
 
     sizes = settings.sizes
-    told = {name: str(value) if isinstance(value, tuple) else value for name, value in vars(sizes).items()}
+    dimensions = {name: str(value) if isinstance(value, tuple) else value for name, value in vars(sizes).items()}
     return export.exported(
         family,
         [loaded(architectures.network(sizes, settings.window), member) for member in trained],
@@ -203,7 +203,7 @@ def assembled(
             "seed": seed,
             "preset": preset,
             "network": "unet" if isinstance(sizes, UNetSizes) else "unetr",
-            **told,
+            **dimensions,
             "steps": sum(stage.steps for stage in settings.stages),
             "crops": "; ".join(f"{stage.steps} steps of {stage.batch} x {stage.edge}^3" for stage in settings.stages),
             "dev_ndsc_of_members": ", ".join(f"{member.score:.3f}" for member in trained),

@@ -65,15 +65,15 @@ def scores(
     counts = np.searchsorted(-reached[voxels], -np.arange(1, len(levels) + 1), side="right")
     hit = truth.ravel()[voxels]
     first, neighbour = _tree(voxels, probability.shape)
-    marked, found = (np.zeros(len(levels), np.int64) for _ in range(2))
+    marked, hits = (np.zeros(len(levels), np.int64) for _ in range(2))
     for number, count in enumerate(counts):
         if number and count == counts[number - 1]:
-            marked[number], found[number] = marked[number - 1], found[number - 1]
+            marked[number], hits[number] = marked[number - 1], hits[number - 1]
         elif count:
             kept = _in_large(first[: count + 1], neighbour, small_voxels)
-            marked[number], found[number] = np.count_nonzero(kept), np.count_nonzero(kept & hit[:count])
+            marked[number], hits[number] = np.count_nonzero(kept), np.count_nonzero(kept & hit[:count])
     lesion = int(np.count_nonzero(truth))
-    return ndsc_of_counts(marked - found, lesion - found, lesion, truth.size, REFERENCE_LOAD, OFFICIAL)
+    return ndsc_of_counts(marked - hits, lesion - hits, lesion, truth.size, REFERENCE_LOAD, OFFICIAL)
 
 
 def _tree(voxels: NDArray[np.intp], shape: tuple[int, ...]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -90,8 +90,8 @@ def _tree(voxels: NDArray[np.intp], shape: tuple[int, ...]) -> tuple[NDArray[np.
         along = np.moveaxis(ranks, axis, 0)
         both = (along[1:] >= 0) & (along[:-1] >= 0)
         ends.append(np.stack([along[1:][both], along[:-1][both]]))
-    one, other = np.concatenate(ends, axis=1)
-    later, earlier = np.maximum(one, other), np.minimum(one, other)
+    first, other = np.concatenate(ends, axis=1)
+    later, earlier = np.maximum(first, other), np.minimum(first, other)
     links = sparse.csr_array((later + 1.0, (later, earlier)), (len(voxels), len(voxels)))
     tree = csgraph.minimum_spanning_tree(links)  # a link is as long as its later rank
     return tree.indptr.astype(np.int32), tree.indices.astype(np.int32)

@@ -63,18 +63,23 @@ def build(
     Raises:
         ArtefactError: the graph does not fit the plan.
     """
-    judged_sets = {name: one for name, one in {_CALIBRATION: calibration, **(judge or {})}.items() if one}
+    judged_sets = {
+        name: examples for name, examples in {_CALIBRATION: calibration, **(judge or {})}.items() if examples
+    }
     steps = Counter(sum(map(len, judged_sets.values())), progress)
     graph = export.export(ensemble.networks, ensemble.masks)
     members = _opened(graph, plan, device)
-    found = {
-        name: calibrating.judge(one, members, plan, steps.named(f"judging {name}")) for name, one in judged_sets.items()
+    results = {
+        name: calibrating.judge(examples, members, plan, steps.named(f"judging {name}"))
+        for name, examples in judged_sets.items()
     }
     if train:
         plan = msgspec.structs.replace(plan, typical=typical(train))
     calibrated: dict[str, Calibration] = {}
-    if _CALIBRATION in found:
-        calibrated[profile([ensemble.executor], described(device)).name] = calibrating.calibration(found[_CALIBRATION])
+    if _CALIBRATION in results:
+        calibrated[profile([ensemble.executor], described(device)).name] = calibrating.calibration(
+            results[_CALIBRATION]
+        )
     roles = {"train": train, "choice of weights": choosing, _CALIBRATION: calibration}
     manifest = Manifest(
         task="motion",
@@ -90,7 +95,7 @@ def build(
         sources=building.sources_by_role(roles, provenance),
         seeds=ensemble.seeds,
         training=dict(ensemble.training),
-        quality={name: calibrating.quality(one) for name, one in found.items()},
+        quality={name: calibrating.quality(judged) for name, judged in results.items()},
         versions=building.versions("numpy", "opencv-python-headless"),
         files={},
     )

@@ -69,7 +69,7 @@ def joined(parts: Sequence[Trajectories]) -> Trajectories:
         values = [getattr(part, name) for part in parts]
         return None if values[0] is None else np.concatenate(values)
 
-    return Trajectories(**{one.name: column(one.name) for one in fields(Trajectories)})  # type: ignore[arg-type]
+    return Trajectories(**{field.name: column(field.name) for field in fields(Trajectories)})  # type: ignore[arg-type]
 
 
 def calibration(judged: Judged) -> Calibration:

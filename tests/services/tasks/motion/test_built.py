@@ -19,8 +19,8 @@ from models.tasks.motion.networks.settings import SAMPLES, Decoder, Sizes
 from tests.models.motion.towns import town
 from tests.models.motion.toys import untrained
 from tests.services.tasks.motion.conftest import serving
-from tests.services.tasks.motion.streets import agents
 from tests.services.tasks.motion.sameness import timeless
+from tests.services.tasks.motion.streets import agents
 from tests.services.tasks.motion.test_service import same
 
 SIZE = 64
