@@ -107,7 +107,8 @@ def _stacked(graph: Graph, networks: Sequence[Network], states: Sequence[Value],
         np.split(stack(lambda member, name=name: array(getattr(member.decoder.cell, name))[None]), 3, axis=2)
         for name in ("bias_ih", "bias_hh")
     )
-    head, head_bias = stack(lambda member: array(member._output.weight).T), stack(lambda member: array(member._output.bias)[None])
+    head = stack(lambda member: array(member._output.weight).T)
+    head_bias = stack(lambda member: array(member._output.bias)[None])
     first = graph.op("Concat", *(graph.op("Unsqueeze", state, [0]) for state in states), axis=0)
     width = networks[0].sizes.hidden
     apiece = graph.op("Reshape", graph.op("Transpose", draws, perm=[2, 0, 1, 3]), [STEPS, PLANS, 2])
