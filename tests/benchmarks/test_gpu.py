@@ -105,6 +105,7 @@ def test_a_failed_part_does_not_end_the_others(tmp_path: Path, monkeypatch: pyte
     assert "**failed**" in (tmp_path / "out" / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_failing_tests_fail_their_part_and_are_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_ADDOPTS", "-k no_test_has_this_name")
     first = run(tmp_path, "--provider", "cpu", "--quick", "--only", "device", "tests")

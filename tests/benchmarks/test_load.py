@@ -81,6 +81,7 @@ def test_growth_is_that_of_a_line_through_what_came_after_the_beginning() -> Non
     assert leaking.growth("RSS") == pytest.approx(0.5 * 89, rel=0.02)
 
 
+@pytest.mark.slow
 def test_the_real_service_refuses_a_flood_over_http_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("the service and the load generator need a core each")

@@ -15,6 +15,7 @@ TINY = {
 }
 
 
+@pytest.mark.slow
 def test_fused_and_loops_agree_and_are_reported(tmp_path: Path) -> None:
     figures = list(planning.measure(tmp_path, 0.01, TINY))
     assert {figure.part.split(":")[0] for figure in figures} == set(TINY)

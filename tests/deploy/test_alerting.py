@@ -64,6 +64,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         installation.run("down")
 
 
+@pytest.mark.slow
 def test_a_shift_pages_and_ordinary_traffic_does_not(scene: Scene) -> None:
     """Within a minute, so that it can run anywhere: by what is deferred, for which no label is needed."""
     offset = scene.installation.offset

@@ -55,6 +55,7 @@ def test_a_resample_has_the_figures_of_its_units_written_out(rules: Rules) -> No
         assert value == pytest.approx(slow[name], rel=1e-9), name
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_truth_about_as_often_as_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two measures that are equally good: the difference of their R-AUC is zero in truth."""
     monkeypatch.setattr(module, "MOST_DRAWS", 200 * 150)

@@ -192,6 +192,7 @@ def test_figures_come_with_their_sample() -> None:
     assert "ndsc_se" not in calibration.quality([{"ndsc": 0.5}])
 
 
+@pytest.mark.slow
 def test_a_single_model_is_calibrated_by_its_entropy(data: Data, tmp_path: Path) -> None:
     found = train.train_artefact("unet", data, tmp_path / "one", members=1, seed=1, preset="tiny", jobs=1)
     (known,) = found.manifest.heads["lesions"].values()

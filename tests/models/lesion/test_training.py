@@ -33,7 +33,9 @@ def test_a_tiny_training_lowers_the_loss_and_finds_lesions() -> None:
     assert said[-1].share == 1
 
 
-@pytest.mark.parametrize("family", ["unet", "unet_mcdp", "unetr"])
+@pytest.mark.parametrize(
+    "family", ["unet", *(pytest.param(name, marks=pytest.mark.slow) for name in ("unet_mcdp", "unetr"))]
+)
 def test_a_training_that_was_cut_off_ends_in_the_same_weights(family: str, tmp_path: Path) -> None:
     settings = preset("tiny", family)
     whole = member.train(SCANS, DEV, settings, 3)
@@ -127,6 +129,7 @@ def test_examples_survive_the_disk(tmp_path: Path) -> None:
     assert np.array_equal(found.truth, SCANS[0].truth)
 
 
+@pytest.mark.slow
 def test_members_train_side_by_side_to_the_same_weights(tmp_path: Path) -> None:
     settings = replace(PRESETS["tiny"]["unet"], stages=(Stage(32, 4, 1, 1e-2),))
     for number, one in enumerate(SCANS):

@@ -140,6 +140,7 @@ def test_members_are_kept_for_ensembles_of_other_sizes_and_operators(
         ensemble.subset(4)
 
 
+@pytest.mark.slow
 def test_dropout_members_have_frozen_masks(data: Path, parts: Path, tmp_path: Path) -> None:
     ensemble = kept(data, parts, "dim_dropout", members=2)
     found = build.build(ensemble, Recipe(), tmp_path / "dropout")

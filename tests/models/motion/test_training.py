@@ -39,7 +39,9 @@ def test_a_tiny_training_raises_the_likelihood(family: str, data: tuple[Examples
     assert np.isfinite(found.score)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family", [pytest.param(name, marks=[pytest.mark.slow] * (name in ("dim", "bc_dropout"))) for name in FAMILIES]
+)
 def test_a_training_that_was_cut_off_ends_in_the_same_weights(
     family: str, data: tuple[Examples, Examples], tmp_path: Path
 ) -> None:

@@ -178,6 +178,7 @@ def test_a_preparation_that_was_cut_off_goes_on(tmp_path: Path) -> None:
             assert Examples.load(whole) == Examples.load(cut)
 
 
+@pytest.mark.slow
 def test_members_are_trained_in_processes_and_stay(tmp_path: Path) -> None:
     settings = prepare(made.corpus(60), made.corpus(10, 9), short(), tmp_path)
     told: list[float] = []

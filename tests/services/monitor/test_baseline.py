@@ -26,6 +26,7 @@ def sketch(seed: int, rate: float, factor: float = 1.0, units: int = 4000) -> Sk
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.1, 1.0])
 def test_a_window_without_a_shift_is_rarely_above_its_baseline(rate: float) -> None:
     alarms, plain = 0, 0

@@ -26,7 +26,9 @@ def slowly(book: Book, stream: Stream, now: float, seed: int) -> None:
     book.beat(now)
 
 
-@pytest.mark.parametrize("exact_units", [10**6, 0], ids=["exact", "buckets"])
+@pytest.mark.parametrize(
+    "exact_units", [pytest.param(10**6, id="exact"), pytest.param(0, id="buckets", marks=pytest.mark.slow)]
+)
 def test_slow_labels_of_uncertain_units_leave_no_bias(
     tmp_path_factory: pytest.TempPathFactory, exact_units: int
 ) -> None:

@@ -87,9 +87,9 @@ EXTREMES: dict[str, Callable[[], UnitErrors]] = {
 }
 
 
-COMPARED = ("infinite errors of both signs", "the largest errors", "uncertainties without end", "a long name")
+COMPARED = ("infinite errors of both signs", "uncertainties without end")
 """Extremes that are also drawn beside a second file in CI; all are with ``-m slow``."""
-DRAWN = ("tiny and huge variances", "the largest errors", "uncertainties of all sizes", "a long name")
+DRAWN = ("uncertainties of all sizes", "a long name")
 """Extremes whose figures are also drawn as files in CI; all are with ``-m slow``."""
 
 

@@ -59,6 +59,7 @@ def test_what_cannot_be_drawn_is_refused_in_words(given: dict, message: str) -> 
         list(entries(**given))
 
 
+@pytest.mark.slow
 def test_the_command_writes_files_that_the_reader_of_official_files_finds(tmp_path: Path) -> None:
     out = tmp_path / "lesion"
     words = ["data", "lesion", "simulate", "--scale", "0.01", "--sites", "site_f", "--out", str(out)]

@@ -129,6 +129,7 @@ def test_two_raters_must_agree() -> None:
     assert 0 < both < 0.8 * single
 
 
+@pytest.mark.slow
 def test_sizes_of_lesions_follow_those_of_real_masks(test_data: Path) -> None:
     """Site e has the raters and loads of the real cohort: quantiles of sizes agree within a factor of 3.5."""
     import nibabel
