@@ -141,7 +141,7 @@ def _in_a_row(file: BinaryIO, size: int) -> Any:
         return contents.setdefault(key, bytearray(count))
 
     storages = _Storages(fetch)
-    found = pickles.load(file, _BUILDERS, storages.of)
+    checkpoint = pickles.load(file, _BUILDERS, storages.of)
     keys = pickles.load(file, {}, _nothing)
     if not isinstance(keys, list) or sorted(map(str, keys)) != sorted(contents):
         raise ValueError("its list of storages is not that of its tensors")
@@ -150,7 +150,7 @@ def _in_a_row(file: BinaryIO, size: int) -> Any:
         content = contents[key]
         if count != len(storages.found[key]) or file.readinto(content) != len(content):  # type: ignore[attr-defined]
             raise ValueError(f"the storage {key[:80]} ends early")
-    return found
+    return checkpoint
 
 
 def _nothing(claim: Any) -> Any:
@@ -161,7 +161,7 @@ def _whole(value: Any) -> bool:
     return type(value) is int and 0 <= value < 1 << 62
 
 
-def _tensor(given: tuple[Any, ...]) -> Any:
+def _tensor(arguments: tuple[Any, ...]) -> Any:
     """Build a tensor from storage, offset, size and strides; gradients and hooks are ignored.
 
     Raises:
@@ -169,7 +169,7 @@ def _tensor(given: tuple[Any, ...]) -> Any:
     """
     import torch
 
-    storage, offset, size, strides = given[:4]
+    storage, offset, size, strides = arguments[:4]
     if not isinstance(storage, torch.Tensor) or not isinstance(size, tuple) or not isinstance(strides, tuple):
         raise ValueError("a tensor without a storage, a size and strides")
     if len(size) != len(strides) or len(size) > _AXES or not all(map(_whole, (offset, *size, *strides))):
@@ -183,20 +183,20 @@ def _tensor(given: tuple[Any, ...]) -> Any:
     return storage.as_strided(size, strides, offset) if count else storage.new_empty(size)
 
 
-def _parameter(given: tuple[Any, ...]) -> Any:
+def _parameter(arguments: tuple[Any, ...]) -> Any:
     import torch
 
-    if not given or not isinstance(given[0], torch.Tensor):
+    if not arguments or not isinstance(arguments[0], torch.Tensor):
         raise ValueError("a parameter that is no tensor")
-    return given[0]
+    return arguments[0]
 
 
-def _size(given: tuple[Any, ...]) -> Any:
-    return given[0] if given else ()
+def _size(arguments: tuple[Any, ...]) -> Any:
+    return arguments[0] if arguments else ()
 
 
-def _set(given: tuple[Any, ...]) -> Any:
-    return given[0] if given else []
+def _set(arguments: tuple[Any, ...]) -> Any:
+    return arguments[0] if arguments else []
 
 
 _BUILDERS: Mapping[tuple[str, str], Builder] = {

@@ -46,14 +46,14 @@ class Source:
         if self._unpacker is None:
             taken = self._content[self._at : self._at + count]
             self._at += len(taken)
-            found = len(taken)
+            length = len(taken)
         elif count > _LARGEST_RATIO * (left + len(self._tail)) + _PIECE:
             raise BadStream(f"{count} bytes are declared, the rest of the file cannot hold them", "cut_off")
         else:
             taken = np.empty(count, np.uint8).data
-            found = self._unpack(taken)
-        if found < count:
-            raise BadStream(f"{count} bytes are declared, {found} are there", "cut_off")
+            length = self._unpack(taken)
+        if length < count:
+            raise BadStream(f"{count} bytes are declared, {length} are there", "cut_off")
         return taken
 
     def finish(self, padding: int = 4096) -> None:

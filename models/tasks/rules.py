@@ -20,5 +20,5 @@ def task_module(task: str, name: str) -> ModuleType | None:
 
 def rules(task: str, convention: Convention = OFFICIAL) -> Rules:
     """Return the value of ``rules`` in the task's ``spec``; the default for tasks without it, or that are unknown."""
-    found: Rules = getattr(task_module(task, "spec"), "rules", Rules)(convention)
-    return found
+    task_rules: Rules = getattr(task_module(task, "spec"), "rules", Rules)(convention)
+    return task_rules

@@ -45,7 +45,7 @@ class Result:
         """Return a figure and its standard deviation over members (ddof 0; zero for the ensemble)."""
         if not single:
             return float(getattr(self.whole[data], figure)), 0.0
-        values = [getattr(one, figure) for one in self.members[data]]
+        values = [getattr(member, figure) for member in self.members[data]]
         return float(np.mean(values)), float(np.std(values))
 
 
@@ -58,8 +58,8 @@ def predict_both(artefact: Artefact, rows: NDArray[Any]) -> Predicted:
         _statistics(*predict_members(graph, rows[start : start + _ROWS], chunk), manifest.samples)
         for start in range(0, len(rows), _ROWS)
     ]
-    mean, mvar, varm, means, variances = (np.concatenate(one, axis=-1) for one in zip(*parts, strict=True))
-    members = [Gaussian(one, variance) for one, variance in zip(means, variances, strict=True)]
+    mean, mvar, varm, means, variances = (np.concatenate(column, axis=-1) for column in zip(*parts, strict=True))
+    members = [Gaussian(member_mean, variance) for member_mean, variance in zip(means, variances, strict=True)]
     return Gaussian(mean, mvar, varm), members
 
 
@@ -92,7 +92,7 @@ def judge(
         target = np.concatenate([table.power for table in tables])
         both = predict_both(artefact, np.concatenate([table.features for table in tables]))
         whole[name] = figures(both[0], target)
-        members[name] = tuple(figures(one, target) for one in both[1])
+        members[name] = tuple(figures(member, target) for member in both[1])
         if keep is not None:
             keep(name, both, target)
     return Result(artefact.manifest.family, whole, members)
@@ -102,8 +102,8 @@ def _sets(data: Mapping[str, Table]) -> Iterator[tuple[str, list[Table]]]:
     for name in SETS:
         stem, _, part = name.partition("_")
         needed = [f"{stem}_in", f"{stem}_out"] if part == "full" else [name]
-        if all(one in data for one in needed):
-            yield name, [data[one] for one in needed]
+        if all(key in data for key in needed):
+            yield name, [data[key] for key in needed]
 
 
 def table(results: Sequence[Result], figures_: Sequence[tuple[str, str, float, str]], split: str) -> str:
@@ -142,7 +142,7 @@ def table_3(results: Sequence[Result]) -> str:
 
 
 def _cell(value: tuple[float, float], divisor: float, form: str) -> str:
-    mean, deviation = (format(one / divisor, form) for one in value)
+    mean, deviation = (format(number / divisor, form) for number in value)
     return f"{mean} ± {deviation}" if value[1] else mean
 
 

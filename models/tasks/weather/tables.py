@@ -54,68 +54,68 @@ class Row:
     """Standard deviation over single members; empty for an ensemble."""
 
 
-def ensemble_row(label: str, said: Members, truth: Truth, sets: Sequence[str] = SETS) -> Row:
+def ensemble_row(label: str, predictions: Members, truth: Truth, sets: Sequence[str] = SETS) -> Row:
     """Return the row of all members as one ensemble."""
-    return Row(label, {name: _figures(said, truth, name) for name in sets}, {})
+    return Row(label, {name: _figures(predictions, truth, name) for name in sets}, {})
 
 
-def single_row(label: str, said: Members, truth: Truth, sets: Sequence[str] = SETS) -> Row:
+def single_row(label: str, predictions: Members, truth: Truth, sets: Sequence[str] = SETS) -> Row:
     """Return the row of single members: mean and standard deviation (ddof 0) of their figures."""
-    members = len(next(iter(said.values())))
+    members = len(next(iter(predictions.values())))
     mean: dict[str, Figures] = {}
     deviation: dict[str, Figures] = {}
     for name in sets:
-        each = [_figures(_one(said, member), truth, name) for member in range(members)]
-        mean[name] = {figure: float(np.mean([one[figure] for one in each])) for figure in each[0]}
-        deviation[name] = {figure: float(np.std([one[figure] for one in each])) for figure in each[0]}
+        each = [_figures(_one(predictions, member), truth, name) for member in range(members)]
+        mean[name] = {figure: float(np.mean([figures[figure] for figures in each])) for figure in each[0]}
+        deviation[name] = {figure: float(np.std([figures[figure] for figures in each])) for figure in each[0]}
     return Row(label, mean, deviation)
 
 
-def measures(said: Members, truth: Truth) -> dict[tuple[str, str], tuple[float, float]]:
+def measures(predictions: Members, truth: Truth) -> dict[tuple[str, str], tuple[float, float]]:
     """Return F1-AUC on the full set and ROC-AUC of detecting shifted units, by head and measure (Table 11)."""
-    found = {}
-    for head, predictive in _predictives(said, np.ones_like(truth.shifted)).items():
+    areas = {}
+    for head, predictive in _predictives(predictions, np.ones_like(truth.shifted)).items():
         for measure in MEASURES[head]:
             judged = scoring.judged(_BY_NAME[head], predictive, truth.labels[head], measure)
             roc = detection.roc_auc(truth.shifted, uncertainty.score(predictive, measure))
-            found[head, measure] = judged.f1_auc, roc
-    return found
+            areas[head, measure] = judged.f1_auc, roc
+    return areas
 
 
-def curves(said: Members, truth: Truth) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+def curves(predictions: Members, truth: Truth) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Return errors and uncertainties under the head's own measure [N], for figures, by head."""
-    several = len(next(iter(said.values()))) > 1
+    several = len(next(iter(predictions.values()))) > 1
     return {
         head: (
             errors_of(predictive, truth.labels[head]),
             np.asarray(uncertainty.score(predictive, _BY_NAME[head].own_measure(several)), np.float64),
         )
-        for head, predictive in _predictives(said, np.ones_like(truth.shifted)).items()
+        for head, predictive in _predictives(predictions, np.ones_like(truth.shifted)).items()
     }
 
 
-def _figures(said: Members, truth: Truth, part: str) -> Figures:
+def _figures(predictions: Members, truth: Truth, part: str) -> Figures:
     mask = truth.part(part)
-    several = len(next(iter(said.values()))) > 1
-    found: dict[str, float] = {}
-    for head, predictive in _predictives(said, mask).items():
+    several = len(next(iter(predictions.values()))) > 1
+    figures: dict[str, float] = {}
+    for head, predictive in _predictives(predictions, mask).items():
         labels = truth.labels[head][mask]
         own = scoring.judged(_BY_NAME[head], predictive, labels, _BY_NAME[head].own_measure(several))
         values = scoring.performance(predictive, labels)
         values |= {"r_auc": own.r_auc, "f1_auc": own.f1_auc, "f1_at_95": own.f1_at_95}
-        found |= {f"{head}.{name}": value for name, value in values.items()}
-    return found
+        figures |= {f"{head}.{name}": value for name, value in values.items()}
+    return figures
 
 
-def _predictives(said: Members, mask: NDArray[np.bool_]) -> dict[str, Gaussian | Categorical]:
-    found: dict[str, Gaussian | Categorical] = {}
-    for head, members in said.items():
+def _predictives(predictions: Members, mask: NDArray[np.bool_]) -> dict[str, Gaussian | Categorical]:
+    predictives: dict[str, Gaussian | Categorical] = {}
+    for head, members in predictions.items():
         part = members[:, mask]
         if head == TEMPERATURE.name:
-            found[head] = gaussian.predictive(part[..., 0], part[..., 1])
+            predictives[head] = gaussian.predictive(part[..., 0], part[..., 1])
         else:
-            found[head] = categorical.predictive(_distributions(part))
-    return found
+            predictives[head] = categorical.predictive(_distributions(part))
+    return predictives
 
 
 def _distributions(members: NDArray[Any]) -> NDArray[np.float64]:
@@ -124,5 +124,5 @@ def _distributions(members: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(wide / wide.sum(axis=2, keepdims=True))
 
 
-def _one(said: Members, member: int) -> Members:
-    return {head: members[member : member + 1] for head, members in said.items()}
+def _one(predictions: Members, member: int) -> Members:
+    return {head: members[member : member + 1] for head, members in predictions.items()}

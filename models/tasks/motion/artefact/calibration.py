@@ -89,8 +89,8 @@ def calibration(judged: Judged) -> Calibration:
 
 def quality(judged: Judged) -> dict[str, float]:
     """Return mean errors and the area under the cNLL retention curve by the head's measure, with four digits."""
-    found = {name: np.mean(judged.errors[error]) for name, error in FIGURES.items()}
+    figures = {name: np.mean(judged.errors[error]) for name, error in FIGURES.items()}
     own = TRAJECTORIES.own_measure(judged.predictive.knowledge is not None)
     curve = retention.error_curve(judged.errors["cnll"], score(judged.predictive, own))
-    found["r_auc_cnll_nats"] = np.float64(retention.r_auc(curve))
-    return {name: building.significant(value, 4) for name, value in found.items()}
+    figures["r_auc_cnll_nats"] = np.float64(retention.r_auc(curve))
+    return {name: building.significant(value, 4) for name, value in figures.items()}

@@ -35,7 +35,7 @@ def export(networks: Sequence[Network], masks: Sequence[FrozenMasks] = (), *, sa
     """
     if not networks or any(network.sizes != networks[0].sizes for network in networks):
         raise ValueError(f"{len(networks)} members: at least one is needed, and all of the same sizes")
-    if masks and (len(masks) != len(networks) or any(len(one.pooled) != samples for one in masks)):
+    if masks and (len(masks) != len(networks) or any(len(frozen.pooled) != samples for frozen in masks)):
         raise ValueError(f"{len(masks)} sets of masks: one a member with {samples} masks is needed")
     counts = Counts(len(networks), samples, STEPS)
     graph = Graph("planners")

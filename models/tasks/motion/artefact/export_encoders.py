@@ -44,7 +44,7 @@ def _small(
 ) -> tuple[list[Value], Value | None]:
     """Add all members as groups of the same convolutions."""
     count = len(members)
-    lanes, direction = (_channels(graph, maps, one, one + 1) for one in (LANES, DIRECTION))
+    lanes, direction = (_channels(graph, maps, channel, channel + 1) for channel in (LANES, DIRECTION))
     seen = graph.op("Concat", maps, graph.op("Cos", direction) * lanes, graph.op("Sin", direction), axis=1)
     first = []
     for member in members:
@@ -112,7 +112,8 @@ def _normed(graph: Graph, x: Value, convolution: nn.Conv2d, norm: nn.Module) -> 
 def _folded(kernel: Array, norm: Any) -> tuple[Array, Array]:
     """Return kernel [out, in, rows, columns] and bias [out] of a convolution with the following norm folded in."""
     weight, bias, mean, variance = (
-        array(one).astype(np.float64) for one in (norm.weight, norm.bias, norm.running_mean, norm.running_var)
+        array(parameter).astype(np.float64)
+        for parameter in (norm.weight, norm.bias, norm.running_mean, norm.running_var)
     )
     scale = weight / np.sqrt(variance + norm.eps)
     return (kernel * scale[:, None, None, None]).astype(np.float32), (bias - mean * scale).astype(np.float32)

@@ -71,11 +71,11 @@ def planned(
         seen = body.op("Concat", y, moved, axis=2) if sizes.sees_steps else y
         flat = body.op("Reshape", seen, [-1, sizes.inputs])
         new = [_cell(body, start.network, flat, state) for start, state in zip(starts, hidden, strict=True)]
-        said = [
+        heads = [
             body.op("Unsqueeze", _head(body, start, state, counts), [0])
             for start, state in zip(starts, new, strict=True)
         ]
-        every = body.op("Concat", *said, axis=0)
+        every = body.op("Concat", *heads, axis=0)
         mean, raw = body.split(_own(body, every, counts), [2, 2], axis=2)
         moved = mean + _scale(body, raw) * drawn[0]
         placed = y + (moved if drift is None else drift + moved)

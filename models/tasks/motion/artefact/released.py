@@ -75,25 +75,25 @@ def load_released(folder: Path) -> Ensemble:
     Raises:
         ArtefactError: see ``import_released``.
     """
-    found: dict[int, Path] = {}
+    paths: dict[int, Path] = {}
     for path in sorted(folder.iterdir()):
         if (match := _MEMBER.fullmatch(path.name)) is not None:
-            if (seed := int(match[1])) in found:
-                raise ArtefactError(f"{path} and {found[seed]} are both the member of seed {seed}; keep one epoch")
-            found[seed] = path
-    if not found:
+            if (seed := int(match[1])) in paths:
+                raise ArtefactError(f"{path} and {paths[seed]} are both the member of seed {seed}; keep one epoch")
+            paths[seed] = path
+    if not paths:
         raise ArtefactError(f"{folder}: no model-seed-S-epoch-E.pt")
-    members = [read(found[seed]) for seed in sorted(found)]
+    members = [read(paths[seed]) for seed in sorted(paths)]
     all_sizes = {member.sizes for member in members}
     if len(all_sizes) > 1:
         raise ArtefactError(f"{folder}: members of different sizes ({', '.join(map(str, all_sizes))})")
     return Ensemble(
         family=members[0].sizes.decoder,
         networks=tuple(members),
-        seeds=tuple(sorted(found)),
+        seeds=tuple(sorted(paths)),
         training={
             "origin": "released Shifts vehicle motion baseline",
-            "files": ", ".join(found[seed].name for seed in sorted(found)),
+            "files": ", ".join(paths[seed].name for seed in sorted(paths)),
         },
     )
 
@@ -129,11 +129,11 @@ def _sizes(path: Path, state: Mapping[str, Tensor]) -> Sizes:
 
 def _length(path: Path, state: Mapping[str, Tensor], name: str) -> int:
     """Return the number of columns of a matrix."""
-    found = state.get(name)
-    if found is None or found.ndim != 2 or not found.shape[1]:
-        shape = "missing" if found is None else f"of the shape {list(found.shape)}"
+    matrix = state.get(name)
+    if matrix is None or matrix.ndim != 2 or not matrix.shape[1]:
+        shape = "missing" if matrix is None else f"of the shape {list(matrix.shape)}"
         raise ArtefactError(f"{path}: {name} is {shape}; a matrix is needed")
-    return int(found.shape[1])
+    return int(matrix.shape[1])
 
 
 def _folder(directory: Path) -> Path:

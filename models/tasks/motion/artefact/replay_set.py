@@ -42,8 +42,8 @@ def packed(maps: Sequence[Float32]) -> bytes:
     Stored for each run: the number of cells since the end of the last run, its length, and its value in float32.
     """
     runs, skips, lengths, values = [], [], [], []
-    for one in maps:
-        flat = np.ascontiguousarray(one, np.float32).reshape(-1)
+    for array in maps:
+        flat = np.ascontiguousarray(array, np.float32).reshape(-1)
         bits = flat.view(np.uint32)
         starts = np.flatnonzero(np.r_[True, bits[1:] != bits[:-1]])
         length = np.diff(np.r_[starts, len(flat)])
@@ -88,14 +88,14 @@ class Maps:
 
     def rows(self, part: slice) -> Float32:
         """Return consecutive maps as flat rows, [n, channels y x]."""
-        found = np.zeros((part.stop - part.start, self._cells), np.float32)
-        for row, number in zip(found, range(part.start, part.stop), strict=True):
+        flat = np.zeros((part.stop - part.start, self._cells), np.float32)
+        for row, number in zip(flat, range(part.start, part.stop), strict=True):
             first, last = int(self._ends[number - 1]) if number else 0, int(self._ends[number])
             stops = self._stops[first:last] - (self._stops[first - 1] if first else 0)
             lengths = self._lengths[first:last]
             places = np.arange(int(lengths.sum())) + np.repeat(stops - np.cumsum(lengths), lengths)
             row[places] = np.repeat(self._values[first:last], lengths)
-        return found
+        return flat
 
 
 def attached(

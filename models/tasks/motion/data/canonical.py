@@ -49,15 +49,15 @@ def rule(words: Sequence[str]) -> Rule:
     Raises:
         ValueError: the form is wrong, a field occurs twice, or a value is not in the released enumeration.
     """
-    found: dict[str, frozenset[str]] = {}
+    allowed: dict[str, frozenset[str]] = {}
     for word in words:
         name, _, values = word.partition("=")
         if not (name and values):
             raise ValueError(f"{word!r} is not of the form TAG=VALUE,VALUE; released tags are {', '.join(VALUES)}")
-        if name in found:
+        if name in allowed:
             raise ValueError(f"{name} is given twice; join its values with commas")
-        found[name] = frozenset(plain(name, value) for value in values.split(","))
-    return Rule(found)
+        allowed[name] = frozenset(plain(name, value) for value in values.split(","))
+    return Rule(allowed)
 
 
 CANONICAL = Partition(
@@ -92,5 +92,5 @@ def read(folder: Path) -> Partition:
         raise BadFile(f"{path}: no rules of a partition: {error!r}") from error
 
 
-def _words(one: Rule) -> list[str]:
-    return [f"{name}={','.join(sorted(values))}" for name, values in one.allowed.items()]
+def _words(tag_rule: Rule) -> list[str]:
+    return [f"{name}={','.join(sorted(values))}" for name, values in tag_rule.allowed.items()]

@@ -113,16 +113,16 @@ def store(examples: Iterable[Example], folder: Path, grid: Grid) -> Examples:
     futures: list[Float32] = []
     index: dict[str, Any] = {"scenes": [], "tracks": [], "shifted": [], "tags": {}}
     with Writer(part, grid) as maps:
-        for one in examples:
+        for example in examples:
             try:
-                maps.add(one.drawn)
+                maps.add(example.drawn)
             except ValueError as error:
-                raise ValueError(f"scene {one.scene!r}, track {one.track}: {error}") from error
-            futures.append(np.asarray(one.future, np.float32))
-            index["scenes"].append(one.scene)
-            index["tracks"].append(int(one.track))
-            index["shifted"].append(bool(one.shifted))
-            for name, value in one.tags.items():
+                raise ValueError(f"scene {example.scene!r}, track {example.track}: {error}") from error
+            futures.append(np.asarray(example.future, np.float32))
+            index["scenes"].append(example.scene)
+            index["tracks"].append(int(example.track))
+            index["shifted"].append(bool(example.shifted))
+            for name, value in example.tags.items():
                 index["tags"].setdefault(name, []).append(value)
     np.save(part / _FUTURES, np.stack(futures) if futures else np.zeros((0, 0, 2), np.float32))
     (part / _INDEX).write_text(json.dumps(index))

@@ -66,8 +66,8 @@ def splits(root: Path) -> tuple[Split, ...]:
     """
     if not root.is_dir():
         raise BadFile(f"{root} is no folder; one with the official names is needed, train_pb/000/*.pb")
-    if found := named_splits(root):
-        return found
+    if named := named_splits(root):
+        return named
     if next(_files(root), None) is None:
         raise BadFile(f"{root} holds no scenes: files train_pb/NNN/*.pb are needed, or NNN/*.pb")
     return (_beside(root.resolve(), root),)
@@ -79,11 +79,11 @@ def named_splits(root: Path) -> tuple[Split, ...]:
     Raises:
         BadFile: a split has two names.
     """
-    found = [_found(root, name, scenes) for name in SPLITS if (scenes := _one(root, name, SCENES)) is not None]
+    named = [_found(root, name, scenes) for name in SPLITS if (scenes := _one(root, name, SCENES)) is not None]
     place = root.resolve()
-    if not found and (name := split_named(place.name)) and next(_files(root), None) is not None:
-        found = [_found(place.parent, name, root)]
-    return tuple(found)
+    if not named and (name := split_named(place.name)) and next(_files(root), None) is not None:
+        named = [_found(place.parent, name, root)]
+    return tuple(named)
 
 
 def split(root: Path, name: str) -> Split:
@@ -93,10 +93,10 @@ def split(root: Path, name: str) -> Split:
         BadFile: see ``splits``; or there is none of that name.
     """
     every = splits(root)
-    for one in every:
-        if one.name == name:
-            return one
-    there = ", ".join(one.scenes.name for one in every)
+    for candidate in every:
+        if candidate.name == name:
+            return candidate
+    there = ", ".join(candidate.scenes.name for candidate in every)
     raise BadFile(f"{root} has no split {name!r}, only {there}; the folder {name}_pb is needed")
 
 

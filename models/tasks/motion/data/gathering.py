@@ -30,14 +30,14 @@ def gathered(directory: Path, folder: Path, grid: Grid, progress: Progress = ign
     Raises:
         BadFile: a file cannot be read, or a request cannot be drawn; the message names it.
     """
-    found = {}
+    paths = {}
     every = folders.splits(directory)
     for number, split in enumerate(every):
         place = folder / f"{split.name}-{_listing(split, grid)[:16]}"
         if not place.exists():
             stored(split, place, grid, progress=span(progress, number / len(every), (number + 1) / len(every)))
-        found[split.name] = place
-    return found
+        paths[split.name] = place
+    return paths
 
 
 def stored(

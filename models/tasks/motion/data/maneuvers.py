@@ -90,17 +90,17 @@ def _direction(position: Floats, heading: Floats) -> TrajectoryTag:
 def _changes(speed: Floats) -> list[TrajectoryTag]:
     """Return the changes of speed in any second of the future, from speeds [T + 1], m/s; none if no second was seen."""
     change = speed[WINDOW:] - speed[:-WINDOW]
-    found = {
+    masks = {
         TrajectoryTag.kAcceleration: change > CHANGE,
         TrajectoryTag.kDeceleration: change < -CHANGE,
         TrajectoryTag.kUniform: np.abs(change) <= CHANGE,
     }
-    return [tag for tag, where in found.items() if where.any()]
+    return [tag for tag, where in masks.items() if where.any()]
 
 
 def _phases(speed: Floats) -> list[TrajectoryTag]:
     stands, moves = np.flatnonzero(speed < STANDING), np.flatnonzero(speed > MOVING)
     if not (len(stands) and len(moves)):
         return []
-    found = {TrajectoryTag.kStopping: moves[0] < stands[-1], TrajectoryTag.kStarting: stands[0] < moves[-1]}
-    return [tag for tag, true in found.items() if true]
+    phases = {TrajectoryTag.kStopping: moves[0] < stands[-1], TrajectoryTag.kStarting: stands[0] < moves[-1]}
+    return [tag for tag, true in phases.items() if true]

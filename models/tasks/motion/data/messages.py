@@ -65,10 +65,10 @@ def scene(path: Path) -> Scene:
         BadFile: the file does not exist, is empty or truncated, or is not a scene.
     """
     fields = {descriptor.number for descriptor in Scene.DESCRIPTOR.fields}
-    found = {field for field, _, _ in _top_level(path)}
-    if unknown := found - fields:
+    present = {field for field, _, _ in _top_level(path)}
+    if unknown := present - fields:
         raise BadFile(f"{path} is no scene: it has the field {min(unknown)}; those of a scene are 1 to {max(fields)}")
-    if found == {_PREDICTIONS}:
+    if present == {_PREDICTIONS}:
         raise BadFile(f"{path} is no scene: it has an id at most, or is a submission")
     return _parsed(Scene(), path.read_bytes(), f"{path}: the scene")
 

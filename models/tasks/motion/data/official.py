@@ -66,7 +66,7 @@ class Request:
         return self.file.shifted
 
 
-def scene_files(split: Split, wanted: Wanted = ALL, partition: Partition | None = None) -> Iterator[SceneFile]:
+def scene_files(split: Split, selection: Wanted = ALL, partition: Partition | None = None) -> Iterator[SceneFile]:
     """Yield the scenes of a split in official order.
 
     Args:
@@ -77,10 +77,10 @@ def scene_files(split: Split, wanted: Wanted = ALL, partition: Partition | None 
     """
     rules = partition or canonical.read(split.root)
     for path, line in folders.tagged_files(split):
-        found = tags.of_scene(messages.scene(path).scene_tags) if line is None else line
-        shifted = rules.shifted(split.name, found)
-        if shifted in wanted.parts and wanted.scenes.accepts(found):
-            yield SceneFile(path, split, found, shifted)
+        scene_tags = tags.of_scene(messages.scene(path).scene_tags) if line is None else line
+        shifted = rules.shifted(split.name, scene_tags)
+        if shifted in selection.parts and selection.scenes.accepts(scene_tags):
+            yield SceneFile(path, split, scene_tags, shifted)
 
 
 def scene(file: SceneFile) -> Scene:
@@ -90,27 +90,27 @@ def scene(file: SceneFile) -> Scene:
         BadFile: a file cannot be read, or the scene's tags differ from its line: lines that are off by one would
             otherwise look like shift.
     """
-    found = messages.scene(file.path)
-    own = tags.of_scene(found.scene_tags)
+    message = messages.scene(file.path)
+    own = tags.of_scene(message.scene_tags)
     if other := [name for name, value in own.items() if value != file.tags[name]]:
         name = other[0]
         raise BadFile(
             f"{file.path}: the scene says {name} {own[name]}, and its line in {file.split.tags} {file.tags[name]}; "
             "lines go by sorted files, one each"
         )
-    return found
+    return message
 
 
-def requests(file: SceneFile, wanted: Wanted = ALL) -> Iterator[Request]:
+def requests(file: SceneFile, selection: Wanted = ALL) -> Iterator[Request]:
     """Yield the prediction requests of a scene in order.
 
     Raises:
         BadFile: see ``scene`` and ``futures``; or the map of a request is missing although the split has maps.
     """
     for future in futures(file.path, scene(file)):
-        if future.left_out == NOT_OBSERVED and not wanted.partial:
+        if future.left_out == NOT_OBSERVED and not selection.partial:
             continue
-        if wanted.maneuvers is not None and wanted.maneuvers.isdisjoint(future.maneuvers):
+        if selection.maneuvers is not None and selection.maneuvers.isdisjoint(future.maneuvers):
             continue
         rendered = file.split.map(file.path, *future.key)
         if rendered is not None and not rendered.exists():
@@ -121,11 +121,11 @@ def requests(file: SceneFile, wanted: Wanted = ALL) -> Iterator[Request]:
         yield Request(*future.key, file, rendered, future.trajectory, future.left_out, future.maneuvers)
 
 
-def all_requests(split: Split, wanted: Wanted = ALL) -> Iterator[Request]:
+def all_requests(split: Split, selection: Wanted = ALL) -> Iterator[Request]:
     """Yield the prediction requests of a split, scene by scene.
 
     Raises:
         BadFile: see ``scene_files`` and ``requests``.
     """
-    for file in scene_files(split, wanted):
-        yield from requests(file, wanted)
+    for file in scene_files(split, selection):
+        yield from requests(file, selection)

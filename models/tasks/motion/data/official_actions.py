@@ -19,45 +19,45 @@ DATASHEET = "docs/motion-data.md"
 _RULE = "TAG=VALUE,VALUE"
 
 
-def _convert(given: Mapping[str, Any], progress: Progress) -> list[Path]:
+def _convert(options: Mapping[str, Any], progress: Progress) -> list[Path]:
     convert.convert(
-        given["folders"],
-        given["out"],
-        given["split"],
-        stride=given["stride"],
-        speed_limit=given["speed_limit"],
+        options["folders"],
+        options["out"],
+        options["split"],
+        stride=options["stride"],
+        speed_limit=options["speed_limit"],
         progress=progress,
     )
-    return _files(given["out"], given["split"])
+    return _files(options["out"], options["split"])
 
 
-def _partition(given: Mapping[str, Any], progress: Progress) -> list[Path]:
-    return partitioning.divide(given["folder"], given["out"], _rules(given), given["how"], progress)
+def _partition(options: Mapping[str, Any], progress: Progress) -> list[Path]:
+    return partitioning.divide(options["folder"], options["out"], _rules(options), options["how"], progress)
 
 
-def _rules(given: Mapping[str, Any]) -> Partition:
+def _rules(options: Mapping[str, Any]) -> Partition:
     """Return the requested rules, by default the canonical ones."""
-    if not given["by"]:
-        if given["shifted"]:
+    if not options["by"]:
+        if options["shifted"]:
             raise ValueError(
                 "--shifted needs --by, which says what is in-domain; without both the partition is canonical"
             )
         return CANONICAL
-    shifted = rule(given["shifted"])
-    return Partition(rule(given["by"]), {name: shifted for name in ("dev", "eval") if given["shifted"]})
+    shifted = rule(options["shifted"])
+    return Partition(rule(options["by"]), {name: shifted for name in ("dev", "eval") if options["shifted"]})
 
 
-def _render(given: Mapping[str, Any], progress: Progress) -> list[Path]:
-    grid = Grid(given["size"], given["resolution"])
+def _render(options: Mapping[str, Any], progress: Progress) -> list[Path]:
+    grid = Grid(options["size"], options["resolution"])
     return [
-        rendering.render(split, grid, processes=given["processes"], again=given["again"], progress=progress)
-        for split in _splits(given)
+        rendering.render(split, grid, processes=options["processes"], again=options["again"], progress=progress)
+        for split in _splits(options)
     ]
 
 
-def _tags(given: Mapping[str, Any], progress: Progress) -> list[Path]:
+def _tags(options: Mapping[str, Any], progress: Progress) -> list[Path]:
     written: list[Path] = []
-    for done, split in enumerate(chosen := _splits(given)):
+    for done, split in enumerate(chosen := _splits(options)):
         progress(done / len(chosen), split.scenes.name)
         path = split.tags or split.beside(TAGS)
         if split.tags is not None:
@@ -68,16 +68,16 @@ def _tags(given: Mapping[str, Any], progress: Progress) -> list[Path]:
     return written
 
 
-def _splits(given: Mapping[str, Any]) -> list[folders.Split]:
+def _splits(options: Mapping[str, Any]) -> list[folders.Split]:
     """Return the requested splits, by default all."""
-    if given["splits"]:
-        return [folders.split(given["folder"], name) for name in given["splits"]]
-    return list(folders.splits(given["folder"]))
+    if options["splits"]:
+        return [folders.split(options["folder"], name) for name in options["splits"]]
+    return list(folders.splits(options["folder"]))
 
 
 def _files(out: Path, split: str) -> list[Path]:
-    found = folders.split(out, split)
-    return [found.scenes, *([found.tags] if found.tags else [])]
+    converted = folders.split(out, split)
+    return [converted.scenes, *([converted.tags] if converted.tags else [])]
 
 
 _FOLDER = Option("folder", "data set in the official layout, or one folder of its scenes", Path)

@@ -33,22 +33,22 @@ def divide(
         BadFile: see ``official.scene_files``.
         ValueError: the folder has such files already, or the partition has no scene.
     """
-    splits = [one for one in folders.splits(source) if one.name]
+    splits = [candidate for candidate in folders.splits(source) if candidate.name]
     if not splits:
         raise ValueError(f"{source} has no splits by the released names, such as train_pb; nothing can be divided")
-    taken = [out / (one.name + suffix[0]) for one in splits for suffix in (SCENES, TAGS, RENDERED)]
+    taken = [out / (named.name + suffix[0]) for named in splits for suffix in (SCENES, TAGS, RENDERED)]
     for path in [*taken, out / canonical.FILE]:
         if path.exists():
             raise ValueError(f"{path} is there already; choose another folder")
     out.mkdir(parents=True, exist_ok=True)
-    written, found = [out / canonical.FILE], 0
-    for done, one in enumerate(splits):
+    written, total = [out / canonical.FILE], 0
+    for done, split in enumerate(splits):
         if progress is not None:
-            progress(done / len(splits), one.scenes.name)
-        files = official.scene_files(one, official.CANONICAL, partition)
-        count, paths = _list(files, out, one.name) if how == "list" else _place(files, one, out, how == "copy")
-        found, written = found + count, written + paths
-    if not found:
+            progress(done / len(splits), split.scenes.name)
+        files = official.scene_files(split, official.CANONICAL, partition)
+        count, paths = _list(files, out, split.name) if how == "list" else _place(files, split, out, how == "copy")
+        total, written = total + count, written + paths
+    if not total:
         raise ValueError(f"{source} has no scene of the partition; its tags are in files such as train_tags.txt")
     written[0].write_text(canonical.written(partition))
     _provenance(source, out)
@@ -110,6 +110,6 @@ def _copy_maps(file: SceneFile, rendered: Path) -> None:
 def _provenance(source: Path, out: Path) -> None:
     path = source / PROVENANCE
     if path.exists():
-        found = json.loads(path.read_text())
-        found["description"] = f"{found.get('description', '')}; divided anew by tags ({canonical.FILE})"
-        (out / PROVENANCE).write_text(json.dumps(found, indent=1))
+        record = json.loads(path.read_text())
+        record["description"] = f"{record.get('description', '')}; divided anew by tags ({canonical.FILE})"
+        (out / PROVENANCE).write_text(json.dumps(record, indent=1))

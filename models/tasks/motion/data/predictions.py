@@ -23,7 +23,7 @@ OPTIONS = frozenset({"scenes"})
 UNCERTAINTY = "uncertainty"
 
 
-def read(path: Path, asked: ErrorOptions) -> UnitErrors:
+def read(path: Path, options: ErrorOptions) -> UnitErrors:
     """Read a submission (``.pb``; its ground truth is the companion ``scenes``) or an NPZ file.
 
     NPZ: ``trajectories`` [N, D, T, 2] and ``target`` [N, T, 2] in the agents' frames, m; ``weights`` [N, D];
@@ -35,14 +35,14 @@ def read(path: Path, asked: ErrorOptions) -> UnitErrors:
         BadFile: the message names file and field, and scene and track if there are any.
     """
     if path.suffix == ".npz":
-        return _of_arrays(path, asked)
+        return _of_arrays(path, options)
     if path.suffix == ".pb":
-        return _of_submission(path, asked)
+        return _of_submission(path, options)
     raise BadFile(f"{path} is neither a submission (.pb) nor arrays (.npz)")
 
 
-def _of_arrays(path: Path, asked: ErrorOptions) -> UnitErrors:
-    if "scenes" in asked.companions:
+def _of_arrays(path: Path, options: ErrorOptions) -> UnitErrors:
+    if "scenes" in options.companions:
         raise BadFile(f"{path} holds the truth itself: leave --scenes out, it is for submissions")
     arrays = files.read_npz(path)
     sizes: dict[str, int] = {}
@@ -58,21 +58,21 @@ def _of_arrays(path: Path, asked: ErrorOptions) -> UnitErrors:
     _check_metres(path, "trajectories", _near(trajectories, (2, 3)) | _padding(trajectories, weights))
     return _judged(
         path,
-        asked,
+        options,
         request_errors(target, trajectories, weights),
         uncertainty,
         shifted=files.shifted_flags(path, "shifted", arrays.get("shifted"), len(target)),
-        groups=files.group_columns(path, arrays, asked.by, len(target)),
+        groups=files.group_columns(path, arrays, options.by, len(target)),
         labels=hashlib.sha256(np.ascontiguousarray(target).tobytes()).hexdigest(),
     )
 
 
-def _of_submission(path: Path, asked: ErrorOptions) -> UnitErrors:
-    if asked.companions.get("scenes") is None:
+def _of_submission(path: Path, options: ErrorOptions) -> UnitErrors:
+    if options.companions.get("scenes") is None:
         raise BadFile(
             f"{path} holds no truth: give --scenes, a folder of the official scene files or a file of true trajectories"
         )
-    known = truth.read(Path(asked.companions["scenes"]))
+    known = truth.read(Path(options.companions["scenes"]))
     scores = submission.score(path, known)
     shifted = known.shifted
     notes = scores.notes
@@ -80,7 +80,7 @@ def _of_submission(path: Path, asked: ErrorOptions) -> UnitErrors:
         shifted = scores.flagged
         notes += (f"shifted is what the predictions say (is_ood); {known.source} does not say",)
     judged = _judged(
-        path, asked, scores.errors, scores.uncertainty, shifted=shifted, groups=known.tags, labels=known.digest
+        path, options, scores.errors, scores.uncertainty, shifted=shifted, groups=known.tags, labels=known.digest
     )
     return replace(judged, notes=notes)
 
@@ -92,10 +92,10 @@ def _near(positions: NDArray[Any], axes: tuple[int, ...]) -> Mask:
 
 def _padding(trajectories: NDArray[Any], weights: NDArray[np.float64]) -> Mask:
     """Return which modes are padding, [N, D]; only modes of weight zero are checked."""
-    found = np.zeros(weights.shape, bool)
+    padding = np.zeros(weights.shape, bool)
     empty = weights == 0
-    found[empty] = np.isnan(trajectories[empty]).all(axis=(1, 2))
-    return found
+    padding[empty] = np.isnan(trajectories[empty]).all(axis=(1, 2))
+    return padding
 
 
 def _check_metres(path: Path, name: str, good: Mask) -> None:
@@ -109,7 +109,7 @@ def _check_metres(path: Path, name: str, good: Mask) -> None:
 
 def _judged(
     path: Path,
-    asked: ErrorOptions,
+    options: ErrorOptions,
     errors: Mapping[str, Any],
     uncertainty: NDArray[np.float64],
     *,
@@ -126,11 +126,11 @@ def _judged(
     return UnitErrors(
         task="motion",
         source=str(path),
-        errors=ordered(asked, columns, str(path)),
+        errors=ordered(options, columns, str(path)),
         measures={UNCERTAINTY: uncertainty},
         shifted=shifted,
         groups=groups,
-        rules=Rules(asked.convention),
+        rules=Rules(options.convention),
         own=own,
         own_units=UNITS,
         labels=labels,

@@ -89,10 +89,10 @@ def _drawn(split: Split, grid: Grid, again: bool, processes: int) -> Iterator[in
                 if not running:
                     return
                 finished, running = wait(running, return_when=FIRST_COMPLETED)
-                yield from (one.result() for one in finished)
+                yield from (future.result() for future in finished)
         finally:
-            for one in running:
-                one.cancel()
+            for pending in running:
+                pending.cancel()
 
 
 def _batches(split: Split) -> Iterator[Sequence[Path]]:

@@ -110,12 +110,12 @@ def _judge(path: Path, group: list[_Modes], truth: Truth, errors: Mapping[str, N
     predicted = np.stack([modes.trajectories for modes in group])
     weights = np.stack([modes.weights for modes in group])
     try:
-        found = request_errors(truth.trajectories[rows], predicted, weights)
+        group_errors = request_errors(truth.trajectories[rows], predicted, weights)
     except WeightsError:
         for modes in group:
             _check_weights(path, modes)
         raise
-    for name, values in found.items():
+    for name, values in group_errors.items():
         errors[name][rows] = values
 
 

@@ -47,10 +47,10 @@ def plain(field: str, value: str) -> str:
     if field not in VALUES or value.isdecimal():
         return value
     known = {name.lower(): name for name in VALUES[field]}
-    found = known.get(value.lower()) or known.get(value.lower().removeprefix("k"))
-    if found is None:
+    canonical = known.get(value.lower()) or known.get(value.lower().removeprefix("k"))
+    if canonical is None:
         raise ValueError(f"{field} {value!r} is not one of {', '.join(VALUES[field])}")
-    return found
+    return canonical
 
 
 def line(tags: Tags) -> str:
@@ -72,12 +72,12 @@ def parsed(path: Path, number: int, text: str) -> dict[str, str]:
     """
     place = f"{path}, line {number}"
     try:
-        found: Any = json.loads(text)
+        record: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadFile(f'{place}: no JSON ({error}); a line such as {{"track": "Moscow"}} is needed') from error
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+    if not isinstance(record, dict) or not all(isinstance(value, str) for value in record.values()):
         raise BadFile(f'{place}: {text.strip()[:80]!r} is no JSON object of texts, such as {{"track": "Moscow"}}')
     try:
-        return _UNKNOWN | {field: plain(field, value) for field, value in found.items()}
+        return _UNKNOWN | {field: plain(field, value) for field, value in record.items()}
     except ValueError as error:
         raise BadFile(f"{place}: {error}") from error

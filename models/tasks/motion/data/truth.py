@@ -118,8 +118,8 @@ def _of_submission(path: Path) -> Truth:
 
     rows, kept = _collected(path, found())
     # false is not distinguished from unset, so without a true value shift is unknown
-    said = any(one.shifted for one in kept)
-    return Truth(str(path), rows, _stacked(kept), {}, _flags(kept) if said else None, {})
+    flagged = any(request.shifted for request in kept)
+    return Truth(str(path), rows, _stacked(kept), {}, _flags(kept) if flagged else None, {})
 
 
 def _of_scenes(path: Path, scenes: Iterable[_Told]) -> Truth:
@@ -135,10 +135,10 @@ def _of_scenes(path: Path, scenes: Iterable[_Told]) -> Truth:
                     yield Found(future.key, future.trajectory, columns, future.maneuvers, shifted)
 
     rows, kept = _collected(path, found())
-    names = dict.fromkeys(name for one in kept for name in one.tags)
-    maneuvers = {each: _maneuver(each) for each in {one.maneuvers for one in kept}}
-    columns = {name: np.array([one.tags.get(name, "") for one in kept]) for name in names} | {
-        name: np.array([maneuvers[one.maneuvers][name] for one in kept]) for name in MANEUVERS
+    names = dict.fromkeys(name for request in kept for name in request.tags)
+    maneuvers = {each: _maneuver(each) for each in {request.maneuvers for request in kept}}
+    columns = {name: np.array([request.tags.get(name, "") for request in kept]) for name in names} | {
+        name: np.array([maneuvers[request.maneuvers][name] for request in kept]) for name in MANEUVERS
     }
     return Truth(str(path), rows, _stacked(kept), left_out, _flags(kept), columns)
 
@@ -154,7 +154,7 @@ def _scenes(path: Path) -> Iterator[_Told]:
     files = sorted(path.rglob("*.pb"))
     if not files:
         raise BadFile(f"{path} has no scenes: files *.pb in it or in its folders are needed")
-    yield from (_alone(one) for one in files)
+    yield from (_alone(scene_file) for scene_file in files)
 
 
 def _alone(file: Path) -> _Told:
@@ -162,16 +162,16 @@ def _alone(file: Path) -> _Told:
     return file, scene, tags.of_scene(scene.scene_tags), None
 
 
-def _named(found: tags.Tags) -> dict[str, str]:
+def _named(scene_tags: tags.Tags) -> dict[str, str]:
     """Return the tags of a scene by column; other fields, such as a city, keep their names."""
-    return {name: value for name, value in found.items() if name not in tags.VALUES} | {
-        name: found[field] for name, field in TAGS.items()
+    return {name: value for name, value in scene_tags.items() if name not in tags.VALUES} | {
+        name: scene_tags[field] for name, field in TAGS.items()
     }
 
 
-def _maneuver(found: Sequence[TrajectoryTag]) -> dict[str, str]:
+def _maneuver(maneuvers: Sequence[TrajectoryTag]) -> dict[str, str]:
     """Return the tags of a request as a column for each kind, those of one kind joined."""
-    names = [TrajectoryTag.Name(tag) for tag in sorted(set(found)) if tag in TrajectoryTag.values()]
+    names = [TrajectoryTag.Name(tag) for tag in sorted(set(maneuvers)) if tag in TrajectoryTag.values()]
     return {
         column: "+".join(name.removeprefix("k") for name in names if name in kind) or "none"
         for column, kind in MANEUVERS.items()
@@ -180,25 +180,27 @@ def _maneuver(found: Sequence[TrajectoryTag]) -> dict[str, str]:
 
 def _flags(kept: Sequence[Found]) -> Mask | None:
     """Return whether requests are shifted; None if some are in neither part of their data set."""
-    flags = [one.shifted for one in kept]
+    flags = [request.shifted for request in kept]
     return None if None in flags else np.array(flags, bool)
 
 
 def _stacked(kept: Sequence[Found]) -> NDArray[Any]:
-    return np.stack([one.trajectory for one in kept])
+    return np.stack([request.trajectory for request in kept])
 
 
-def _collected(path: Path, found: Iterable[Found]) -> tuple[dict[Key, int], list[Found]]:
+def _collected(path: Path, requests: Iterable[Found]) -> tuple[dict[Key, int], list[Found]]:
     rows: dict[Key, int] = {}
     kept: list[Found] = []
-    for one in found:
-        if one.key in rows:
-            raise BadFile(f"{path}: the ground truth of {named(one.key)} is there twice; one is needed")
-        if kept and len(one.trajectory) != len(kept[0].trajectory):
+    for request in requests:
+        if request.key in rows:
+            raise BadFile(f"{path}: the ground truth of {named(request.key)} is there twice; one is needed")
+        if kept and len(request.trajectory) != len(kept[0].trajectory):
             steps = len(kept[0].trajectory)
-            raise BadFile(f"{path}: {named(one.key)} has {len(one.trajectory)} future steps, and others have {steps}")
-        rows[one.key] = len(kept)
-        kept.append(one)
+            raise BadFile(
+                f"{path}: {named(request.key)} has {len(request.trajectory)} future steps, and others have {steps}"
+            )
+        rows[request.key] = len(kept)
+        kept.append(request)
     if not kept:
         raise BadFile(f"{path} has no request whose future is known in full: there is nothing to judge")
     return rows, kept

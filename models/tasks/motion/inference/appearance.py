@@ -55,15 +55,15 @@ def measured(feature_map: Float32) -> dict[str, float]:
     }
 
 
-def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float]]) -> tuple[InputWarning, ...]:
+def remarks(features: Mapping[str, float], typical: Mapping[str, tuple[float, float]]) -> tuple[InputWarning, ...]:
     """Return the remarks on a request.
 
     Args:
-        found: features of ``measured``.
+        features: features of ``measured``.
         typical: range of training requests (the middle 99 %) by feature; values beyond it by more than half its width
             are remarked on. Features without a range are not checked, except that the map must contain an agent.
     """
-    return unusual(found, {_NEEDED: (1.0, 1.0)} | dict(typical), FEATURES, "training requests")
+    return unusual(features, {_NEEDED: (1.0, 1.0)} | dict(typical), FEATURES, "training requests")
 
 
 def _share(channel: Float32) -> float:

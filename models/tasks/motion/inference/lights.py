@@ -52,7 +52,7 @@ def crosswalk_availability(crosswalk: Crosswalk, lit: frozenset[tuple[int, int]]
     if not crosswalk.control_rules:
         return UNREGULATED
     walk = any(
-        rule.movement_type != _FORBIDDEN and all((one.id, one.state) in lit for one in rule.sections)
+        rule.movement_type != _FORBIDDEN and all((section.id, section.state) in lit for section in rule.sections)
         for rule in crosswalk.control_rules
     )
     return WALK if walk else WAIT

@@ -70,15 +70,15 @@ def read_tensor(content: bytes, grid: Grid) -> Float32:
     Raises:
         BadScene: ``size``.
     """
-    one = math.prod(grid.shape) * _FLOAT32.itemsize
-    if not content or len(content) % one:
+    size = math.prod(grid.shape) * _FLOAT32.itemsize
+    if not content or len(content) % size:
         raise BadScene(
-            f"there are {len(content)} bytes; a map of {list(grid.shape)} float32 numbers has {one}, and whole maps "
+            f"there are {len(content)} bytes; a map of {list(grid.shape)} float32 numbers has {size}, and whole maps "
             "are needed, at least one",
             code="size",
             value=len(content),
             unit="bytes",
-            allowed=f"a multiple of {one}",
+            allowed=f"a multiple of {size}",
         )
     return np.frombuffer(content, _FLOAT32).reshape(-1, *grid.shape).astype(np.float32, copy=False)
 
@@ -95,14 +95,14 @@ def _unpacked(content: bytes, grid: Grid) -> tuple[NDArray[Any], bool]:
         more = unpacker.decompress(unpacker.unconsumed_tail, size - len(start) + 1) if len(start) <= size else b""
     except zlib.error as error:
         raise _not_zlib(content, str(error)) from error
-    found = len(start) + len(more)
-    if found > size or unpacker.unused_data:
+    length = len(start) + len(more)
+    if length > size or unpacker.unused_data:
         raise BadScene(f"bytes follow the {size} of the map; one map a file is read", code="trailing_bytes")
-    if found < size or not unpacker.eof:
+    if length < size or not unpacker.eof:
         raise BadScene(
-            f"the file ends after {found} of {size} bytes, or before its checksum; send it whole",
+            f"the file ends after {length} of {size} bytes, or before its checksum; send it whole",
             code="truncated",
-            value=found,
+            value=length,
             unit="bytes",
             allowed=f"{size}",
         )

@@ -85,19 +85,19 @@ class Members:
     def __call__(self, maps: Float32) -> tuple[Float32, Float32]:
         """See ``Planners``; N may be zero."""
         maps = np.ascontiguousarray(maps, np.float32)
-        found = [self._pass(maps[start : start + self._pass_maps]) for start in range(0, len(maps), self._pass_maps)]
-        if not found:
+        passes = [self._pass(maps[start : start + self._pass_maps]) for start in range(0, len(maps), self._pass_maps)]
+        if not passes:
             plans = self.count * self.samples
             return np.empty((0, plans, STEPS, 2), np.float32), np.empty((0, self.count, plans), np.float32)
-        return np.concatenate([plans for plans, _ in found]), np.concatenate([scores for _, scores in found])
+        return np.concatenate([plans for plans, _ in passes]), np.concatenate([scores for _, scores in passes])
 
     def _pass(self, maps: Float32) -> list[Float32]:
         return self._graph.run({MAPS: maps, NOISE: self.noise}, self.outputs)
 
     def run(self, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[Float32]:
         """Run golden maps (``models.executors.golden``): one value per block, [N, 17, blocks, blocks]."""
-        said = dict(zip(self.outputs, self(enlarged(np.asarray(inputs[MAPS], np.float32), self._grid)), strict=True))
-        return [said[name] for name in outputs]
+        arrays = dict(zip(self.outputs, self(enlarged(np.asarray(inputs[MAPS], np.float32), self._grid)), strict=True))
+        return [arrays[name] for name in outputs]
 
 
 def enlarged(blocks: Float32, grid: Grid) -> Float32:
@@ -130,14 +130,14 @@ def members(artefact: Artefact, *, device: Device = CPU) -> Members:
             f"{artefact.directory}: members of a motion artefact score each other in one onnx graph, the manifest has "
             f"{1 + len(manifest.joined)} executors, the first {executor.kind} {executor.layout}"
         )
-    found = opened(artefact.path(executor.file), recipes.read(artefact), device=device)
-    masks = 1 if manifest.sample_seed is None else found.samples
-    if (found.count, masks) != (manifest.members, manifest.samples):
+    planners = opened(artefact.path(executor.file), recipes.read(artefact), device=device)
+    masks = 1 if manifest.sample_seed is None else planners.samples
+    if (planners.count, masks) != (manifest.members, manifest.samples):
         raise ArtefactError(
-            f"{artefact.directory}: the graph has {found.count} members of {masks} masks, the manifest says "
+            f"{artefact.directory}: the graph has {planners.count} members of {masks} masks, the manifest says "
             f"{manifest.members} of {manifest.samples}"
         )
-    return found
+    return planners
 
 
 def opened(path: Path, recipe: Recipe, *, device: Device = CPU) -> Members:
@@ -149,20 +149,20 @@ def opened(path: Path, recipe: Recipe, *, device: Device = CPU) -> Members:
     """
     graph = OnnxGraph(path, device=device)
     try:
-        found = Members(graph, recipe)
-        said = found(np.zeros((1, *recipe.grid.shape), np.float32))
+        planners = Members(graph, recipe)
+        arrays = planners(np.zeros((1, *recipe.grid.shape), np.float32))
     except ArtefactError as error:
         raise ArtefactError(f"{path}: {error}") from error
     except DeviceFailed:
         raise
     except Exception as error:
         raise ArtefactError(f"{path}: the graph does not take maps of the recipe: {error}") from error
-    plans = found.count * found.samples
-    shapes = {PLANS: (1, plans, STEPS, 2), SCORES: (1, found.count, plans)}
-    for (name, shape), values in zip(shapes.items(), said, strict=True):
+    plans = planners.count * planners.samples
+    shapes = {PLANS: (1, plans, STEPS, 2), SCORES: (1, planners.count, plans)}
+    for (name, shape), values in zip(shapes.items(), arrays, strict=True):
         if values.shape != shape or values.dtype != np.float32:
             raise ArtefactError(f"{path}: {name} are {values.dtype} {list(values.shape)}, not float32 {list(shape)}")
-    return found
+    return planners
 
 
 def _counts(graph: OnnxGraph, grid: Grid) -> tuple[int, int]:

@@ -44,12 +44,14 @@ class Planning:
 
     def __call__(self, rows: Float32) -> Arrays:
         plans, scores = self._planners(rows.reshape(-1, *self._recipe.grid.shape))
-        found = rip.predictive(plans, scores, self._recipe)
-        return tuple(np.moveaxis(getattr(found, name), 0, -1) for name in self._names)
+        trajectories = rip.predictive(plans, scores, self._recipe)
+        return tuple(np.moveaxis(getattr(trajectories, name), 0, -1) for name in self._names)
 
     def read(self, arrays: Arrays) -> Trajectories:
         """Return the statistics in the arrays of a pass."""
-        return Trajectories(**{name: np.moveaxis(one, -1, 0) for name, one in zip(self._names, arrays, strict=True)})
+        return Trajectories(
+            **{name: np.moveaxis(array, -1, 0) for name, array in zip(self._names, arrays, strict=True)}
+        )
 
     def seconds(self, rows: int) -> float:
         """Return the expected duration of a pass, s."""
@@ -77,7 +79,7 @@ def _same(joined: Arrays, alone: list[Arrays]) -> bool:
 
     count = joined[0].shape[-1]
     return all(
-        np.array_equal(array[..., place], one[..., 0], equal_nan=True)
+        np.array_equal(array[..., place], single[..., 0], equal_nan=True)
         for place in range(count)
-        for array, one in own(place)
+        for array, single in own(place)
     )

@@ -29,14 +29,14 @@ def predictive(plans: Float32, scores: Float32, recipe: Recipe) -> Trajectories:
     known = np.asarray(np.isfinite(scores).all(axis=(1, 2)) & np.isfinite(plans).all(axis=(1, 2, 3)))
     safe_scores = np.where(known[:, None, None], scores, np.float32(0))
     safe_plans = np.where(known[:, None, None, None], plans, np.float32(0))
-    found = rank(
+    ranked = rank(
         safe_scores.transpose(1, 2, 0),
         recipe.plan_operator,
         request=recipe.request_operator,
         count=recipe.modes,
         ddof=recipe.ddof,
     )
-    best = np.take_along_axis(safe_plans, found.index[:, :, None, None], axis=1)
+    best = np.take_along_axis(safe_plans, ranked.index[:, :, None, None], axis=1)
     total, data, knowledge = spreads(safe_plans, scores.shape[1])
 
     def told(values: NDArray[np.floating[Any]]) -> Float32:
@@ -45,9 +45,9 @@ def predictive(plans: Float32, scores: Float32, recipe: Recipe) -> Trajectories:
 
     return Trajectories(
         plans=told(best),
-        weights=told(found.weight),
-        confidence=told(found.confidence),
-        scores=told(found.score),
+        weights=told(ranked.weight),
+        confidence=told(ranked.confidence),
+        scores=told(ranked.score),
         total=told(total),
         data=None if data is None else told(data),
         knowledge=None if knowledge is None else told(knowledge),

@@ -67,7 +67,7 @@ def road_graph(graph: PathGraph, sections: Sequence[TrafficLightSection]) -> Roa
     _check_count(sections, MOST_SECTIONS, "traffic_lights[-1].sections", "sections")
     lit = lit_now(sections)
     states, lit_set = dict(lit), frozenset(lit)
-    outlines = [[one.geometry.points for one in parts] for parts in (graph.crosswalks, graph.road_polygons)]
+    outlines = [[part.geometry.points for part in parts] for parts in (graph.crosswalks, graph.road_polygons)]
     centres = [lane.centers for lane in graph.lanes]
     points = sum(len(line) for lines in (centres, *outlines) for line in lines)
     _check_count(range(points), MOST_POINTS, "path_graph", "points")
@@ -80,7 +80,7 @@ def road_graph(graph: PathGraph, sections: Sequence[TrafficLightSection]) -> Roa
         lane_gives_way=np.array([lane.gives_way_to_some_lane for lane in graph.lanes], np.bool_),
         lane_limit=limits,
         crosswalks=_lines(outlines[0], "path_graph.crosswalks[{}].geometry.points[{}]"),
-        crosswalk_availability=np.array([crosswalk_availability(one, lit_set) for one in graph.crosswalks]),
+        crosswalk_availability=np.array([crosswalk_availability(crosswalk, lit_set) for crosswalk in graph.crosswalks]),
         road_polygons=_lines(outlines[1], "path_graph.road_polygons[{}].geometry.points[{}]"),
     )
 

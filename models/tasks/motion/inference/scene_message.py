@@ -152,11 +152,11 @@ def _inside(document: object) -> Iterator[object]:
     """Yield the entries of all lists of a JSON document."""
     waiting = [document]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            waiting.extend(value for value in one.values() if isinstance(value, dict | list))
-        elif isinstance(one, list):
-            for entry in one:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            waiting.extend(value for value in node.values() if isinstance(value, dict | list))
+        elif isinstance(node, list):
+            for entry in node:
                 yield entry
                 if isinstance(entry, dict | list):
                     waiting.append(entry)

@@ -61,11 +61,11 @@ class Scene:
     @cached_property
     def seen(self) -> Mapping[int, Mapping[int, int]]:
         """Index of each track in the past steps with it, by track and step."""
-        found: dict[int, dict[int, int]] = {}
+        places: dict[int, dict[int, int]] = {}
         for number, step in enumerate(self.message.past_vehicle_tracks):
             for place, track in enumerate(step.tracks):
-                found.setdefault(track.track_id, {})[number] = place
-        return found
+                places.setdefault(track.track_id, {})[number] = place
+        return places
 
     def track(self, step: int, place: int) -> VehicleTrack:
         """Return a vehicle of a past step."""
@@ -221,14 +221,14 @@ def _check_steps(message: SceneMessage) -> None:
         )
     others = ("past_pedestrian_tracks", "past_ego_track", "traffic_lights")
     for name in ("past_vehicle_tracks", *others):
-        found = len(getattr(message, name))
+        steps = len(getattr(message, name))
         allowed = f"1 to {PAST_STEPS}" if name == "past_vehicle_tracks" else f"{count}, as past_vehicle_tracks, or none"
-        if found > PAST_STEPS or found not in (0, count):
+        if steps > PAST_STEPS or steps not in (0, count):
             raise BadScene(
-                f"{name} has {found} steps; needed: {allowed}",
+                f"{name} has {steps} steps; needed: {allowed}",
                 code="steps",
                 field=name,
-                value=found,
+                value=steps,
                 unit="steps",
                 allowed=allowed,
             )
@@ -248,9 +248,9 @@ def _check_objects(message: SceneMessage) -> None:
 
 
 def _requests(message: SceneMessage) -> tuple[int, ...]:
-    found: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     for number, request in enumerate(message.prediction_requests):
-        if found.setdefault(request.track_id, number) != number:
+        if numbers.setdefault(request.track_id, number) != number:
             raise BadScene(
                 f"track {request.track_id} is requested twice; one request a track is answered",
                 code="duplicate",
@@ -258,7 +258,7 @@ def _requests(message: SceneMessage) -> tuple[int, ...]:
                 value=request.track_id,
                 allowed="each track once",
             )
-    return tuple(found)
+    return tuple(numbers)
 
 
 def _possible(objects: Objects, name: str, left_out: list[str]) -> Objects:

@@ -51,8 +51,8 @@ class Decoder:
         """
         steps, cell = _steps(start, y), self.cell
         weights = [cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh]
-        given = self._seen(_before(y), _before(steps))
-        hidden, _ = torch.gru(given, start.state[None], weights, True, 1, 0.0, False, False, True)
+        inputs = self._seen(_before(y), _before(steps))
+        hidden, _ = torch.gru(inputs, start.state[None], weights, True, 1, 0.0, False, False, True)
         mean, scale = self._said(start, hidden)
         return _density((steps - mean) / scale, scale).sum(dim=1)
 
@@ -83,14 +83,14 @@ class Decoder:
         """Return sampled positions, and means and scales of the steps to them, [N, T, 2] each."""
         hidden = start.state
         y = step = torch.zeros_like(noise[:, 0])
-        found: list[tuple[Tensor, Tensor, Tensor]] = []
+        walked: list[tuple[Tensor, Tensor, Tensor]] = []
         for x in noise.unbind(1):
             hidden = self.cell(self._seen(y, step), hidden)
-            mean, scale = (one[:, 0] for one in self._said(start, hidden[:, None]))
+            mean, scale = (statistic[:, 0] for statistic in self._said(start, hidden[:, None]))
             step = mean + scale * x
             y = y + (step if start.drift is None else start.drift + step)
-            found.append((y, mean, scale))
-        positions, means, scales = (torch.stack(column, dim=1) for column in zip(*found, strict=True))
+            walked.append((y, mean, scale))
+        positions, means, scales = (torch.stack(column, dim=1) for column in zip(*walked, strict=True))
         return positions, means, scales
 
     def _seen(self, y: Tensor, step: Tensor) -> Tensor:

@@ -43,4 +43,4 @@ def frozen_masks(dropout: float, width: int, hidden: int, *, sample_seed: int, s
 
 def _kept(generator: np.random.Generator, dropout: float, width: int, hidden: int) -> NDArray[np.bool_]:
     drawn = generator.random(width), generator.random(hidden)
-    return np.concatenate([(one >= dropout) | (one == one.max()) for one in drawn])
+    return np.concatenate([(draw >= dropout) | (draw == draw.max()) for draw in drawn])

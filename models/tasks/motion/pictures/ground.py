@@ -137,8 +137,10 @@ def _front(body: Body) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None
     if np.hypot(*moved) < 0.04:
         return None
     ends = (left_front, right_front, right_back, left_back)
-    one, two, three, four = ends if moved @ ahead >= 0 else (right_back, left_back, left_front, right_front)
-    line = np.stack([0.72 * one + 0.28 * four, 0.72 * two + 0.28 * three])
+    lead_left, lead_right, tail_right, tail_left = (
+        ends if moved @ ahead >= 0 else (right_back, left_back, left_front, right_front)
+    )
+    line = np.stack([0.72 * lead_left + 0.28 * tail_left, 0.72 * lead_right + 0.28 * tail_right])
     (paper,) = _papers([line])
     return paper[:, 0], paper[:, 1]
 

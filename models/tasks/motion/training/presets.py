@@ -123,5 +123,5 @@ def preset(name: str, family: str) -> Settings:
     if name not in PRESETS:
         raise ValueError(f"preset {name!r} is unknown; use one of {', '.join(PRESETS)}")
     decoder, _, dropout = family.partition("_")
-    found = PRESETS[name][decoder]
-    return replace(found, sizes=replace(found.sizes, dropout=DROPOUT)) if dropout else found
+    settings = PRESETS[name][decoder]
+    return replace(settings, sizes=replace(settings.sizes, dropout=DROPOUT)) if dropout else settings

@@ -36,13 +36,13 @@ def unseen(dev: Examples) -> Examples:
 
 def judging(stored: Mapping[str, Examples]) -> dict[str, Examples]:
     """Return development and evaluation requests by name, without those that calibrate; empty parts are left out."""
-    found = {}
+    parts = {}
     for split in (DEV, EVAL):
         if (examples := stored.get(split)) is not None:
-            found[f"{split}_in"] = examples.take(~examples.shifted)
-            found[f"{split}_shifted"] = examples.take(examples.shifted)
-    found.pop("dev_in", None)
-    return {name: examples for name, examples in found.items() if len(examples)}
+            parts[f"{split}_in"] = examples.take(~examples.shifted)
+            parts[f"{split}_shifted"] = examples.take(examples.shifted)
+    parts.pop("dev_in", None)
+    return {name: examples for name, examples in parts.items() if len(examples)}
 
 
 def _of_choosing_scenes(dev: Examples) -> NDArray[np.bool_]:

@@ -64,18 +64,24 @@ def build(
         ArtefactError: the tokeniser does not fit the weights, or the precision ranks sentences differently from
             float32.
     """
-    sets = {name: one for name, one in {CALIBRATION: calibration, **(judge or {})}.items() if one}
+    sets = {name: corpus for name, corpus in {CALIBRATION: calibration, **(judge or {})}.items() if corpus}
     steps = Counter(sum(map(len, sets.values())) + (min(COMPARED, len(calibration)) if calibration else 0), progress)
     if train is not None and len(train):
         ensemble = _with_typical(ensemble, train)
     translator = opened(ensemble, precision, device=device)
-    found = {name: calibrating.judge(one, translator, steps.named(f"translating {name}")) for name, one in sets.items()}
+    judgements = {
+        name: calibrating.judge(corpus, translator, steps.named(f"translating {name}")) for name, corpus in sets.items()
+    }
     calibrated: dict[str, Calibration] = {}
     training = dict(ensemble.training)
-    if CALIBRATION in found:
-        calibrated[profile([executor(precision)], described(device)).name] = calibrating.calibration(found[CALIBRATION])
+    if CALIBRATION in judgements:
+        calibrated[profile([executor(precision)], described(device)).name] = calibrating.calibration(
+            judgements[CALIBRATION]
+        )
         if precision != "fp32":
-            training |= admitted(ensemble, found[CALIBRATION], precision, device, steps.named("translating float32"))
+            training |= admitted(
+                ensemble, judgements[CALIBRATION], precision, device, steps.named("translating float32")
+            )
     manifest = Manifest(
         task="translation",
         family=ensemble.family,
@@ -88,7 +94,7 @@ def build(
         sources=building.sources_by_role({"training": train, CALIBRATION: calibration}, provenance),
         seeds=ensemble.seeds,
         training=training,
-        quality={name: calibrating.quality(one) for name, one in found.items()},
+        quality={name: calibrating.quality(judged) for name, judged in judgements.items()},
         versions=building.versions("numpy", "sentencepiece"),
         files={},
     )
@@ -118,9 +124,9 @@ def admitted(
     """
     rows = np.unique(np.linspace(0, len(judged) - 1, min(COMPARED, len(judged))).astype(int)).tolist()
     exact: Translator = opened(ensemble, "fp32", device=device)
-    said = dict(exact.translations([judged.sources[row] for row in rows], progress))
+    translations = dict(exact.translations([judged.sources[row] for row in rows], progress))
     correlations = calibrating.agreement(
-        [judged.translations[row] for row in rows], [said[number] for number in range(len(rows))]
+        [judged.translations[row] for row in rows], [translations[number] for number in range(len(rows))]
     )
     if why := calibrating.refused(correlations, len(ensemble) > 1):
         raise ArtefactError(f"{precision}: {why}")

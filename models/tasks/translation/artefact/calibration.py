@@ -40,12 +40,12 @@ class Judged:
     @property
     def gleus(self) -> NDArray[np.float64]:
         """GLEU of each hypothesis, %, [N, H]; tokens are separated by whitespace."""
-        return text.n_best_gleu(self.references, [one.texts for one in self.translations])
+        return text.n_best_gleu(self.references, [translation.texts for translation in self.translations])
 
     @property
     def errors(self) -> NDArray[np.float64]:
         """100 - expected GLEU of each sentence, %, [N]."""
-        scores = np.stack([one.score for one in self.translations]).astype(np.float64)
+        scores = np.stack([translation.score for translation in self.translations]).astype(np.float64)
         return text.egleu_error(self.gleus, text.n_best_weights(-scores))
 
 
@@ -57,12 +57,12 @@ def judge(pairs: Corpus, translator: Translator, progress: Callable[[int], None]
     """
     kept = [pair for pair in pairs.pairs if document(pair.english, translator.fits).whole]
     progress(len(pairs) - len(kept))
-    said = dict(translator.translations([pair.english for pair in kept], progress))
-    rows = [row for row in range(len(kept)) if said[row].tokens]
+    translations = dict(translator.translations([pair.english for pair in kept], progress))
+    rows = [row for row in range(len(kept)) if translations[row].tokens]
     return Judged(
         tuple(kept[row].english for row in rows),
         tuple(kept[row].russian for row in rows),
-        tuple(said[row] for row in rows),
+        tuple(translations[row] for row in rows),
     )
 
 
@@ -82,12 +82,12 @@ def quality(judged: Judged) -> dict[str, float]:
     need("sacrebleu", "BLEU and chrF")
     from sacrebleu.metrics import BLEU, CHRF
 
-    first = [one.texts[0] for one in judged.translations]
+    first = [translation.texts[0] for translation in judged.translations]
     references = [list(judged.references)]
     errors = judged.errors
     own = HYPOTHESES.own_measure(judged.translations[0].values is not None)
     curve = retention.error_curve(errors, uncertainty.score(judged.predictive, own))
-    found = {
+    figures = {
         "sentences": float(len(judged)),
         "bleu": BLEU().corpus_score(first, references).score,
         "chrf": CHRF().corpus_score(first, references).score,
@@ -95,16 +95,16 @@ def quality(judged: Judged) -> dict[str, float]:
         "maxgleu_percent": float(text.max_gleu(judged.gleus).mean()),
         "r_auc_egleu_error_percent": float(retention.r_auc(curve)),
     }
-    return {name: building.significant(value, 4) for name, value in found.items()}
+    return {name: building.significant(value, 4) for name, value in figures.items()}
 
 
-def agreement(found: Sequence[Translation], exact: Sequence[Translation]) -> dict[str, float]:
+def agreement(translations: Sequence[Translation], exact: Sequence[Translation]) -> dict[str, float]:
     """Return Spearman's rank correlation of each measure over the same sentences, by the measure's name."""
     from scipy.stats import spearmanr
 
     several = exact[0].values is not None
     names = (*SCORES, "nll") if several else ("nll",)
-    ours, theirs = predictive(found), predictive(exact)
+    ours, theirs = predictive(translations), predictive(exact)
     return {
         name: float(spearmanr(uncertainty.score(ours, name), uncertainty.score(theirs, name)).statistic)
         for name in names

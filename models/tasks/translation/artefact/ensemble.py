@@ -47,8 +47,8 @@ class Ensemble:
             raise ValueError(f"{len(self)} members have no subset {list(members)}")
         return replace(
             self,
-            members=tuple(self.members[one] for one in members),
-            seeds=tuple(self.seeds[one] for one in members),
+            members=tuple(self.members[member] for member in members),
+            seeds=tuple(self.seeds[member] for member in members),
         )
 
     def graphs(self, precision: Precision) -> dict[str, bytes]:

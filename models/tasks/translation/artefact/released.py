@@ -42,11 +42,11 @@ def read(path: Path) -> Member:
         ArtefactError: the file is not a checkpoint of fairseq, weights are missing, not finite or of a wrong shape, or
             the model is not supported (learnt positions, a separate output table).
     """
-    found = untrusted_checkpoints.read(path, LARGEST_BYTES)
-    if not isinstance(found, Mapping) or not isinstance(found.get("model"), Mapping):
+    checkpoint = untrusted_checkpoints.read(path, LARGEST_BYTES)
+    if not isinstance(checkpoint, Mapping) or not isinstance(checkpoint.get("model"), Mapping):
         raise ArtefactError(f"{path}: no checkpoint of fairseq: it has no weights under the name 'model'")
-    weights = _weights(found["model"], path)
-    sizes = _sizes(weights, found.get("args"), path)
+    weights = _weights(checkpoint["model"], path)
+    sizes = _sizes(weights, checkpoint.get("args"), path)
     _check(weights, sizes, path)
     return Member(weights, sizes)
 
@@ -80,14 +80,14 @@ def _weights(state: Mapping[str, Any], path: Path) -> dict[str, NDArray[np.float
 
 def _renamed(name: str, array: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
     """Return a weight under its current names: fairseq 0.7 joined query, key and value, 0.6 numbered norms."""
-    if found := re.fullmatch(r"(.*)\.in_proj_(weight|bias)", name):
+    if match := re.fullmatch(r"(.*)\.in_proj_(weight|bias)", name):
         if not array.ndim or len(array) % 3:
             return {name: array}
         parts = np.split(array, 3)
-        return {f"{found[1]}.{one}_proj.{found[2]}": part for one, part in zip("qkv", parts, strict=True)}
-    if found := re.fullmatch(r"(encoder|decoder)(\.layers\.\d+)\.layer_norms\.(\d)\.(weight|bias)", name):
-        norm = _OLD_NORMS[found[1]].get(found[3], f"layer_norms.{found[3]}")
-        return {f"{found[1]}{found[2]}.{norm}.{found[4]}": array}
+        return {f"{match[1]}.{kind}_proj.{match[2]}": part for kind, part in zip("qkv", parts, strict=True)}
+    if match := re.fullmatch(r"(encoder|decoder)(\.layers\.\d+)\.layer_norms\.(\d)\.(weight|bias)", name):
+        norm = _OLD_NORMS[match[1]].get(match[3], f"layer_norms.{match[3]}")
+        return {f"{match[1]}{match[2]}.{norm}.{match[4]}": array}
     return {name: array}
 
 
@@ -122,7 +122,7 @@ def _sizes(weights: Mapping[str, NDArray[np.float32]], options: Any, path: Path)
 
 
 def _layers(weights: Mapping[str, Any], side: str, path: Path) -> int:
-    numbers = {found[1] for name in weights if (found := re.match(rf"{side}\.layers\.(\d+)\.", name))}
+    numbers = {match[1] for name in weights if (match := re.match(rf"{side}\.layers\.(\d+)\.", name))}
     for number in range(len(numbers)):
         if str(number) not in numbers:
             raise ArtefactError(f"{path}: {side}.layers.{number} is missing; there are {len(numbers)} layers")

@@ -32,7 +32,7 @@ def encode(known: Sequence[str], shifted: Sequence[str], units: int = UNITS) -> 
     return npz.encode(
         {
             _TEXT: np.frombuffer(b"".join(encoded), np.uint8),
-            _ENDS: np.cumsum([len(one) for one in encoded], dtype=np.uint32),
+            _ENDS: np.cumsum([len(sentence) for sentence in encoded], dtype=np.uint32),
         }
     )
 
@@ -135,9 +135,9 @@ class Sentences:
         """See ``Replayer``."""
         replay.passes(self.units, first, count, batch)  # validates the arguments
         sources = (self.translator.source(place, self.asked[place]) for place in range(first, first + count))
-        found = {
+        translations = {
             place: self.translator.translation(self.asked[place], hypotheses)
             for place, hypotheses in search(self.translator.decoder, sources, width=min(batch, self.most_batch))
         }
-        said = predictive([found[place] for place in range(first, first + count)])
-        return replay.scored(HEADS, self.manifest, {HYPOTHESES.name: said})
+        statistics = predictive([translations[place] for place in range(first, first + count)])
+        return replay.scored(HEADS, self.manifest, {HYPOTHESES.name: statistics})

@@ -69,20 +69,20 @@ class Anomalies:
                 raise BadFile(
                     f"{source}: id {min(strange)} of {self.path} has no prediction; is this its file of flags?"
                 )
-            return [self.by_id.get(one) for one in ids.tolist()]
-        given = len(self.by_line)
-        if given == len(ids):
+            return [self.by_id.get(key) for key in ids.tolist()]
+        total = len(self.by_line)
+        if total == len(ids):
             return self.by_line
         if shifted is None:
             raise BadFile(
-                f"{self.path} has {given} lines and {source} {len(ids)} sentences; if the lines are about the shifted "
+                f"{self.path} has {total} lines and {source} {len(ids)} sentences; if the lines are about the shifted "
                 "ones only, say which these are (--domains)"
             )
         count = int(shifted.sum())
-        if given != count:
-            raise BadFile(f"{self.path} has {given} lines; {source} has {len(ids)} sentences, {count} of them shifted")
+        if total != count:
+            raise BadFile(f"{self.path} has {total} lines; {source} has {len(ids)} sentences, {count} of them shifted")
         left = iter(self.by_line)
-        return [next(left) if one else None for one in shifted.tolist()]
+        return [next(left) if is_shifted else None for is_shifted in shifted.tolist()]
 
 
 def read(path: Path) -> Anomalies:
@@ -101,22 +101,22 @@ def read(path: Path) -> Anomalies:
 
 
 def _of_records(path: Path) -> Anomalies:
-    found: dict[int, Row] = {}
+    rows: dict[int, Row] = {}
     for place, record in records(path):
         key = identifier(place, record)
-        if key in found:
+        if key in rows:
             raise BadFile(f"{place}: id {key} is given twice")
-        found[key] = _of_record(place, record)
-    return Anomalies(path, found, ())
+        rows[key] = _of_record(place, record)
+    return Anomalies(path, rows, ())
 
 
 def _of_record(place: str, record: Mapping[str, Any]) -> Row:
     listed = record.get("flags")
     if listed is not None:
-        if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+        if not isinstance(listed, list) or not all(isinstance(entry, str) for entry in listed):
             raise BadFile(f"{place}: flags is no list of names")
-        names = [_plain(one) for one in listed]
-        if strange := [one for one in names if one not in FLAGS]:
+        names = [_plain(entry) for entry in listed]
+        if strange := [word for word in names if word not in FLAGS]:
             raise BadFile(f"{place}: flag {strange[0]!r} is not one of {', '.join(FLAGS)}")
         return tuple(flag in names for flag in FLAGS)
     values = {_plain(name): value for name, value in record.items()}
@@ -128,7 +128,7 @@ def _of_record(place: str, record: Mapping[str, Any]) -> Row:
 def _of_columns(path: Path) -> Anomalies:
     rows = enumerate(text_lines(path), 1)
     number, first = next(rows)
-    separator = next((one for one in "\t," if one in first), None)
+    separator = next((character for character in "\t," if character in first), None)
     names = [_plain(name) for name in first.split(separator)]
     cells: list[tuple[int, str]] = list(rows)
     if not set(names) & FLAGS.keys():

@@ -67,9 +67,9 @@ class Examples:
             ValueError: the file was not written by ``save``.
         """
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
-                lengths, domains = found["lengths"], tuple(found["domains"].tolist())
-                flat = [found[name] for name in ("source", "target")]
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                lengths, domains = arrays["lengths"], tuple(arrays["domains"].tolist())
+                flat = [arrays[name] for name in ("source", "target")]
         except (KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(f"{path} holds no pairs of tokens: {error}") from error
         if lengths.shape != (len(domains), 2) or lengths.sum(axis=0).tolist() != [len(side) for side in flat]:
@@ -95,20 +95,20 @@ class Examples:
 
 def pad(rows: Sequence[Sequence[int]]) -> Tokens:
     """Return lists of tokens as an array [n, longest], padded at the right."""
-    found = np.full((len(rows), max(map(len, rows))), PAD, np.int64)
+    padded = np.full((len(rows), max(map(len, rows))), PAD, np.int64)
     for row, tokens in enumerate(rows):
-        found[row, : len(tokens)] = tokens
-    return found
+        padded[row, : len(tokens)] = tokens
+    return padded
 
 
 def marked_pairs(corpus: Corpus) -> list[tuple[Pair, str, str]]:
     """Return pairs in plain text with marks on both sides; pairs with different literals are left out."""
-    found = []
+    marked = []
     for pair in corpus.pairs:
         sides = mark_pair(pair.english, pair.russian)
         if sides is not None:
-            found.append((pair, plain(sides[0]), plain(sides[1])))
-    return found
+            marked.append((pair, plain(sides[0]), plain(sides[1])))
+    return marked
 
 
 def examples(corpus: Corpus, pieces: Pieces, longest: int) -> Examples:
@@ -139,14 +139,14 @@ def batches(lengths: NDArray[np.int64], most: int, seed: Sequence[int]) -> list[
     # lengths are blurred a little, so that batches differ between epochs
     blurred = lengths.max(axis=1) + random.random(len(lengths)) * 3
     order = np.argsort(blurred, kind="stable")
-    found: list[NDArray[np.intp]] = []
+    groups: list[NDArray[np.intp]] = []
     start, widest = 0, np.zeros(2, np.int64)
     for place, row in enumerate(order):
         wider = np.maximum(widest, lengths[row])
         if place > start and int(wider.sum()) * (place - start + 1) > most:
-            found.append(order[start:place])
+            groups.append(order[start:place])
             start, wider = place, lengths[row]
         widest = wider
     if start < len(order):
-        found.append(order[start:])
-    return [found[number] for number in random.permutation(len(found))]
+        groups.append(order[start:])
+    return [groups[number] for number in random.permutation(len(groups))]

@@ -47,21 +47,23 @@ def lines(sentences: Iterable[Generated]) -> Iterator[str]:
     Raises:
         ValueError: a text has several lines or tabs, a sentence has no hypothesis, or only some of the 19 scores exist.
     """
-    for one in sentences:
-        if one.source is not None:
-            yield f"S-{one.id}\t{_line(one.source)}"
-        if one.reference is not None:
-            yield f"T-{one.id}\t{_line(one.reference)}"
-        if not one.hypotheses:
-            raise ValueError(f"sentence {one.id} has no hypotheses; at least one is needed")
-        for hypothesis in one.hypotheses:
-            yield f"H-{one.id}\t{float(hypothesis.score)!r}\t{_line(hypothesis.text)}"
+    for sentence in sentences:
+        if sentence.source is not None:
+            yield f"S-{sentence.id}\t{_line(sentence.source)}"
+        if sentence.reference is not None:
+            yield f"T-{sentence.id}\t{_line(sentence.reference)}"
+        if not sentence.hypotheses:
+            raise ValueError(f"sentence {sentence.id} has no hypotheses; at least one is needed")
+        for hypothesis in sentence.hypotheses:
+            yield f"H-{sentence.id}\t{float(hypothesis.score)!r}\t{_line(hypothesis.text)}"
             if hypothesis.token_log_probabilities:
-                yield f"P-{one.id}\t{' '.join(f'{value:.4f}' for value in hypothesis.token_log_probabilities)}"
+                yield f"P-{sentence.id}\t{' '.join(f'{value:.4f}' for value in hypothesis.token_log_probabilities)}"
             if hypothesis.scores:
                 if missing := [name for name in SCORES if name not in hypothesis.scores]:
-                    raise ValueError(f"sentence {one.id} has scores without {missing[0]}; all {len(SCORES)} are needed")
-                yield "\t".join((f"SU-{one.id}", *(repr(float(hypothesis.scores[name])) for name in SCORES)))
+                    raise ValueError(
+                        f"sentence {sentence.id} has scores without {missing[0]}; all {len(SCORES)} are needed"
+                    )
+                yield "\t".join((f"SU-{sentence.id}", *(repr(float(hypothesis.scores[name])) for name in SCORES)))
 
 
 def write(path: Path, sentences: Iterable[Generated]) -> None:
@@ -70,7 +72,7 @@ def write(path: Path, sentences: Iterable[Generated]) -> None:
 
 
 def _line(text: str) -> str:
-    if any(one in text for one in "\n\r\t"):
+    if any(character in text for character in "\n\r\t"):
         raise ValueError(f"{text[:80]!r} has ends of lines or tabs; a sentence is one line")
     return text
 
@@ -99,7 +101,7 @@ def read(path: Path) -> list[Generated]:
             not match the hypotheses, a source or reference occurs twice, or a hypothesis follows the end of its
             sentence.
     """
-    found: dict[int, _Sentence] = {}
+    sentences: dict[int, _Sentence] = {}
     detokenised = False
     last: int | None = None
     for number, line in enumerate(text_lines(path), 1):
@@ -109,13 +111,13 @@ def read(path: Path) -> list[Generated]:
             continue
         place = f"{path}, line {number}"
         key, rest = int(kind[2]), printed[kind.end() :]
-        if key != last and key in found:
+        if key != last and key in sentences:
             raise BadFile(
-                f"{place}: sentence {key} began in line {found[key].line}, and others came since; sets with ids of "
+                f"{place}: sentence {key} began in line {sentences[key].line}, and others came since; sets with ids of "
                 "their own are read from a folder (results-test.txt and results-test1.txt)"
             )
         last = key
-        sentence = found.setdefault(key, _Sentence(key, number))
+        sentence = sentences.setdefault(key, _Sentence(key, number))
         if kind[1] == "D":
             detokenised = True
         elif kind[1] in ("S", "T"):
@@ -124,10 +126,10 @@ def read(path: Path) -> list[Generated]:
             sentence.begun(place, rest)
         else:
             sentence.scored(place, kind[1], rest)
-    if not any(one.hypotheses for one in found.values()):
+    if not any(entry.hypotheses for entry in sentences.values()):
         raise BadFile(f"{path} has no hypotheses (lines of H-id, a score and a text)")
     base = _BASE_TWO if detokenised else 1.0
-    return [one.whole(path, base) for one in found.values()]
+    return [entry.whole(path, base) for entry in sentences.values()]
 
 
 def _printed(line: str) -> str:
@@ -173,7 +175,9 @@ class _Sentence:
                     f"{path}, line {self.line}: sentence {self.key} has {kind} lines for some hypotheses only"
                 )
         hypotheses = (
-            Hypothesis(text, score * base, tuple(one * base for one in tokens), dict(zip(SCORES, scores, strict=False)))
+            Hypothesis(
+                text, score * base, tuple(value * base for value in tokens), dict(zip(SCORES, scores, strict=False))
+            )
             for (score, text), tokens, scores in zip(self.hypotheses, self.values["P"], self.values["SU"], strict=True)
         )
         return Generated(self.key, self.texts.get("S"), self.texts.get("T"), tuple(hypotheses))

@@ -50,46 +50,46 @@ def read(path: Path) -> Lists:
         return Lists(**{**vars(lists), "shifted": lists.ids >= first})
     if generated.is_generated(path):
         return _of_generated(path, generated.read(path))
-    found = nbest.read(path)
-    return Lists(found.ids, found.texts, found.confidences, {"uncertainty": found.uncertainty})
+    submitted = nbest.read(path)
+    return Lists(submitted.ids, submitted.texts, submitted.confidences, {"uncertainty": submitted.uncertainty})
 
 
 def _printed(folder: Path, names: Sequence[str]) -> Path:
-    found = [folder / name for name in names if (folder / name).is_file()]
-    if len(found) != 1:
+    paths = [folder / name for name in names if (folder / name).is_file()]
+    if len(paths) != 1:
         raise BadFile(
-            f"{folder}: {' and '.join(names) if found else names[0]} {'are both there' if found else 'is missing'}; a "
+            f"{folder}: {' and '.join(names) if paths else names[0]} {'are both there' if paths else 'is missing'}; a "
             f"folder has what fairseq printed for both parts of development data, {IN_DOMAIN[0]} and {SHIFTED[0]}"
         )
-    return found[0]
+    return paths[0]
 
 
 def _check_numbers(path: Path, sentences: Sequence[Generated]) -> None:
     """Check that ids of a part count from 0, so that those of the next part can follow."""
-    if strange := {one.id for one in sentences} - set(range(len(sentences))):
+    if strange := {sentence.id for sentence in sentences} - set(range(len(sentences))):
         raise BadFile(f"{path}: id {min(strange)} in a part of {len(sentences)} sentences; are some left out?")
 
 
 def _of_generated(path: Path, sentences: Sequence[Generated]) -> Lists:
-    ordered = sorted(sentences, key=lambda one: one.id)
+    ordered = sorted(sentences, key=lambda sentence: sentence.id)
     first = ordered[0]
-    for one in ordered:
-        if len(one.hypotheses) != len(first.hypotheses):
+    for entry in ordered:
+        if len(entry.hypotheses) != len(first.hypotheses):
             raise BadFile(
-                f"{path}: sentence {one.id} has {len(one.hypotheses)} hypotheses, and sentence {first.id} has "
+                f"{path}: sentence {entry.id} has {len(entry.hypotheses)} hypotheses, and sentence {first.id} has "
                 f"{len(first.hypotheses)}; one number is needed"
             )
-    scored = [one.id for one in ordered if all(hypothesis.scores for hypothesis in one.hypotheses)]
+    scored = [sentence.id for sentence in ordered if all(hypothesis.scores for hypothesis in sentence.hypotheses)]
     if scored and len(scored) < len(ordered):
-        missing = next(one.id for one in ordered if one.id not in set(scored))
+        missing = next(sentence.id for sentence in ordered if sentence.id not in set(scored))
         raise BadFile(f"{path}: sentence {missing} has no scores (SU lines), and sentence {scored[0]} has them")
     names = (submission.ENSEMBLE, *(name for name in SCORES if name != submission.ENSEMBLE))
     measures = names if scored else (submission.SINGLE,)
-    references = tuple(one.reference for one in ordered if one.reference is not None)
+    references = tuple(sentence.reference for sentence in ordered if sentence.reference is not None)
     return Lists(
-        np.array([one.id for one in ordered], np.int64),
-        tuple(tuple(hypothesis.text for hypothesis in one.hypotheses) for one in ordered),
-        np.array([submission.weights(one) for one in ordered]),
-        {name: np.array([submission.uncertainty(one, name) for one in ordered]) for name in measures},
+        np.array([sentence.id for sentence in ordered], np.int64),
+        tuple(tuple(hypothesis.text for hypothesis in sentence.hypotheses) for sentence in ordered),
+        np.array([submission.weights(sentence) for sentence in ordered]),
+        {name: np.array([submission.uncertainty(sentence, name) for sentence in ordered]) for name in measures},
         references if len(references) == len(ordered) else None,
     )

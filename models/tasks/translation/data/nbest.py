@@ -52,13 +52,13 @@ def read(path: Path) -> NBest:
 
 def _hypotheses(place: str, record: dict[str, Any]) -> tuple[tuple[str, ...], list[float]]:
     hypotheses = field(place, record, "hypos")
-    if not isinstance(hypotheses, list) or not all(isinstance(one, dict) for one in hypotheses):
+    if not isinstance(hypotheses, list) or not all(isinstance(entry, dict) for entry in hypotheses):
         raise BadFile(f"{place}: hypos is no list of objects {{text, confidence}}")
     if not 0 < len(hypotheses) <= MOST_HYPOTHESES:
         raise BadFile(f"{place}: hypos has {len(hypotheses)} hypotheses; 1 to {MOST_HYPOTHESES} are needed")
-    named = [(f"{place}, hypos[{index}]", one) for index, one in enumerate(hypotheses)]
-    texts = tuple(text(where, one, "text") for where, one in named)
-    confidences = [number(where, one, "confidence") for where, one in named]
+    named = [(f"{place}, hypos[{index}]", entry) for index, entry in enumerate(hypotheses)]
+    texts = tuple(text(where, entry, "text") for where, entry in named)
+    confidences = [number(where, entry, "confidence") for where, entry in named]
     if min(confidences) < 0:
         raise BadFile(f"{place}: confidence is {min(confidences)}; it lies between 0 and 1")
     total = float(np.sum(confidences))

@@ -99,8 +99,8 @@ def sgml(source: Path, reference: Path, domain: str, key: str, *, decode: bool =
     pairs = []
     for ours, theirs in itertools.zip_longest(segments(source, decode=decode), segments(reference, decode=decode)):
         if ours is None or theirs is None:
-            one, other = (theirs, source) if ours is None else (ours, reference)
-            raise BadFile(f"{one.place}: segment {one.number} of {one.document!r} is not in {other}")
+            extra, other = (theirs, source) if ours is None else (ours, reference)
+            raise BadFile(f"{extra.place}: segment {extra.number} of {extra.document!r} is not in {other}")
         if (ours.document, ours.number) != (theirs.document, theirs.number):
             raise BadFile(
                 f"{theirs.place}: segment {theirs.number} of {theirs.document!r}, where {ours.place} has segment "
@@ -124,7 +124,7 @@ def segments(path: Path, *, decode: bool = True) -> list[Segment]:
         BadFile: the file cannot be read, is not UTF-8 or has no segment, or a segment is outside a document, has no
             number, occurs twice in a document, or is not closed in its line; the message names the line.
     """
-    found: list[Segment] = []
+    collected: list[Segment] = []
     document: str | None = None
     seen: set[tuple[str, str]] = set()
     for number, line in _lines(path):
@@ -142,10 +142,10 @@ def segments(path: Path, *, decode: bool = True) -> list[Segment]:
                 if (document, segment.number) in seen:
                     raise BadFile(f"{place}: segment {segment.number} of {document!r} is given twice")
                 seen.add((document, segment.number))
-                found.append(segment)
-    if not found:
+                collected.append(segment)
+    if not collected:
         raise BadFile(f"{path} has no segments (<seg id=...>)")
-    return found
+    return collected
 
 
 def _document(line: str, start: int, place: str) -> str:
@@ -168,7 +168,7 @@ def _segment(line: str, start: int, document: str, place: str, decode: bool) -> 
 
 
 def _columns_key(path: Path) -> str | None:
-    return next((one for one in COLUMNS if path.name.lower().startswith(one.lower())), None)
+    return next((key for key in COLUMNS if path.name.lower().startswith(key.lower())), None)
 
 
 def _pair(domain: str, source: str, english: str, russian: str) -> Iterator[Pair]:

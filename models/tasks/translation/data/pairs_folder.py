@@ -51,13 +51,13 @@ def read(directory: Path) -> Folder:
     """
     if not directory.is_dir():
         raise BadFile(f"{directory} is no folder; one with {TRAIN}.tsv.gz and {VALID}.tsv.gz is needed")
-    found = {}
+    corpora = {}
     for name in (TRAIN, VALID, SHIFTED):
         paths = [path for suffix in _SUFFIXES if (path := directory / f"{name}{suffix}").exists()]
         if not paths and name != SHIFTED:
             raise BadFile(f"{directory} has no {name}.tsv.gz; `demur data translation select` makes one")
-        found[name] = corpus.read(paths[:1])
-    return Folder(found[TRAIN], found[VALID], found[SHIFTED], provenance_file.read(directory))
+        corpora[name] = corpus.read(paths[:1])
+    return Folder(corpora[TRAIN], corpora[VALID], corpora[SHIFTED], provenance_file.read(directory))
 
 
 def select(
@@ -96,11 +96,11 @@ def select(
     }
     out.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, found in every.items():
-        if len(found):
+    for name, chosen in every.items():
+        if len(chosen):
             path = out / f"{name}.tsv.gz"
             with corpus.writing(path) as write:
-                for pair in found.pairs:
+                for pair in chosen.pairs:
                     write(pair)
             written.append(path)
     return [*written, provenance_file.write(out, provenance.description, provenance.licence)]

@@ -20,7 +20,7 @@ OPTIONS = frozenset({"references", "domains", "flags"})
 OWN_UNITS = {"egleu": GLEU_UNIT, "maxgleu": GLEU_UNIT, "bleu": "BLEU points, 0 to 100"}
 
 
-def read(path: Path, asked: ErrorOptions) -> UnitErrors:
+def read(path: Path, options: ErrorOptions) -> UnitErrors:
     """Read the official submission (JSON lines), output of fairseq, or a folder of it for both development sets.
 
     Companions: ``references``, which output of fairseq contains already; optionally ``domains``, and ``flags`` of
@@ -31,12 +31,14 @@ def read(path: Path, asked: ErrorOptions) -> UnitErrors:
         BadFile: the message names file, line and field.
     """
     need("sacrebleu", "BLEU")
-    found = lists.read(path)
-    truth = _references(found, asked, path)
-    gleus = text.n_best_gleu(truth, found.texts)
-    expected, best = text.egleu(gleus, found.confidences), text.max_gleu(gleus)
-    firsts = [texts[0] for texts in found.texts]
-    columns = {"egleu_error": ErrorColumn(text.egleu_error(gleus, found.confidences), GLEU_UNIT, HYPOTHESES.acceptable)}
+    predicted = lists.read(path)
+    truth = _references(predicted, options, path)
+    gleus = text.n_best_gleu(truth, predicted.texts)
+    expected, best = text.egleu(gleus, predicted.confidences), text.max_gleu(gleus)
+    firsts = [texts[0] for texts in predicted.texts]
+    columns = {
+        "egleu_error": ErrorColumn(text.egleu_error(gleus, predicted.confidences), GLEU_UNIT, HYPOTHESES.acceptable)
+    }
 
     def own(mask: Mask | None) -> dict[str, float]:
         rows = np.arange(len(truth)) if mask is None else np.flatnonzero(mask)
@@ -49,43 +51,43 @@ def read(path: Path, asked: ErrorOptions) -> UnitErrors:
     judged = UnitErrors(
         task="translation",
         source=str(path),
-        errors=ordered(asked, columns, str(path)),
-        measures=found.measures,
-        rules=Rules(asked.convention),
+        errors=ordered(options, columns, str(path)),
+        measures=predicted.measures,
+        rules=Rules(options.convention),
         own=own,
         own_units=OWN_UNITS,
-        labels=hashlib.sha256(repr(list(zip(found.ids.tolist(), truth, strict=True))).encode()).hexdigest(),
+        labels=hashlib.sha256(repr(list(zip(predicted.ids.tolist(), truth, strict=True))).encode()).hexdigest(),
     )
-    return _with_flags(_with_domains(judged, found, asked, path), found, asked, path)
+    return _with_flags(_with_domains(judged, predicted, options, path), predicted, options, path)
 
 
-def _references(found: Lists, asked: ErrorOptions, path: Path) -> list[str]:
-    given = asked.companions.get("references")
-    if given is not None:
-        return references.in_order(Path(given), found.ids, path)
-    if found.references is None:
+def _references(predicted: Lists, options: ErrorOptions, path: Path) -> list[str]:
+    companion = options.companions.get("references")
+    if companion is not None:
+        return references.in_order(Path(companion), predicted.ids, path)
+    if predicted.references is None:
         raise BadFile(f"{path} holds no references: give --references, JSON lines {{id, ref}} or one text a line")
-    return list(found.references)
+    return list(predicted.references)
 
 
-def _with_domains(judged: UnitErrors, found: Lists, asked: ErrorOptions, path: Path) -> UnitErrors:
+def _with_domains(judged: UnitErrors, predicted: Lists, options: ErrorOptions, path: Path) -> UnitErrors:
     """Add domains by the file of labels, else by the predictions' folder or the references."""
-    given, truth = asked.companions.get("domains"), asked.companions.get("references")
-    if given is not None:
-        file = Path(given)
-        labels, count = references.domains(file, found.ids, path)
+    companion, truth = options.companions.get("domains"), options.companions.get("references")
+    if companion is not None:
+        file = Path(companion)
+        labels, count = references.domains(file, predicted.ids, path)
         surplus = count - len(labels)
         notes = (f"{surplus} labels of {file} are of ids that are not judged",) if surplus else ()
         return replace(judged, shifted=labels != 0, groups={"domain": labels}, notes=notes)
-    if found.shifted is not None:
-        return replace(judged, shifted=found.shifted, groups={"domain": found.shifted.astype(np.int64)})
-    known = None if truth is None else references.own_domains(Path(truth), found.ids)
+    if predicted.shifted is not None:
+        return replace(judged, shifted=predicted.shifted, groups={"domain": predicted.shifted.astype(np.int64)})
+    known = None if truth is None else references.own_domains(Path(truth), predicted.ids)
     return judged if known is None else replace(judged, shifted=known != 0, groups={"domain": known})
 
 
-def _with_flags(judged: UnitErrors, found: Lists, asked: ErrorOptions, path: Path) -> UnitErrors:
-    given = asked.companions.get("flags")
-    if given is None:
+def _with_flags(judged: UnitErrors, predicted: Lists, options: ErrorOptions, path: Path) -> UnitErrors:
+    companion = options.companions.get("flags")
+    if companion is None:
         return judged
-    flags = anomalies.read(Path(given)).groups(found.ids, judged.shifted, path)
+    flags = anomalies.read(Path(companion)).groups(predicted.ids, judged.shifted, path)
     return replace(judged, groups={**judged.groups, **flags})

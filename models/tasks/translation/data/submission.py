@@ -27,23 +27,26 @@ def uncertainty(sentence: Generated, measure: str) -> float:
         ValueError: the measure is unknown, or the sentence does not have it.
     """
     if measure == SINGLE:
-        return float(np.mean([-one.score for one in sentence.hypotheses]))
+        return float(np.mean([-hypothesis.score for hypothesis in sentence.hypotheses]))
     if measure not in SCORES:
         raise ValueError(f"measure {measure!r} is not one of {', '.join((SINGLE, *SCORES))}")
-    if not all(measure in one.scores for one in sentence.hypotheses):
+    if not all(measure in hypothesis.scores for hypothesis in sentence.hypotheses):
         raise ValueError(f"sentence {sentence.id} has no {measure}: a single model says only {SINGLE}")
-    mean = float(np.mean([one.scores[measure] for one in sentence.hypotheses]))
+    mean = float(np.mean([hypothesis.scores[measure] for hypothesis in sentence.hypotheses]))
     return -mean if measure == "log_prob" else mean
 
 
 def weights(sentence: Generated) -> list[float]:
     """Return the confidences of a sentence's hypotheses: exp(score) over its sum."""
-    return [float(one) for one in confidences(np.array([[one.score for one in sentence.hypotheses]]))[0]]
+    return [
+        float(confidence)
+        for confidence in confidences(np.array([[hypothesis.score for hypothesis in sentence.hypotheses]]))[0]
+    ]
 
 
 def joined(in_domain: Sequence[Generated], shifted: Sequence[Generated]) -> list[Generated]:
     """Join both parts of development data; ids of the shifted part follow those of the in-domain part."""
-    return [*in_domain, *(replace(one, id=one.id + len(in_domain)) for one in shifted)]
+    return [*in_domain, *(replace(sentence, id=sentence.id + len(in_domain)) for sentence in shifted)]
 
 
 def lines(sentences: Iterable[Generated], measure: str) -> Iterator[str]:
@@ -55,18 +58,18 @@ def lines(sentences: Iterable[Generated], measure: str) -> Iterator[str]:
     """
     seen: set[int] = set()
     count = None
-    for one in sentences:
-        number = len(one.hypotheses)
+    for sentence in sentences:
+        number = len(sentence.hypotheses)
         if not 0 < number <= MOST_HYPOTHESES or number != (count or number):
-            wanted = count or f"1 to {MOST_HYPOTHESES}"
-            raise ValueError(f"sentence {one.id} has {number} hypotheses; {wanted} are needed")
-        if one.id in seen:
-            raise ValueError(f"id {one.id} is given twice")
-        seen.add(one.id)
+            allowed = count or f"1 to {MOST_HYPOTHESES}"
+            raise ValueError(f"sentence {sentence.id} has {number} hypotheses; {allowed} are needed")
+        if sentence.id in seen:
+            raise ValueError(f"id {sentence.id} is given twice")
+        seen.add(sentence.id)
         count = number
-        named = zip(one.hypotheses, weights(one), strict=True)
+        named = zip(sentence.hypotheses, weights(sentence), strict=True)
         hypos = [{"text": hypothesis.text, "confidence": weight} for hypothesis, weight in named]
-        yield _json({"id": one.id, "uncertainty": uncertainty(one, measure), "hypos": hypos})
+        yield _json({"id": sentence.id, "uncertainty": uncertainty(sentence, measure), "hypos": hypos})
 
 
 def reference_lines(sentences: Iterable[Generated], first_shifted: int | None = None) -> Iterator[str]:
@@ -75,11 +78,11 @@ def reference_lines(sentences: Iterable[Generated], first_shifted: int | None = 
     Raises:
         ValueError: a sentence has no reference.
     """
-    for one in sentences:
-        if one.reference is None:
-            raise ValueError(f"sentence {one.id} has no reference")
-        domain = {} if first_shifted is None else {"domain": int(one.id >= first_shifted)}
-        yield _json({"id": one.id, "ref": one.reference, **domain})
+    for sentence in sentences:
+        if sentence.reference is None:
+            raise ValueError(f"sentence {sentence.id} has no reference")
+        domain = {} if first_shifted is None else {"domain": int(sentence.id >= first_shifted)}
+        yield _json({"id": sentence.id, "ref": sentence.reference, **domain})
 
 
 def write(path: Path, sentences: Iterable[Generated], measure: str) -> None:

@@ -21,23 +21,23 @@ FEATURES: Mapping[str, Feature] = {
 
 def measured(text: str, sentence: Sentence) -> dict[str, float]:
     """Return the features of a sentence, by the names of ``FEATURES``."""
-    letters = [one for one in text if one.isalpha()]
+    letters = [character for character in text if character.isalpha()]
     words = max(len(text.split()), 1)
     copied = sum(map(len, sentence.literals))
     return {
         "tokens": float(len(sentence.tokens)),
         "tokens_per_word": (len(sentence.tokens) - 1) / words,
         "literal_share": min(copied / max(len(text), 1), 1.0),
-        "capital_share": sum(one.isupper() for one in letters) / max(len(letters), 1),
+        "capital_share": sum(letter.isupper() for letter in letters) / max(len(letters), 1),
     }
 
 
 def latin_share(text: str) -> float:
     """Return the share of Latin letters among all letters; 1 without letters."""
-    letters = [one for one in text if one.isalpha()]
+    letters = [character for character in text if character.isalpha()]
     if not letters:
         return 1.0
-    return sum("LATIN" in unicodedata.name(one, "") for one in letters) / len(letters)
+    return sum("LATIN" in unicodedata.name(letter, "") for letter in letters) / len(letters)
 
 
 def remarks(text: str, sentence: Sentence, typical: Mapping[str, tuple[float, float]]) -> tuple[InputWarning, ...]:
@@ -47,9 +47,9 @@ def remarks(text: str, sentence: Sentence, typical: Mapping[str, tuple[float, fl
         typical: range of training sentences (the middle 99 %) by feature; values beyond it by more than half its width
             are remarked on. Features without a range are not checked; the share of Latin letters always is.
     """
-    said = []
+    warnings = []
     if (share := latin_share(text)) < LEAST_LATIN:
-        said.append(
+        warnings.append(
             InputWarning(
                 code=NOT_ENGLISH,
                 message=f"{share:.0%} of the letters are Latin: this is not translated from English; it stands as it "
@@ -60,4 +60,4 @@ def remarks(text: str, sentence: Sentence, typical: Mapping[str, tuple[float, fl
                 upper=1.0,
             )
         )
-    return (*said, *unusual(measured(text, sentence), typical, FEATURES, "training sentences"))
+    return (*warnings, *unusual(measured(text, sentence), typical, FEATURES, "training sentences"))

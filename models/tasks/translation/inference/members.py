@@ -47,13 +47,13 @@ def translator(artefact: Artefact, *, device: Device = CPU) -> Translator:
     needed = (PIECES,) if recipe.tokens == "pieces" else released_tokens.FILES
     files = {name: artefact.path(name).read_bytes() for name in needed}
     graphs = opened((artefact.path(name) for name in names), manifest.executor.precision, device, artefact.tag)
-    found = assembled(graphs, recipe, files, str(artefact.directory))
-    if found.decoder.members != manifest.members:
+    ensemble = assembled(graphs, recipe, files, str(artefact.directory))
+    if ensemble.decoder.members != manifest.members:
         raise ArtefactError(
-            f"{artefact.directory}: the graphs have {found.decoder.members} members, the manifest says "
+            f"{artefact.directory}: the graphs have {ensemble.decoder.members} members, the manifest says "
             f"{manifest.members}"
         )
-    return found
+    return ensemble
 
 
 def opened(paths: Iterable[Path], precision: Precision, device: Device, name: str) -> list[OnnxGraph]:
@@ -112,15 +112,15 @@ def assembled(graphs: Sequence[OnnxGraph], recipe: Recipe, files: Mapping[str, b
     if set(reader.inputs) != {TOKENS} or not {LAST, PAST, PREFIX} <= set(stepper.inputs):
         raise ArtefactError(f"{where}: {READING} and {STEPPING} are no graphs of a translation ensemble")
     try:
-        found = Translator(Decoder(reader, stepper, recipe.rules), tokeniser(recipe, files), recipe)
-        found.decoder.step(found.decoder.read([Source(0, (END,)), Source(1, (recipe.marks, END))]))
+        ensemble = Translator(Decoder(reader, stepper, recipe.rules), tokeniser(recipe, files), recipe)
+        ensemble.decoder.step(ensemble.decoder.read([Source(0, (END,)), Source(1, (recipe.marks, END))]))
     except ArtefactError as error:
         raise ArtefactError(f"{where}: {error}") from error
     except DeviceFailed:
         raise
     except Exception as error:
         raise ArtefactError(f"{where}: the graphs do not work together: {error}") from error
-    return found
+    return ensemble
 
 
 class Golden:
@@ -135,12 +135,15 @@ class Golden:
         """Return the best score [G] and the mean SCR-PE over hypotheses [G] of padded sentences [G, s]."""
         rows = inputs[TOKENS]
         sources = [Source(number, row[row != PAD].tolist()) for number, row in enumerate(rows)]
-        said = dict(search(self._decoder, sources, width=len(sources)))
-        found = {
-            _SCORE: [said[number][0].score for number in range(len(rows))],
-            _SCR_PE: [np.mean([one.scores["scr_pe"] for one in said[number]]) for number in range(len(rows))],
+        hypotheses = dict(search(self._decoder, sources, width=len(sources)))
+        values = {
+            _SCORE: [hypotheses[number][0].score for number in range(len(rows))],
+            _SCR_PE: [
+                np.mean([hypothesis.scores["scr_pe"] for hypothesis in hypotheses[number]])
+                for number in range(len(rows))
+            ],
         }
-        return [np.array(found[name], np.float32) for name in outputs]
+        return [np.array(values[name], np.float32) for name in outputs]
 
 
 def golden(translator: Translator, tokens: int) -> dict[str, NDArray[Any]]:
@@ -155,5 +158,5 @@ def golden(translator: Translator, tokens: int) -> dict[str, NDArray[Any]]:
         row[: length - 1] = draw.integers(min(SPECIAL, tokens - 1), tokens, length - 1)
         row[length - 1] = END
     replayed = Golden(translator.decoder)
-    said = replayed.run({TOKENS: rows}, replayed.outputs)
-    return {TOKENS: rows, **dict(zip(replayed.outputs, said, strict=True))}
+    arrays = replayed.run({TOKENS: rows}, replayed.outputs)
+    return {TOKENS: rows, **dict(zip(replayed.outputs, arrays, strict=True))}

@@ -116,14 +116,16 @@ class Translator:
 
     def translation(self, asked: Asked, hypotheses: Sequence[Hypothesis]) -> Translation:
         """Convert the hypotheses of a search to texts with scores."""
-        said = [self._tokeniser.surface(one.tokens, asked.sentence.literals) for one in hypotheses]
+        surfaces = [self._tokeniser.surface(hypothesis.tokens, asked.sentence.literals) for hypothesis in hypotheses]
         return Translation(
-            texts=tuple("".join(parts) for parts in said),
-            score=np.array([one.score for one in hypotheses], np.float32),
+            texts=tuple("".join(parts) for parts in surfaces),
+            score=np.array([hypothesis.score for hypothesis in hypotheses], np.float32),
             values=None
             if self.single
-            else {name: np.array([one.scores[name] for one in hypotheses], np.float32) for name in SCORES},
-            tokens=tuple(self._said(one, parts) for one, parts in zip(hypotheses, said, strict=True)),
+            else {
+                name: np.array([hypothesis.scores[name] for hypothesis in hypotheses], np.float32) for name in SCORES
+            },
+            tokens=tuple(self._said(hypothesis, parts) for hypothesis, parts in zip(hypotheses, surfaces, strict=True)),
         )
 
     def as_it_came(self, asked: Asked) -> Translation:
@@ -140,11 +142,11 @@ class Translator:
             progress: called with the number of further sentences that are done.
         """
         every = [self.asked(text) for text in texts]
-        for number, one in enumerate(every):
-            if not one.english:
+        for number, request in enumerate(every):
+            if not request.english:
                 progress(1)
-                yield number, self.as_it_came(one)
-        sources = (self.source(number, one) for number, one in enumerate(every) if one.english)
+                yield number, self.as_it_came(request)
+        sources = (self.source(number, request) for number, request in enumerate(every) if request.english)
         for number, hypotheses in search(self.decoder, sources, width=self.recipe.width):
             progress(1)
             yield number, self.translation(every[number], hypotheses)
@@ -165,12 +167,12 @@ class Translator:
 
 def predictive(translations: Sequence[Translation]) -> Sequences:
     """Return translations of N >= 1 sentences, each with the same number of hypotheses, as statistics."""
-    values = [one.values for one in translations]
-    known = [one for one in values if one is not None]
+    values = [translation.values for translation in translations]
+    known = [scores for scores in values if scores is not None]
     return Sequences(
-        score=np.stack([one.score for one in translations]),
-        hypothesis_scores={name: np.stack([one[name] for one in known]) for name in known[0]} if known else None,
-        texts=[one.texts for one in translations],
+        score=np.stack([translation.score for translation in translations]),
+        hypothesis_scores={name: np.stack([scores[name] for scores in known]) for name in known[0]} if known else None,
+        texts=[translation.texts for translation in translations],
     )
 
 

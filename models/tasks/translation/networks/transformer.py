@@ -45,10 +45,10 @@ class Attention(nn.Module):  # type: ignore[misc]  # torch is not followed
             projection(of).unflatten(2, (self.heads, -1)).transpose(1, 2)
             for projection, of in ((self.q_proj, x), (self.k_proj, memory), (self.v_proj, memory))
         )
-        found = F.scaled_dot_product_attention(
+        attended = F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, is_causal=causal, dropout_p=self.dropout if self.training else 0.0
         )
-        return self.out_proj(found.transpose(1, 2).flatten(2))
+        return self.out_proj(attended.transpose(1, 2).flatten(2))
 
 
 class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed

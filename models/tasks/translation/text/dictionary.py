@@ -93,7 +93,7 @@ def parse(content: bytes, name: str) -> Dictionary:
 
 def _symbol(line: str, place: str) -> str:
     symbol, space, count = line.rpartition(" ")
-    if not space or not symbol or any(one.isspace() for one in symbol):
+    if not space or not symbol or any(character.isspace() for character in symbol):
         raise ArtefactError(f"{place}: {line[:80]!r}; a token without spaces, a space and its count are needed")
     if not (count.rstrip("\r").isdecimal() and count.isascii()):
         raise ArtefactError(f"{place}: the count of {symbol[:80]!r} is {count[:80]!r}; a whole number is needed")

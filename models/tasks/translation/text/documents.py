@@ -60,7 +60,7 @@ def document(text: str, fits: Callable[[str], bool]) -> Document:
     return Document(tuple(segments(text, fits)))
 
 
-def as_one(found: Document, translations: Sequence[Translation]) -> Translation:
+def as_one(original: Document, translations: Sequence[Translation]) -> Translation:
     """Return one n-best list for a whole text, as in official files: the first hypotheses joined, the second ones, ...
 
     Scores are means over its sentences, weighted by their tokens. For means over tokens (log-probabilities, SCR-PE,
@@ -69,14 +69,18 @@ def as_one(found: Document, translations: Sequence[Translation]) -> Translation:
     Raises:
         ValueError: no part of the text was translated.
     """
-    spoken = [one for one in translations if one.tokens]
+    spoken = [translation for translation in translations if translation.tokens]
     if not spoken:
         raise ValueError("the text has no translated sentence")
     count = min(map(len, spoken))
     texts = tuple(
-        found.joined([one.texts[min(rank, len(one) - 1)] for one in translations])[0] for rank in range(count)
+        original.joined([translation.texts[min(rank, len(translation) - 1)] for translation in translations])[0]
+        for rank in range(count)
     )
-    lengths = np.array([[len(said.log_probabilities) for said in one.tokens[:count]] for one in spoken], np.float64)
+    lengths = np.array(
+        [[len(hypothesis.log_probabilities) for hypothesis in translation.tokens[:count]] for translation in spoken],
+        np.float64,
+    )
     shares = lengths / lengths.sum(axis=0)
 
     def weighted(rows: Sequence[Float32]) -> Float32:
@@ -84,17 +88,22 @@ def as_one(found: Document, translations: Sequence[Translation]) -> Translation:
 
     values = None
     if (first := spoken[0].values) is not None:
-        values = {name: weighted([one.values[name] for one in spoken if one.values is not None]) for name in first}
-        values["log_prob"] = weighted([one.score for one in spoken]) * lengths.sum(axis=0).astype(np.float32)
+        values = {
+            name: weighted([translation.values[name] for translation in spoken if translation.values is not None])
+            for name in first
+        }
+        values["log_prob"] = weighted([translation.score for translation in spoken]) * lengths.sum(axis=0).astype(
+            np.float32
+        )
     tokens = spoken[0].tokens[:count] if len(translations) == 1 else ()
-    return Translation(texts, weighted([one.score for one in spoken]), values, tokens)
+    return Translation(texts, weighted([translation.score for translation in spoken]), values, tokens)
 
 
 def _places(parts: Sequence[Segment], texts: Sequence[str]) -> tuple[Span, ...]:
-    found = []
+    spans = []
     start = 0
     for part, text in zip(parts, texts, strict=True):
         if part.translated:
-            found.append((start, start + len(text)))
+            spans.append((start, start + len(text)))
         start += len(text)
-    return tuple(found)
+    return tuple(spans)

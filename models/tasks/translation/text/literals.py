@@ -61,19 +61,19 @@ def mark(sentence: str, knows: Callable[[str], bool] | None = None) -> Marked:
     Args:
         knows: whether a model knows a character; runs of others are literals too. None: all are known.
     """
-    found: list[str] = []
+    literals: list[str] = []
     parts: list[str] = []
     end = 0
     places = spans(sentence, knows)
     for start, stop in places[:MOST]:
-        parts += [sentence[end:start], MARKS[len(found)]]
-        found.append(sentence[start:stop])
+        parts += [sentence[end:start], MARKS[len(literals)]]
+        literals.append(sentence[start:stop])
         end = stop
     rest = sentence[end:]
     left = max(len(places) - MOST, 0)
     if left:
         rest = rest.translate(dict.fromkeys(map(ord, MARKS)))
-    return Marked("".join((*parts, rest)), tuple(found), left)
+    return Marked("".join((*parts, rest)), tuple(literals), left)
 
 
 def spans(sentence: str, knows: Callable[[str], bool] | None = None) -> list[tuple[int, int]]:
@@ -82,32 +82,32 @@ def spans(sentence: str, knows: Callable[[str], bool] | None = None) -> list[tup
     A combining character, such as an accent, belongs to the literal of the character before it, and is no literal after
     a known letter.
     """
-    found = [match.span() for match in _PATTERN.finditer(sentence)]
+    positions = [match.span() for match in _PATTERN.finditer(sentence)]
     if knows is None:
-        return found
+        return positions
     inside = bytearray(len(sentence))
-    for start, stop in found:
+    for start, stop in positions:
         inside[start:stop] = b"\1" * (stop - start)
     strange: list[bool] = []
-    for place, one in enumerate(sentence):
-        kind = unicodedata.category(one)
-        if inside[place] or one.isspace():
+    for place, character in enumerate(sentence):
+        kind = unicodedata.category(character)
+        if inside[place] or character.isspace():
             strange.append(False)
         elif place and kind in _JOINED and (strange[-1] or (kind[0] == "M" and inside[place - 1])):
             strange.append(True)
         elif place and kind[0] == "M" and not sentence[place - 1].isspace():
             strange.append(False)
         else:
-            strange.append(not knows(one))
+            strange.append(not knows(character))
     place = 0
     while place < len(sentence):
         stop = place
         while stop < len(sentence) and strange[stop]:
             stop += 1
         if stop > place:
-            found.append((place, stop))
+            positions.append((place, stop))
         place = max(stop, place + 1)
-    return sorted(found)
+    return sorted(positions)
 
 
 def mark_pair(source: str, target: str) -> tuple[str, str] | None:

@@ -35,14 +35,14 @@ class Merges:
 
     def pieces(self, words: Iterable[str]) -> list[str]:
         """Split words into pieces, with the suffix ``CONTINUED`` if the word goes on."""
-        found: list[str] = []
+        symbols: list[str] = []
         for word in words:
             parts = [word[start : start + LONGEST_WORD] for start in range(0, len(word), LONGEST_WORD)]
             for part in parts[:-1]:
                 pieces = self._segmented(part)
-                found += [*pieces[:-1], pieces[-1] + CONTINUED]
-            found += self._segmented(parts[-1])
-        return found
+                symbols += [*pieces[:-1], pieces[-1] + CONTINUED]
+            symbols += self._segmented(parts[-1])
+        return symbols
 
     def makes(self, symbol: str) -> bool:
         """Return whether these merges can produce a piece, as far as single pairs show; single letters always can."""

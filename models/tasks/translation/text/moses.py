@@ -77,17 +77,17 @@ def readable(text: str, language: str = RUSSIAN) -> tuple[str, list[int]]:
         characters, places = _replaced(characters, places, escape, plain)
     detokenised = str(_detokeniser(language).detokenize(text.split()))
     # detokenising moves nothing but spaces
-    said = [place for one, place in zip(characters, places, strict=True) if not one.isspace()]
+    visible = [place for original, place in zip(characters, places, strict=True) if not original.isspace()]
     superfluous = {space.start() for space in _SUPERFLUOUS.finditer(detokenised)}
     kept: list[str] = []
-    found: list[int] = []
+    origins: list[int] = []
     number = 0
-    for place, one in enumerate(detokenised):
+    for place, character in enumerate(detokenised):
         if place not in superfluous:
-            kept.append(one)
-            found.append(said[number])
-        number += not one.isspace()
-    return "".join(kept), found
+            kept.append(character)
+            origins.append(visible[number])
+        number += not character.isspace()
+    return "".join(kept), origins
 
 
 def _replaced(text: str, places: Sequence[int], old: str, new: str) -> tuple[str, list[int]]:
@@ -105,36 +105,36 @@ def _replaced(text: str, places: Sequence[int], old: str, new: str) -> tuple[str
 
 def _visible(text: str) -> str:
     """Replace control, unassigned and private-use characters by spaces (sacremoses drops them)."""
-    return "".join(" " if unicodedata.category(one)[0] == "C" else one for one in text)
+    return "".join(" " if unicodedata.category(character)[0] == "C" else character for character in text)
 
 
 @cache
 def _normaliser(language: str) -> Any:
-    found = library("sacremoses").MosesPunctNormalizer(language, perl_parity=True, norm_numbers=False)
+    normaliser = library("sacremoses").MosesPunctNormalizer(language, perl_parity=True, norm_numbers=False)
     if language != ENGLISH:  # the script treats all but English and Czech like German here, sacremoses three only
-        found.substitutions += found.DE_ES_FR_QUOTATION_FOLLOWED_BY_COMMA
-    found.substitutions += found.OTHER
-    return found
+        normaliser.substitutions += normaliser.DE_ES_FR_QUOTATION_FOLLOWED_BY_COMMA
+    normaliser.substitutions += normaliser.OTHER
+    return normaliser
 
 
 @cache
 def _tokeniser(language: str) -> Any:
-    found = library("sacremoses").MosesTokenizer(language)
-    prefixes = frozenset(found.NONBREAKING_PREFIXES)
-    numeric = frozenset(one.removesuffix(_NUMERIC) for one in prefixes if one.endswith(_NUMERIC))
-    found.handles_nonbreaking_prefixes = partial(_full_stops, prefixes=prefixes, numeric=numeric)
+    tokeniser = library("sacremoses").MosesTokenizer(language)
+    prefixes = frozenset(tokeniser.NONBREAKING_PREFIXES)
+    numeric = frozenset(prefix.removesuffix(_NUMERIC) for prefix in prefixes if prefix.endswith(_NUMERIC))
+    tokeniser.handles_nonbreaking_prefixes = partial(_full_stops, prefixes=prefixes, numeric=numeric)
     # the ranges of letters of sacremoses lack those of Chinese, Japanese and Korean
     pattern = library("regex").compile
-    found.PAD_NOT_ISALNUM = pattern(rf"([^{_LETTER}\p{{Nd}}\s.'`,\-])"), r" \1 "
-    found.AGGRESSIVE_HYPHEN_SPLIT = pattern(rf"([{_LETTER}\p{{Nd}}])-(?=[{_LETTER}\p{{Nd}}])"), r"\1 @-@ "
-    found.ENGLISH_SPECIFIC_APOSTROPHE = [
+    tokeniser.PAD_NOT_ISALNUM = pattern(rf"([^{_LETTER}\p{{Nd}}\s.'`,\-])"), r" \1 "
+    tokeniser.AGGRESSIVE_HYPHEN_SPLIT = pattern(rf"([{_LETTER}\p{{Nd}}])-(?=[{_LETTER}\p{{Nd}}])"), r"\1 @-@ "
+    tokeniser.ENGLISH_SPECIFIC_APOSTROPHE = [
         (pattern(rf"([^{_LETTER}])'([^{_LETTER}])"), r"\1 ' \2"),
         (pattern(rf"([^{_LETTER}\p{{N}}])'([{_LETTER}])"), r"\1 ' \2"),
         (pattern(rf"([{_LETTER}])'([^{_LETTER}])"), r"\1 ' \2"),
         (pattern(rf"([{_LETTER}])'([{_LETTER}])"), r"\1 '\2"),
         (pattern(r"(\p{N})'(s)"), r"\1 '\2"),
     ]
-    return found
+    return tokeniser
 
 
 @cache
@@ -152,14 +152,14 @@ def _full_stops(text: str, *, prefixes: frozenset[str], numeric: frozenset[str])
     The last word never is one (sacremoses has another rule for it, and searches all letters of Unicode for each word).
     """
     words = text.split()
-    found = []
+    separated = []
     for word, following in zip(words, [*words, ""][1:], strict=True):
         stopped = _STOPPED(word)
         if stopped is None or (following and _abbreviates(stopped[1], following, prefixes, numeric)):
-            found.append(word)
+            separated.append(word)
         else:
-            found.append(f"{stopped[1]} .")
-    return " ".join(found)
+            separated.append(f"{stopped[1]} .")
+    return " ".join(separated)
 
 
 def _abbreviates(word: str, following: str, prefixes: frozenset[str], numeric: frozenset[str]) -> bool:

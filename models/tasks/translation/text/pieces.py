@@ -50,8 +50,12 @@ def plain(text: str) -> str:
     The quotes « and », and marks, stay.
     """
     seen = (
-        one if one in MARKS or unicodedata.category(one) not in _INVISIBLE else " " if one.isspace() else ""
-        for one in text
+        character
+        if character in MARKS or unicodedata.category(character) not in _INVISIBLE
+        else " "
+        if character.isspace()
+        else ""
+        for character in text
     )
     folded = unicodedata.normalize("NFKC", "".join(seen).translate(_PLAIN)).translate(_PLAIN).replace("--", "\u2014")
     return " ".join(folded.split())
@@ -62,13 +66,13 @@ def simple(text: str, knows: Callable[[str], bool]) -> str:
 
     Lone accents are removed.
     """
-    return "".join(one if knows(one) else _simple(one, knows) for one in text)
+    return "".join(character if knows(character) else _simple(character, knows) for character in text)
 
 
-def _simple(one: str, knows: Callable[[str], bool]) -> str:
-    parts = unicodedata.normalize("NFD", one)
+def _simple(character: str, knows: Callable[[str], bool]) -> str:
+    parts = unicodedata.normalize("NFD", character)
     letters = "".join(_STROKES.get(part, part) for part in parts if unicodedata.category(part)[0] != "M")
-    return letters if all(map(knows, letters)) else one
+    return letters if all(map(knows, letters)) else character
 
 
 @dataclass(frozen=True)
@@ -91,17 +95,17 @@ class Pieces:
     def alphabet(self) -> frozenset[str]:
         """Characters that the model knows."""
         return frozenset(
-            one
+            character
             for number in range(len(self))
-            for one in self._processor.id_to_piece(number)
-            if one not in (SPACE, *MARKS)
+            for character in self._processor.id_to_piece(number)
+            if character not in (SPACE, *MARKS)
         )
 
-    def knows(self, one: str) -> bool:
+    def knows(self, character: str) -> bool:
         """Return whether the simple, plain form of a character consists of known characters."""
-        if one not in self._known:
-            self._known[one] = all(part == " " or part in self.alphabet for part in self.simple(plain(one)))
-        return self._known[one]
+        if character not in self._known:
+            self._known[character] = all(part == " " or part in self.alphabet for part in self.simple(plain(character)))
+        return self._known[character]
 
     def simple(self, text: str) -> str:
         """Call the function ``simple`` with the model's alphabet."""
@@ -113,8 +117,8 @@ class Pieces:
 
     def marked(self, sentence: str) -> Marked:
         """Return the sentence as plain text, with marks for its literals."""
-        found = mark(sentence, self.knows)
-        return replace(found, text=self.simple(plain(found.text)))
+        with_marks = mark(sentence, self.knows)
+        return replace(with_marks, text=self.simple(plain(with_marks.text)))
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a marked sentence, with the end of sentence."""

@@ -61,8 +61,8 @@ class ReleasedTokens:
         text, owners = self._joined(tokens)
         readable, places = moses.readable(text)
         parts = [""] * len(tokens)
-        for one, place in zip(readable, places, strict=True):
-            parts[owners[place]] += one
+        for character, place in zip(readable, places, strict=True):
+            parts[owners[place]] += character
         return parts
 
     def _joined(self, tokens: Sequence[int] | NDArray[np.integer[Any]]) -> tuple[str, list[int]]:
@@ -73,9 +73,9 @@ class ReleasedTokens:
             if token in (START, PAD, END):
                 continue
             symbol = self.target.symbols[token]
-            said = symbol.removesuffix(CONTINUED) if symbol.endswith(CONTINUED) else f"{symbol} "
-            text.append(said)
-            owners += [place] * len(said)
+            piece = symbol.removesuffix(CONTINUED) if symbol.endswith(CONTINUED) else f"{symbol} "
+            text.append(piece)
+            owners += [place] * len(piece)
         joined = "".join(text).rstrip(" ")
         return joined, owners[: len(joined)]
 
@@ -97,14 +97,14 @@ def of_texts(texts: Mapping[str, bytes], sizes: Sizes | None = None) -> Released
     pairs = merges.parse(texts[MERGES], MERGES)
     source = dictionary.parse(texts[SOURCE], SOURCE)
     target = dictionary.parse(texts[TARGET], TARGET)
-    for one, name in ((source, SOURCE), (target, TARGET)):
-        _check_made(one, pairs, name)
+    for vocabulary, name in ((source, SOURCE), (target, TARGET)):
+        _check_made(vocabulary, pairs, name)
     rows = (sizes.source, sizes.target) if sizes is not None else (source.filled, target.filled)
     return ReleasedTokens(pairs, source.of_size(rows[0], SOURCE), target.of_size(rows[1], TARGET))
 
 
-def _check_made(found: Dictionary, pairs: Merges, name: str) -> None:
-    own = [symbol for symbol in found.symbols[len(dictionary.SPECIAL) :] if not symbol.startswith("madeupword")]
+def _check_made(vocabulary: Dictionary, pairs: Merges, name: str) -> None:
+    own = [symbol for symbol in vocabulary.symbols[len(dictionary.SPECIAL) :] if not symbol.startswith("madeupword")]
     strange = [symbol for symbol in own if not pairs.makes(symbol)]
     if len(strange) > _UNMADE * len(own):
         raise ArtefactError(

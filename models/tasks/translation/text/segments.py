@@ -39,19 +39,19 @@ def segments(text: str, fits: Callable[[str], bool]) -> list[Segment]:
         fits: whether a sentence is short enough for a model; longer ones are split at punctuation, else at spaces, else
             in the middle of a word.
     """
-    found: list[Segment] = []
+    parts: list[Segment] = []
     between: list[str] = []
     for part in _sentences(text, fits):
         if not part.translated:
             between.append(part.text)
             continue
         if any(between):
-            found.append(Segment("".join(between), False))
+            parts.append(Segment("".join(between), False))
         between.clear()
-        found.append(part)
+        parts.append(part)
     if any(between):
-        found.append(Segment("".join(between), False))
-    return found
+        parts.append(Segment("".join(between), False))
+    return parts
 
 
 def _sentences(text: str, fits: Callable[[str], bool]) -> Iterator[Segment]:
@@ -66,7 +66,7 @@ def _sentences(text: str, fits: Callable[[str], bool]) -> Iterator[Segment]:
 
 def _speaks(piece: str) -> bool:
     """Return whether a text contains a letter."""
-    return any(unicodedata.category(one)[0] == "L" for one in piece)
+    return any(unicodedata.category(character)[0] == "L" for character in piece)
 
 
 def _parts(text: str) -> Iterator[Segment]:
@@ -89,8 +89,8 @@ def _line(line: str) -> Iterator[Segment]:
         after = stop.end()
         while after < len(line) and line[after].isspace():
             after += 1
-        said = line[max(start, stop.end() - _LONGEST_ABBREVIATION) : stop.end()]
-        if after == len(line) or not _OPENS.match(line, after) or _ABBREVIATION.search(said):
+        ending = line[max(start, stop.end() - _LONGEST_ABBREVIATION) : stop.end()]
+        if after == len(line) or not _OPENS.match(line, after) or _ABBREVIATION.search(ending):
             continue
         yield Segment(line[start : stop.end()], True)
         yield Segment(line[stop.end() : after], False)
@@ -119,12 +119,12 @@ def _cut(sentence: str, fits: Callable[[str], bool]) -> Iterator[str]:
     """Yield a sentence that fits, or its parts; the time is O(n log n) in its length."""
     waiting = [sentence]
     while waiting:
-        one = waiting.pop()
-        if len(one) < 2 or fits(one):
-            yield one
+        piece = waiting.pop()
+        if len(piece) < 2 or fits(piece):
+            yield piece
             continue
-        place = _middle(one)
-        waiting += [one[place:], one[:place]]
+        place = _middle(piece)
+        waiting += [piece[place:], piece[:place]]
 
 
 def _middle(sentence: str) -> int:

@@ -43,23 +43,23 @@ class Tokens:
 
     def sentence(self, text: str) -> Sentence:
         """Tokenise a sentence of the source language; text without a piece becomes a literal."""
-        found = mark(text, self._known)
+        marked = mark(text, self._known)
         tokens: list[int] = []
-        for piece in self.pieces.encode(simple(plain(found.text), self._has))[:-1]:
+        for piece in self.pieces.encode(simple(plain(marked.text), self._has))[:-1]:
             tokens += self._rows(piece)
-        return Sentence((*tokens, END), found.literals, found.left)
+        return Sentence((*tokens, END), marked.literals, marked.left)
 
     def surface(self, tokens: Sequence[int] | NDArray[np.int64], literals: Sequence[str]) -> list[str]:
         """Return the text of each token of a hypothesis, with literals restored; joined, they are the translation.
 
         Spaces come before tokens. A literal that the hypothesis lacks is appended to its last word.
         """
-        said = [self.target[token] for token in tokens]
-        parts = restore(self.pieces.surface(said), literals)
+        pieces = [self.target[token] for token in tokens]
+        parts = restore(self.pieces.surface(pieces), literals)
         missing = [
             literal
             for number, literal in enumerate(literals)
-            if FIRST_MARK + number not in {int(one) for one in tokens}
+            if FIRST_MARK + number not in {int(index) for index in tokens}
         ]
         if missing and parts:
             parts[-1] += "".join(f" {literal}" for literal in missing)
@@ -93,7 +93,7 @@ class Tokens:
         number = self._numbers.get(piece)
         if number is not None:
             return (number,)
-        return (self._letters.get(one, UNKNOWN) for one in self.pieces.text(piece))
+        return (self._letters.get(letter, UNKNOWN) for letter in self.pieces.text(piece))
 
 
 def trimmed(pieces: Pieces, source: Iterable[Sequence[int]], target: Iterable[Sequence[int]]) -> Tokens:
@@ -104,16 +104,19 @@ def trimmed(pieces: Pieces, source: Iterable[Sequence[int]], target: Iterable[Se
     Args:
         source, target: tokens of training sentences, as numbered by ``Pieces.encode``.
     """
-    used, said = ({token for row in side for token in row} for side in (source, target))
+    used, produced = ({token for row in side for token in row} for side in (source, target))
     letters = {number for number in range(SPECIAL, len(pieces)) if len(pieces.text(number)) == 1}
     first = range(SPECIAL)
     return Tokens(
         pieces,
-        (*first, *sorted(one for one in (used | letters) - set(first) if not _foreign(pieces.text(one)))),
-        (*first, *sorted((said | letters) - set(first))),
+        (*first, *sorted(piece for piece in (used | letters) - set(first) if not _foreign(pieces.text(piece)))),
+        (*first, *sorted((produced | letters) - set(first))),
     )
 
 
 def _foreign(text: str) -> bool:
     """Return whether a text has letters that are not Latin."""
-    return any(one != SPACE and one.isalpha() and "LATIN" not in unicodedata.name(one, "") for one in text)
+    return any(
+        character != SPACE and character.isalpha() and "LATIN" not in unicodedata.name(character, "")
+        for character in text
+    )

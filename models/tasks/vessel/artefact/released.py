@@ -59,10 +59,10 @@ def load_released(directory: Path, *, sample_seed: int = 0) -> TrainedEnsemble:
     Raises:
         ArtefactError: see ``import_released``.
     """
-    found = {_number(path): path / "best_model.pth" for path in directory.glob("member_*") if _number(path)}
-    if not found:
+    paths = {_number(path): path / "best_model.pth" for path in directory.glob("member_*") if _number(path)}
+    if not paths:
         raise ArtefactError(f"{directory}: no folder member_1, member_2 … with a best_model.pth")
-    states = [_state(found[number]) for number in sorted(found)]
+    states = [_state(paths[number]) for number in sorted(paths)]
     weights: dict[str, Any] = {}
     for layer in (1, 2, 3):
         weights[f"w{layer}"] = np.stack([state[f"linear{layer}.weight"].T for state in states])
@@ -71,7 +71,7 @@ def load_released(directory: Path, *, sample_seed: int = 0) -> TrainedEnsemble:
         "mc_dropout",
         scaling(directory / "stats"),
         weights,
-        seeds=tuple(sorted(found)),
+        seeds=tuple(sorted(paths)),
         samples=PASSES,
         sample_seed=sample_seed,
         training={"origin": "released Shifts vessel baseline"},

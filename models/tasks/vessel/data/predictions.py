@@ -22,7 +22,7 @@ OPTIONS = regression.OPTIONS | {"ground_truth"}
 """Options of ``ErrorOptions`` that apply besides error, limit, groups and convention."""
 
 
-def read(path: Path, asked: ErrorOptions) -> UnitErrors:
+def read(path: Path, options: ErrorOptions) -> UnitErrors:
     """Read an NPZ file, a table of ``demur score``, or the benchmark's submission (``.json``).
 
     NPZ has ``members`` [M, N, 2] (mean kW, variance kW²) and ``target`` [N] (kW). The labels of a submission are in the
@@ -31,21 +31,21 @@ def read(path: Path, asked: ErrorOptions) -> UnitErrors:
     Raises:
         BadFile: see the readers of regression, of tables and of the submission.
     """
-    power = regression.Quantity("vessel", POWER.unit, POWER.acceptable, rules(asked.convention), lower=POWER.lower)
+    power = regression.Quantity("vessel", POWER.unit, POWER.acceptable, rules(options.convention), lower=POWER.lower)
     if path.suffix == ".json":
-        return _submission(path, asked, power)
-    if "ground_truth" in asked.companions:
+        return _submission(path, options, power)
+    if "ground_truth" in options.companions:
         raise BadFile(f"{path} holds the labels itself: leave --ground-truth out, it is for submissions (.json)")
     if scored.is_table(path):
-        return regression.read_scored(path, asked, power, LABEL)
-    return regression.read_as(path, asked, power)
+        return regression.read_scored(path, options, power, LABEL)
+    return regression.read_as(path, options, power)
 
 
-def _submission(path: Path, asked: ErrorOptions, power: regression.Quantity) -> UnitErrors:
-    truth = labels.read(path, asked, LABEL)
+def _submission(path: Path, options: ErrorOptions, power: regression.Quantity) -> UnitErrors:
+    truth = labels.read(path, options, LABEL)
     ids, mean, uncertainty = read_submission(path)
     order = labels.places(path, ids, truth)
-    return regression.judge_points(path, mean[order], truth, uncertainty[order], asked, power)
+    return regression.judge_points(path, mean[order], truth, uncertainty[order], options, power)
 
 
 NAME = "vessel-power-estimates.json"
@@ -130,6 +130,6 @@ def read_submission(path: Path) -> tuple[list[str], NDArray[np.float64], NDArray
     return ids, values[0], values[1]
 
 
-def _identity(one: str | int) -> str | int:
+def _identity(key: str | int) -> str | int:
     """Return the text of an integer as an integer, as in the benchmark's input."""
-    return int(one) if isinstance(one, str) and _WHOLE.fullmatch(one) and str(int(one)) == one else one
+    return int(key) if isinstance(key, str) and _WHOLE.fullmatch(key) and str(int(key)) == key else key

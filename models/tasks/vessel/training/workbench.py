@@ -51,6 +51,6 @@ def train_artefact(
         settings=train.PRESETS[preset],
         progress=report,
     )
-    found = build.build(ensemble, data, out, provenance=provenance.read(directory), device=device)
-    progress(1.0, found.tag)
-    return found
+    artefact = build.build(ensemble, data, out, provenance=provenance.read(directory), device=device)
+    progress(1.0, artefact.tag)
+    return artefact

@@ -69,9 +69,9 @@ def build(
     with tempfile.TemporaryDirectory() as scratch:
         members = serving.opened(_placed(ensemble, Path(scratch)), ensemble.executors, schema, heads, device=device)
         judged = {name: table for name, table in data.items() if name != "train"}
-        said = {}
+        predictions = {}
         for number, (name, table) in enumerate(judged.items()):
-            said[name] = scoring.predict(
+            predictions[name] = scoring.predict(
                 members,
                 heads,
                 table.features,
@@ -84,7 +84,7 @@ def build(
         for head in heads:
             labels = data["dev_in"].labels[head.name]
             calibrated[head.name][profile(ensemble.executors, described(device)).name] = _calibration(
-                head, said["dev_in"][head.name], labels, ensemble.several
+                head, predictions["dev_in"][head.name], labels, ensemble.several
             )
     fields, inputs = row_artefact.training_fields(data, schema)
     manifest = Manifest(
@@ -105,7 +105,8 @@ def build(
         seeds=ensemble.seeds,
         training=dict(ensemble.training),
         quality={
-            name: scoring.quality(heads, said[name], table.labels, ensemble.several) for name, table in judged.items()
+            name: scoring.quality(heads, predictions[name], table.labels, ensemble.several)
+            for name, table in judged.items()
         },
         versions=building.versions("numpy", "catboost"),
         files={},
@@ -141,7 +142,7 @@ def _placed(ensemble: Ensemble, scratch: Path) -> Callable[[str], Path]:
     for name, content in ensemble.files.items():
         if isinstance(content, bytes):
             (scratch / name).write_bytes(content)
-    return lambda name: found if isinstance(found := ensemble.files[name], Path) else scratch / name
+    return lambda name: file if isinstance(file := ensemble.files[name], Path) else scratch / name
 
 
 def _golden(

@@ -42,7 +42,9 @@ def join(first: Ensemble, second: Ensemble) -> Ensemble:
     """
     if doubled := first.files.keys() & second.files.keys():
         raise ValueError(f"both ensembles have the files {sorted(doubled)}")
-    training = {f"{one.family}.{name}": value for one in (first, second) for name, value in one.training.items()}
+    training = {
+        f"{ensemble.family}.{name}": value for ensemble in (first, second) for name, value in ensemble.training.items()
+    }
     return replace(
         first,
         family="combined",

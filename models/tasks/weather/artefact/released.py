@@ -53,24 +53,26 @@ def load_released(directory: Path, schema: Schema = SCHEMA) -> Ensemble:
     Raises:
         ArtefactError: see ``import_released``.
     """
-    found: dict[str, dict[int, Path]] = {}
+    by_head: dict[str, dict[int, Path]] = {}
     for path in sorted([*directory.glob("*.cbm"), *directory.glob("*/*.cbm")]):
         if (match := _NUMBERED.fullmatch(path.name)) is None:
             continue
         head = _head(path, schema).name
         number = int(match.group(1))
-        if number in found.setdefault(head, {}):
-            raise ArtefactError(f"{path} and {found[head][number]} are both member {number} of {head}; keep one")
-        found[head][number] = path
-    if not found:
+        if number in by_head.setdefault(head, {}):
+            raise ArtefactError(f"{path} and {by_head[head][number]} are both member {number} of {head}; keep one")
+        by_head[head][number] = path
+    if not by_head:
         raise ArtefactError(f"{directory}: no seed1.cbm, seed2.cbm … or model1.cbm …")
-    numbers = {tuple(sorted(paths)) for paths in found.values()}
+    numbers = {tuple(sorted(paths)) for paths in by_head.values()}
     if len(numbers) > 1:
-        told = "; ".join(f"{head}: {', '.join(map(str, sorted(paths)))}" for head, paths in found.items())
-        raise ArtefactError(f"{directory}: heads with different members ({told}); an ensemble needs the same of each")
+        listing = "; ".join(f"{head}: {', '.join(map(str, sorted(paths)))}" for head, paths in by_head.items())
+        raise ArtefactError(
+            f"{directory}: heads with different members ({listing}); an ensemble needs the same of each"
+        )
     (members,) = numbers
-    models = {head: tuple(f"{head}-{number}.cbm" for number in members) for head in found}
-    files = {f"{head}-{number}.cbm": path for head, paths in found.items() for number, path in paths.items()}
+    models = {head: tuple(f"{head}-{number}.cbm" for number in members) for head in by_head}
+    files = {f"{head}-{number}.cbm": path for head, paths in by_head.items() for number, path in paths.items()}
     return Ensemble(
         family="catboost",
         members=len(members),

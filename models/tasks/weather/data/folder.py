@@ -25,19 +25,19 @@ def read_tables(directory: Path, splits: Sequence[str] = partition.SPLITS) -> di
         FileNotFoundError: train or dev_in is missing and in ``splits``.
         BadFile: see ``official.read``; or a split exists in both formats.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for name in splits:
         paths = [path for extension in official.FORMATS if (path := directory / f"{name}.{extension}").exists()]
         if len(paths) > 1:
             raise BadFile(f"{directory} holds {paths[0].name} and {paths[1].name}; take one of them away")
         if paths:
-            found[name] = paths[0]
+            files[name] = paths[0]
     needed = [name for name in ("train", "dev_in") if name in splits]
-    if missing := [name for name in needed if name not in found]:
+    if missing := [name for name in needed if name not in files]:
         raise FileNotFoundError(
             f"{directory} holds no {missing[0]}.csv or .parquet; needed: {' and '.join(needed)} (see `demur data`)"
         )
-    return {name: official.read(path, training=name == "train") for name, path in found.items()}
+    return {name: official.read(path, training=name == "train") for name, path in files.items()}
 
 
 def labelled(table: Table) -> Labelled:

@@ -205,19 +205,19 @@ def _with_metadata(
 
 
 def _climates(path: Path, words: NDArray[Any] | None, count: int, start: int, needed: bool) -> NDArray[np.uint8]:
-    found = np.full(count, UNKNOWN, np.uint8)
+    codes = np.full(count, UNKNOWN, np.uint8)
     if words is None:
-        return found
+        return codes
     for code, climate in enumerate(CLIMATES):
-        found[words == climate] = code
-    wrong = (found == UNKNOWN) & ((words != "") | needed)
+        codes[words == climate] = code
+    wrong = (codes == UNKNOWN) & ((words != "") | needed)
     if wrong.any():
         row = int(wrong.argmax())
         raise BadFile(
             f"{path}: {CLIMATE} = {str(words[row])!r} in row {start + row} is no climate; "
             f"allowed are {', '.join(CLIMATES)}"
         )
-    return found
+    return codes
 
 
 def _classes(path: Path, codes: NDArray[np.float64] | None, count: int, start: int, needed: bool) -> NDArray[np.uint8]:

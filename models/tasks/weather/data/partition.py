@@ -146,24 +146,24 @@ def assign(
         )
     _, inside, gap, middle, _ = rules.edges(float(time.min()), float(time.max()))
     rng = np.random.default_rng(seed)
-    found = np.full(len(time), UNUSED, np.uint8)
+    assigned = np.full(len(time), UNUSED, np.uint8)
     first, third = time <= inside, (time > gap) & (time <= middle)
     last = time > max(gap, middle)
     ours = np.isin(climate, _codes(rules.in_climates))
     known = climate < len(CLIMATES)
-    _divide(rng, found, np.flatnonzero(first & ours), ("train", "dev_in", "eval_in"), rules.in_split)
-    found[third & np.isin(climate, _codes(rules.eval_climates))] = SPLITS.index("eval_out")
-    found[last & np.isin(climate, _codes(rules.dev_climates))] = SPLITS.index("dev_out")
+    _divide(rng, assigned, np.flatnonzero(first & ours), ("train", "dev_in", "eval_in"), rules.in_split)
+    assigned[third & np.isin(climate, _codes(rules.eval_climates))] = SPLITS.index("eval_out")
+    assigned[last & np.isin(climate, _codes(rules.dev_climates))] = SPLITS.index("dev_out")
     if extended:
         shares = rules.in_split[:2]
-        _divide(rng, found, np.flatnonzero(first & ~ours & known), ("train_xclim", "dev_xclim"), shares)
-        later = (third | last) & ours & (found == UNUSED)
-        _divide(rng, found, np.flatnonzero(later), ("train_xtime", "dev_xtime"), shares)
-    if not (found == SPLITS.index("train")).any():
+        _divide(rng, assigned, np.flatnonzero(first & ~ours & known), ("train_xclim", "dev_xclim"), shares)
+        later = (third | last) & ours & (assigned == UNUSED)
+        _divide(rng, assigned, np.flatnonzero(later), ("train_xtime", "dev_xtime"), shares)
+    if not (assigned == SPLITS.index("train")).any():
         raise BadPartition(
             f"no row of the climates {', '.join(rules.in_climates)} lies in the first block: nothing to train on"
         )
-    return found
+    return assigned
 
 
 def _codes(climates: tuple[str, ...]) -> list[int]:
@@ -172,7 +172,7 @@ def _codes(climates: tuple[str, ...]) -> list[int]:
 
 def _divide(
     rng: np.random.Generator,
-    found: NDArray[np.uint8],
+    assigned: NDArray[np.uint8],
     rows: NDArray[np.intp],
     names: tuple[str, ...],
     shares: tuple[float, ...],
@@ -181,4 +181,4 @@ def _divide(
     shuffled = rng.permutation(rows)
     bounds = np.rint(np.cumsum((0.0, *shares)) * len(rows)).astype(int)
     for name, start, stop in zip(names, bounds[:-1], bounds[1:], strict=True):
-        found[shuffled[start:stop]] = SPLITS.index(name)
+        assigned[shuffled[start:stop]] = SPLITS.index(name)

@@ -29,11 +29,11 @@ OPTIONS = regression.OPTIONS | {"ground_truth", "head"}
 """Options of ``ErrorOptions`` that apply besides error, limit, groups and convention."""
 
 
-def read(path: Path, asked: ErrorOptions) -> UnitErrors:
+def read(path: Path, options: ErrorOptions) -> UnitErrors:
     """Read an NPZ file, a table of ``demur score``, or the benchmark's submission.
 
     NPZ has ``members`` [M, N, 2] (mean °C, variance °C²) or [M, N, 9] (class probabilities), and ``target`` [N].
-    ``asked.head`` selects a head of a table. The labels of a submission are in the companion ``ground_truth``.
+    ``options.head`` selects a head of a table. The labels of a submission are in the companion ``ground_truth``.
 
     Raises:
         BadFile: the file is none of these; or see the readers of regression, classification, tables and the submission.
@@ -42,57 +42,57 @@ def read(path: Path, asked: ErrorOptions) -> UnitErrors:
         "weather",
         TEMPERATURE.unit,
         TEMPERATURE.acceptable,
-        Rules(asked.convention),
+        Rules(options.convention),
         lower=TEMPERATURE.lower,
         upper=TEMPERATURE.upper,
         drops_large_variances=True,
     )
     if is_submission(path):
-        _refuse(path, asked.head is not None, "is a submission, of temperatures", "head")
-        return _submission(path, asked, temperature)
-    _refuse(path, "ground_truth" in asked.companions, "holds the labels itself", "ground-truth")
+        _refuse(path, options.head is not None, "is a submission, of temperatures", "head")
+        return _submission(path, options, temperature)
+    _refuse(path, "ground_truth" in options.companions, "holds the labels itself", "ground-truth")
     if scored.is_table(path):
-        return _table(path, asked, temperature)
-    _refuse(path, asked.head is not None, "holds one head", "head")
-    return _arrays(path, asked, temperature)
+        return _table(path, options, temperature)
+    _refuse(path, options.head is not None, "holds one head", "head")
+    return _arrays(path, options, temperature)
 
 
-def _submission(path: Path, asked: ErrorOptions, temperature: regression.Quantity) -> UnitErrors:
-    truth = labels.read(path, asked, FACT_TEMPERATURE)
+def _submission(path: Path, options: ErrorOptions, temperature: regression.Quantity) -> UnitErrors:
+    truth = labels.read(path, options, FACT_TEMPERATURE)
     ids, mean, uncertainty = read_submission(path)
     by_number = labels.Labels(
         truth.path, [str(row + 1) for row in range(len(truth))], truth.values, truth.shifted, truth.groups
     )
-    order = labels.places(path, [str(one) for one in ids.tolist()], by_number)
-    return regression.judge_points(path, mean[order], truth, uncertainty[order], asked, temperature)
+    order = labels.places(path, [str(number) for number in ids.tolist()], by_number)
+    return regression.judge_points(path, mean[order], truth, uncertainty[order], options, temperature)
 
 
-def _table(path: Path, asked: ErrorOptions, temperature: regression.Quantity) -> UnitErrors:
+def _table(path: Path, options: ErrorOptions, temperature: regression.Quantity) -> UnitErrors:
     have = column_names(path)
     there = [head.name for head in HEADS if f"{head.name}.uncertainty" in have]
     if not there:
         raise BadFile(f"{path}: no head is there: columns such as {TEMPERATURE.name}.uncertainty are needed")
-    name = asked.head or there[0]
+    name = options.head or there[0]
     if name not in there:
         raise BadFile(f"{path}: --head {name} is not there; the file has {', '.join(there)}")
     if name == PRECIPITATION.name:
-        _refuse(path, asked.bins is not None, "holds classes, which have no calibration bins", "bins")
-        return classification.read_scored(path, asked, "weather", FACT_CLASS, f"{name}.", CLASSES, CODE_STEP)
-    return regression.read_scored(path, asked, temperature, FACT_TEMPERATURE, f"{name}.")
+        _refuse(path, options.bins is not None, "holds classes, which have no calibration bins", "bins")
+        return classification.read_scored(path, options, "weather", FACT_CLASS, f"{name}.", CLASSES, CODE_STEP)
+    return regression.read_scored(path, options, temperature, FACT_TEMPERATURE, f"{name}.")
 
 
-def _arrays(path: Path, asked: ErrorOptions, temperature: regression.Quantity) -> UnitErrors:
+def _arrays(path: Path, options: ErrorOptions, temperature: regression.Quantity) -> UnitErrors:
     arrays = read_npz(path)
     members = arrays.get("members")
     if members is not None and members.ndim == 3 and members.shape[2] == CLASSES:
-        _refuse(path, asked.bins is not None, "holds classes, which have no calibration bins", "bins")
-        return classification.read_as(path, asked, "weather", arrays)
+        _refuse(path, options.bins is not None, "holds classes, which have no calibration bins", "bins")
+        return classification.read_as(path, options, "weather", arrays)
     if members is not None and members.ndim == 3 and members.shape[2] != 2:
         raise BadFile(
             f"{path}: members has the shape {list(members.shape)}; [M, N, 2] (mean °C, variance °C²) or "
             f"[M, N, {CLASSES}] (probabilities of the precipitation classes) is needed"
         )
-    return regression.read_as(path, asked, temperature, arrays)
+    return regression.read_as(path, options, temperature, arrays)
 
 
 def _refuse(path: Path, wrong: bool, why: str, option: str) -> None:

@@ -109,10 +109,10 @@ def _times_and_climates(files: Sequence[Path]) -> tuple[NDArray[np.float64], NDA
     for path in files:
         for piece in read_pieces(path, [FACT_TIME], [CLIMATE]):
             times.append(piece[FACT_TIME])
-            found = np.full(len(piece[CLIMATE]), UNKNOWN, np.uint8)
+            codes = np.full(len(piece[CLIMATE]), UNKNOWN, np.uint8)
             for code, climate in enumerate(CLIMATES):
-                found[piece[CLIMATE] == climate] = code
-            climates.append(found)
+                codes[piece[CLIMATE] == climate] = code
+            climates.append(codes)
     return np.concatenate([np.empty(0), *times]), np.concatenate([np.empty(0, np.uint8), *climates])
 
 
@@ -126,8 +126,8 @@ def _provenance(files: Sequence[Path]) -> tuple[str, str]:
     """Return description and licence of the files, from the notes beside them."""
     notes = [path.parent / PROVENANCE for path in files]
     known = {note: json.loads(note.read_text()) for note in notes if note.exists()}
-    found = {(str(one.get("description", "")), str(one.get("licence", ""))) for one in known.values()}
-    if len(known) == len(set(notes)) and len(found) == 1:
-        description, licence = found.pop()
+    statements = {(str(record.get("description", "")), str(record.get("licence", ""))) for record in known.values()}
+    if len(known) == len(set(notes)) and len(statements) == 1:
+        description, licence = statements.pop()
         return f"{description}; divided anew", licence
     return "divided from files of the user", "that of the files"

@@ -48,16 +48,16 @@ def judged(
 
 
 def quality(
-    heads: Sequence[Head], said: Mapping[str, Any], labels: Mapping[str, Any], ensemble: bool
+    heads: Sequence[Head], predictions: Mapping[str, Any], labels: Mapping[str, Any], ensemble: bool
 ) -> dict[str, float]:
     """Return the figures of one data set for the manifest, with six significant digits; names begin with the head's."""
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for head in heads:
-        own = judged(head, said[head.name], labels[head.name], head.own_measure(ensemble))
-        accuracy = performance(said[head.name], labels[head.name])
+        own = judged(head, predictions[head.name], labels[head.name], head.own_measure(ensemble))
+        accuracy = performance(predictions[head.name], labels[head.name])
         retention = {"r_auc": own.r_auc, "f1_auc": own.f1_auc, "f1_at_95": own.f1_at_95}
-        found |= {f"{head.name}_{name}": float(f"{value:.6g}") for name, value in (accuracy | retention).items()}
-    return found
+        values |= {f"{head.name}_{name}": float(f"{value:.6g}") for name, value in (accuracy | retention).items()}
+    return values
 
 
 def performance(predictive: Predictive, labels: NDArray[Any]) -> dict[str, float]:

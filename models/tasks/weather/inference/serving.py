@@ -26,10 +26,10 @@ def heads(artefact: Artefact) -> tuple[Head, ...]:
     Raises:
         ArtefactError: it has none.
     """
-    found = tuple(head for head in HEADS if head.name in artefact.manifest.heads)
-    if not found:
+    present = tuple(head for head in HEADS if head.name in artefact.manifest.heads)
+    if not present:
         raise ArtefactError(f"{artefact.directory}: has none of the heads {', '.join(head.name for head in HEADS)}")
-    return found
+    return present
 
 
 def members(artefact: Artefact, *, device: Device = CPU) -> MemberExecutor:
@@ -41,12 +41,14 @@ def members(artefact: Artefact, *, device: Device = CPU) -> MemberExecutor:
     """
     manifest = artefact.manifest
     executors = manifest.executors
-    found = opened(artefact.path, executors, artefact.schema, heads(artefact), device=device)
-    told = manifest.members * manifest.samples
-    for name, said in found(np.zeros((1, len(artefact.schema)), np.float32)).items():
-        if len(said) != told:
-            raise ArtefactError(f"{artefact.directory}: {len(said)} members of {name}, the manifest says {told}")
-    return found
+    executor = opened(artefact.path, executors, artefact.schema, heads(artefact), device=device)
+    expected = manifest.members * manifest.samples
+    for name, predictions in executor(np.zeros((1, len(artefact.schema)), np.float32)).items():
+        if len(predictions) != expected:
+            raise ArtefactError(
+                f"{artefact.directory}: {len(predictions)} members of {name}, the manifest says {expected}"
+            )
+    return executor
 
 
 def opened(

@@ -118,15 +118,25 @@ def train(
     require_tables(data)
     claim(folder, _description(data, schema, settings, virtual))
     sizes = {head.name: getattr(settings, head.kind) for head in heads}
-    clock = _Clock(work=sum(one.iterations for one in sizes.values()) * members, report=progress)
+    clock = _Clock(work=sum(size.iterations for size in sizes.values()) * members, report=progress)
     models: dict[str, tuple[str, ...]] = {}
     for head in heads:
         pools = _pools(data, head, schema, settings)
         names = []
-        for member, one in enumerate(seeds):
+        for member, member_seed in enumerate(seeds):
             name = f"{head.name}-{member + 1}.cbm"
             if not (folder / name).exists():
-                _fit(pools, head, sizes[head.name], settings, one, virtual, folder / name, clock, (member, members))
+                _fit(
+                    pools,
+                    head,
+                    sizes[head.name],
+                    settings,
+                    member_seed,
+                    virtual,
+                    folder / name,
+                    clock,
+                    (member, members),
+                )
             clock.done += sizes[head.name].iterations
             names.append(name)
         models[head.name] = tuple(names)

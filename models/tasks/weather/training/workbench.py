@@ -57,23 +57,23 @@ def train_artefact(
     )
 
 
-def _partition(given: Mapping[str, Any], progress: Progress) -> list[Path]:
+def _partition(options: Mapping[str, Any], progress: Progress) -> list[Path]:
     rules = partition.Rules(
-        tuple(given["time_split"]),
-        tuple(given["in_climates"]),
-        tuple(given["dev_climates"]),
-        tuple(given["eval_climates"]),
-        tuple(given["in_split"]),
+        tuple(options["time_split"]),
+        tuple(options["in_climates"]),
+        tuple(options["dev_climates"]),
+        tuple(options["eval_climates"]),
+        tuple(options["in_split"]),
     )
     return split_files.partition_files(
-        given["files"],
-        given["out"],
+        options["files"],
+        options["out"],
         rules,
-        given["seed"],
+        options["seed"],
         progress,
-        extension=given["format"],
-        extended=given["extended"],
-        no_meta=given["no_meta"],
+        extension=options["format"],
+        extended=options["extended"],
+        no_meta=options["no_meta"],
     )
 
 

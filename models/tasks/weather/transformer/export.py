@@ -114,8 +114,8 @@ class _Member:
         made = (tokens @ asking + bias[: sizes.width], tokens @ keys, tokens @ values)
         by_head = ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
         queries, turned, seen = (
-            graph.op("Transpose", graph.op("Reshape", one, shape), perm=order)
-            for one, order in zip(made, by_head, strict=True)
+            graph.op("Transpose", graph.op("Reshape", projected, shape), perm=order)
+            for projected, order in zip(made, by_head, strict=True)
         )
         mixed = graph.op("Softmax", queries @ turned, axis=-1) @ seen
         mixed = graph.op("Transpose", mixed, perm=[0, 2, 1, 3])
@@ -132,9 +132,9 @@ class _Member:
         meet = graph.op("Transpose", graph.constant(asking) @ keys, perm=[1, 0, 2])
         meet = graph.op("Reshape", meet, np.array([sizes.width, -1]))
         shift = _by_head(bias[None, : sizes.width], sizes.heads) @ keys
-        asked = self._answer(tokens) @ meet + shift.reshape(-1)
-        asked = graph.op("Reshape", asked, np.array([-1, sizes.heads, sizes.width]))
-        shares = graph.op("Softmax", asked @ graph.op("Transpose", together, perm=[0, 2, 1]), axis=-1)
+        queries = self._answer(tokens) @ meet + shift.reshape(-1)
+        queries = graph.op("Reshape", queries, np.array([-1, sizes.heads, sizes.width]))
+        shares = graph.op("Softmax", queries @ graph.op("Transpose", together, perm=[0, 2, 1]), axis=-1)
         mixed = graph.op("Reshape", shares @ together, np.array([-1, sizes.heads * sizes.width]))
         join, left = self._joined(name)
         taken = graph.constant(values) @ join.reshape(sizes.heads, -1, sizes.width)

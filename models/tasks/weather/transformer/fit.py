@@ -46,7 +46,7 @@ def ensemble(
         FloatingPointError: training diverged.
     """
     require_tables(data)
-    found = train.train(
+    trained = train.train(
         labelled(data["train"], most_rows),
         labelled(data["dev_in"]),
         settings=PRESETS[preset],
@@ -57,20 +57,20 @@ def ensemble(
         checkpoint=folder,
         progress=lambda state: progress(state.share, str(state)),
     )
-    return exported(found.sampled(samples, seed) if samples > 1 else found)
+    return exported(trained.sampled(samples, seed) if samples > 1 else trained)
 
 
-def exported(found: TrainedEnsemble) -> Ensemble:
+def exported(trained: TrainedEnsemble) -> Ensemble:
     """Export trained networks as an ensemble of one graph."""
     return Ensemble(
-        family=found.family,
-        members=found.members,
+        family=trained.family,
+        members=trained.members,
         executors=(Executor(kind="onnx", file=GRAPH, layout="split"),),
-        files={GRAPH: export(found)},
-        seeds=found.seeds,
-        training={name: int(value) if isinstance(value, bool) else value for name, value in found.training.items()},
-        samples=found.samples,
-        sample_seed=found.sample_seed if found.samples > 1 else None,
+        files={GRAPH: export(trained)},
+        seeds=trained.seeds,
+        training={name: int(value) if isinstance(value, bool) else value for name, value in trained.training.items()},
+        samples=trained.samples,
+        sample_seed=trained.sample_seed if trained.samples > 1 else None,
     )
 
 

@@ -18,13 +18,13 @@ Masks = dict[str, NDArray[np.bool_]]
 
 def places(sizes: Sizes, features: int) -> dict[str, tuple[float, tuple[int, int]]]:
     """Return dropout probability and (tokens, width) of each place where activations are dropped."""
-    found: dict[str, tuple[float, tuple[int, int]]] = {}
+    dropped: dict[str, tuple[float, tuple[int, int]]] = {}
     for block in range(sizes.blocks):
         tokens = 1 if block == sizes.blocks - 1 else features + 1
-        found[f"attended.{block}"] = (sizes.residual_dropout, (tokens, sizes.width))
-        found[f"hidden.{block}"] = (sizes.hidden_dropout, (tokens, sizes.hidden))
-        found[f"fed.{block}"] = (sizes.residual_dropout, (tokens, sizes.width))
-    return {name: place for name, place in found.items() if place[0] > 0}
+        dropped[f"attended.{block}"] = (sizes.residual_dropout, (tokens, sizes.width))
+        dropped[f"hidden.{block}"] = (sizes.hidden_dropout, (tokens, sizes.hidden))
+        dropped[f"fed.{block}"] = (sizes.residual_dropout, (tokens, sizes.width))
+    return {name: place for name, place in dropped.items() if place[0] > 0}
 
 
 def masks(ensemble: TrainedEnsemble) -> Masks:

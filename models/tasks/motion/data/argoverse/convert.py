@@ -31,7 +31,7 @@ def sources(paths: Iterable[Path]) -> list[Source]:
     Raises:
         BadFile: a folder has none.
     """
-    found: list[Source] = []
+    collected: list[Source] = []
     for path in paths:
         here = [Source(file.parent, logs.read) for file in path.rglob(logs.ANNOTATIONS)]
         here += [Source(file, scenarios.read) for file in path.rglob("scenario*.parquet")]
@@ -39,8 +39,8 @@ def sources(paths: Iterable[Path]) -> list[Source]:
             raise BadFile(
                 f"{path} holds nothing of Argoverse 2: folders with {logs.ANNOTATIONS} or scenario*.parquet are needed"
             )
-        found += here
-    return sorted(set(found), key=lambda source: source.path)
+        collected += here
+    return sorted(set(collected), key=lambda source: source.path)
 
 
 def convert(

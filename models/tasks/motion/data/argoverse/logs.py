@@ -72,15 +72,15 @@ def _actors(
     numbering = numbered(which, frames, len(uuids))
     order = np.lexsort((frames, which))
     ends = np.searchsorted(which[order], np.arange(len(uuids) + 1))
-    found: list[Actor] = []
+    actors: list[Actor] = []
     for actor in np.argsort(numbering):
         own = order[ends[actor] : ends[actor + 1]]
         if kind := ANNOTATED.get(categories[own[0]]):
             position, turned = np.full((count, 3), np.nan), np.full(count, np.nan)
             position[frames[own]], turned[frames[own]] = centres[own], yaws[own]
             length, width, height = sizes[own[0]].tolist()
-            found.append(Actor(int(numbering[actor]), kind, (length, width, height), position, turned))
-    return tuple(found)
+            actors.append(Actor(int(numbering[actor]), kind, (length, width, height), position, turned))
+    return tuple(actors)
 
 
 def _poses_at(path: Path, poses: dict[str, NDArray[np.generic]], stamps: NDArray[np.int64]) -> Floats:
@@ -93,9 +93,9 @@ def _poses_at(path: Path, poses: dict[str, NDArray[np.generic]], stamps: NDArray
     return numbers(path, poses, (*_ROTATION, *_PLACE))[rows]
 
 
-def product(one: Floats, other: Floats) -> Floats:
-    """Return the product of quaternions [N, 4], scalar first: the rotation ``other``, then ``one``."""
-    w, x, y, z = one.T
+def product(left: Floats, other: Floats) -> Floats:
+    """Return the product of quaternions [N, 4], scalar first: the rotation ``other``, then ``left``."""
+    w, x, y, z = left.T
     a, b, c, d = other.T
     return np.stack(
         [

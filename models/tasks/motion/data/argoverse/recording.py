@@ -77,14 +77,14 @@ def columns(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[np.generic]
     return {name: table[name].to_numpy() for name in names}
 
 
-def numbers(path: Path, found: dict[str, NDArray[np.generic]], names: tuple[str, ...]) -> NDArray[np.float64]:
+def numbers(path: Path, arrays: dict[str, NDArray[np.generic]], names: tuple[str, ...]) -> NDArray[np.float64]:
     """Return columns as an array, float64 [rows, names].
 
     Raises:
         BadFile: a value is not a finite number.
     """
     try:
-        table = np.stack([np.asarray(found[name], np.float64) for name in names], axis=1)
+        table = np.stack([np.asarray(arrays[name], np.float64) for name in names], axis=1)
     except ValueError as error:
         raise BadFile(f"{path}: columns {', '.join(names)} need numbers: {error}") from error
     if not np.isfinite(table).all():

@@ -31,8 +31,8 @@ def map_file(folder: Path, *patterns: str) -> Path:
         BadFile: there is none.
     """
     for pattern in patterns:
-        if found := sorted(folder.glob(pattern)):
-            return found[0]
+        if paths := sorted(folder.glob(pattern)):
+            return paths[0]
     raise BadFile(f"{folder} has no map: {' or '.join(patterns)} is needed")
 
 
@@ -44,13 +44,13 @@ def path_graph(path: Path, speed_limit: float = SPEED_LIMIT) -> PathGraph:
     """
     try:
         document: Any = json.loads(path.read_bytes())
-        lanes = [one for one in _values(document, "lane_segments") if one["lane_type"] != _BICYCLES]
-        graph = PathGraph(lanes=[_lane(one, speed_limit) for one in lanes])
-        for one in _values(document, "pedestrian_crossings"):
-            outline = ring(_points(one["edge1"]), _points(one["edge2"]))
+        lanes = [lane for lane in _values(document, "lane_segments") if lane["lane_type"] != _BICYCLES]
+        graph = PathGraph(lanes=[_lane(lane, speed_limit) for lane in lanes])
+        for area in _values(document, "pedestrian_crossings"):
+            outline = ring(_points(area["edge1"]), _points(area["edge2"]))
             graph.crosswalks.add(geometry=_polygon(outline))
-        for one in _values(document, "drivable_areas"):
-            graph.road_polygons.add(geometry=_polygon(_points(one["area_boundary"])))
+        for area in _values(document, "drivable_areas"):
+            graph.road_polygons.add(geometry=_polygon(_points(area["area_boundary"])))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BadFile(f"{path} is no map of Argoverse 2: {error!r}") from error
     return graph
@@ -63,20 +63,20 @@ def centre_line(left: Points, right: Points) -> Points:
     return np.asarray((_at(left, share) + _at(right, share)) / 2)
 
 
-def ring(one: Points, other: Points) -> Points:
+def ring(edge: Points, other: Points) -> Points:
     """Return the outline between two edges, whatever the direction of the second."""
-    straight = np.linalg.norm(one[-1] - other[0]) + np.linalg.norm(one[0] - other[-1])
-    crossed = np.linalg.norm(one[-1] - other[-1]) + np.linalg.norm(one[0] - other[0])
-    return np.concatenate([one, other if straight <= crossed else other[::-1]])
+    straight = np.linalg.norm(edge[-1] - other[0]) + np.linalg.norm(edge[0] - other[-1])
+    crossed = np.linalg.norm(edge[-1] - other[-1]) + np.linalg.norm(edge[0] - other[0])
+    return np.concatenate([edge, other if straight <= crossed else other[::-1]])
 
 
-def _lane(one: dict[str, Any], speed_limit: float) -> Lane:
-    line = centre_line(_points(one["left_lane_boundary"]), _points(one["right_lane_boundary"]))
+def _lane(segment: dict[str, Any], speed_limit: float) -> Lane:
+    line = centre_line(_points(segment["left_lane_boundary"]), _points(segment["right_lane_boundary"]))
     return Lane(centers=_vectors(line), max_velocity=speed_limit)
 
 
 def _values(document: Any, name: str) -> list[Any]:
-    return [one for _, one in sorted(document[name].items())]
+    return [value for _, value in sorted(document[name].items())]
 
 
 def _points(listed: Sequence[dict[str, float]]) -> Points:

@@ -24,19 +24,19 @@ def read(path: Path, speed_limit: float) -> Recording:
     Raises:
         BadFile: a file is missing or cannot be read, a frame is outside 0 to 10,000, or a track has two states at once.
     """
-    found = columns(
+    arrays = columns(
         path,
         ("track_id", "object_type", "timestep", "position_x", "position_y", "heading", "scenario_id", "city"),
     )
-    frames = numbers(path, found, ("timestep",))[:, 0].astype(np.intp)
+    frames = numbers(path, arrays, ("timestep",))[:, 0].astype(np.intp)
     if frames.min() < 0 or frames.max() > 10_000:
         raise BadFile(f"{path}: timestep lies in {frames.min()} to {frames.max()}; 0 to 10000 are possible")
     count = int(frames.max()) + 1
-    states = numbers(path, found, ("position_x", "position_y", "heading"))
-    names, which = np.unique(np.asarray(found["track_id"], str), return_inverse=True)
+    states = numbers(path, arrays, ("position_x", "position_y", "heading"))
+    names, which = np.unique(np.asarray(arrays["track_id"], str), return_inverse=True)
     if len(np.unique(which * count + frames)) < len(frames):
         raise BadFile(f"{path} has two states of one track at one timestep; one is possible")
-    types = np.asarray(found["object_type"], str)
+    types = np.asarray(arrays["object_type"], str)
     numbering = numbered(which, frames, len(names))
     actors: list[Actor] = []
     ego: Actor | None = None
@@ -50,8 +50,8 @@ def read(path: Path, speed_limit: float) -> Recording:
             kind, size = TRACKED[types[own[0]]]
             actors.append(Actor(int(numbering[number]), kind, size, position, yaw))
     return Recording(
-        name=str(found["scenario_id"][0]),
-        city=_CITIES.get(str(found["city"][0]).lower(), ""),
+        name=str(arrays["scenario_id"][0]),
+        city=_CITIES.get(str(arrays["city"][0]).lower(), ""),
         time=np.arange(0, count, dtype=np.float64) * STEP,
         actors=tuple(actors),
         ego=ego,

@@ -19,9 +19,9 @@ def to_map(frame: Float32, grid: Grid) -> Float32:
     Computation is elementwise in float32, here and in ``cells``: a product of matrices rounds differently from machine
     to machine.
     """
-    found = frame[:2, [0, 1, 3]] * np.float32(1 / grid.resolution)
-    found[:, 2] += np.float32(grid.size / 2)
-    return found
+    transform = frame[:2, [0, 1, 3]] * np.float32(1 / grid.resolution)
+    transform[:, 2] += np.float32(grid.size / 2)
+    return transform
 
 
 def cells(points: Float32, transform: Float32) -> Cells:
@@ -31,14 +31,14 @@ def cells(points: Float32, transform: Float32) -> Cells:
         points: points in the scene, m, [2, N].
         transform: see ``to_map``.
     """
-    found = np.empty((points.shape[1], 2), np.int32)
+    rounded = np.empty((points.shape[1], 2), np.int32)
     for axis, (along_x, along_y, shift) in enumerate(transform):
         place = points[0] * along_x
         place += points[1] * along_y
         place += shift
         place -= np.float32(0.5)
-        found[:, axis] = np.rint(place, out=place)
-    return found
+        rounded[:, axis] = np.rint(place, out=place)
+    return rounded
 
 
 def trace(image: NDArray[Any], lines: Sequence[Cells], value: float) -> None:
@@ -61,4 +61,4 @@ def touching(cells: Cells, bounds: NDArray[np.int64], size: int) -> list[tuple[i
     lowest = np.minimum.reduceat(cells, starts[filled])
     highest = np.maximum.reduceat(cells, starts[filled])
     near = filled[((highest >= 0) & (lowest < size)).all(axis=1)]
-    return [(int(one), cells[bounds[one] : bounds[one + 1]]) for one in near]
+    return [(int(number), cells[bounds[number] : bounds[number + 1]]) for number in near]

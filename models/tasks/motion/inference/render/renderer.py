@@ -75,7 +75,7 @@ class Renderer:
         self._grid, self._graph, self._layers = grid, graph, MapLayers(graph)
         self._origin = _origin(scene)
         boxes = (scene.vehicles, scene.ego, scene.pedestrians)
-        parts = [one.corners.reshape(-1, 2) for one in boxes]
+        parts = [box.corners.reshape(-1, 2) for box in boxes]
         parts += [lines.points for lines in (graph.lanes, graph.crosswalks, graph.road_polygons)]
         self._ends = np.cumsum([len(part) for part in parts])
         self._points = self._near_origin(np.concatenate(parts))

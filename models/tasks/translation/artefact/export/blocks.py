@@ -93,8 +93,8 @@ class Blocks:
             number = stored.dtype.type(scale)
         rows = graph.op("Gather", graph.constant(stored), tokens)
         levels: Value = graph.op("Cast", rows, to=1) if self.precision == "int8" else rows
-        found: Value = levels * number
-        return found
+        scaled: Value = levels * number
+        return scaled
 
     def number(self, x: Value) -> Value:
         """Convert a float32 value to the precision of activations."""

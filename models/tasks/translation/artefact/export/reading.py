@@ -24,7 +24,7 @@ def reading_graph(members: Sequence[Weights], sizes: Sizes, precision: Precision
     mask = graph.op("Unsqueeze", hidden, np.array([1, 2]))
     numbers = graph.op("CumSum", graph.op("Cast", graph.op("Greater", tokens, -1), to=1), 1) - 1.0
     where = places(graph, numbers, sizes.width)
-    one = sizes.width // sizes.heads
+    head_width = sizes.width // sizes.heads
     for member, weights in enumerate(members):
         blocks = Blocks(graph, weights, sizes, precision)
         x = blocks.rows_of(weights["encoder.embed_tokens.weight"], tokens) + blocks.number(where)
@@ -38,20 +38,24 @@ def reading_graph(members: Sequence[Weights], sizes: Sizes, precision: Precision
         parts = graph.split(blocks.linear(x, *names), [sizes.width] * len(names), axis=-1)
         for layer in range(sizes.decoder):
             k, v = parts[2 * layer : 2 * layer + 2]
-            grid = (0, 0, sizes.heads, one)
+            grid = (0, 0, sizes.heads, head_width)
             graph.output(
-                f"k{member}.{layer}", blocks.float32(heads(graph, k, grid, (0, 2, 3, 1))), ("S", sizes.heads, one, "s")
+                f"k{member}.{layer}",
+                blocks.float32(heads(graph, k, grid, (0, 2, 3, 1))),
+                ("S", sizes.heads, head_width, "s"),
             )
             graph.output(
-                f"v{member}.{layer}", blocks.float32(heads(graph, v, grid, (0, 2, 1, 3))), ("S", sizes.heads, "s", one)
+                f"v{member}.{layer}",
+                blocks.float32(heads(graph, v, grid, (0, 2, 1, 3))),
+                ("S", sizes.heads, "s", head_width),
             )
     return graph.serialise()
 
 
 def _layer(blocks: Blocks, x: Value, name: str, mask: Value) -> Value:
     graph, sizes = blocks.graph, blocks.sizes
-    one = sizes.width // sizes.heads
-    grid = (0, 0, sizes.heads, one)
+    head_width = sizes.width // sizes.heads
+    grid = (0, 0, sizes.heads, head_width)
 
     def attend(y: Value) -> Value:
         own = f"{name}.self_attn"
@@ -60,8 +64,8 @@ def _layer(blocks: Blocks, x: Value, name: str, mask: Value) -> Value:
         )
         scores = heads(graph, q, grid, (0, 2, 1, 3)) @ heads(graph, k, grid, (0, 2, 3, 1))
         shares = graph.op("Softmax", scores * blocks_scale(blocks) + mask, axis=-1)
-        found = graph.op("Transpose", shares @ heads(graph, v, grid, (0, 2, 1, 3)), perm=[0, 2, 1, 3])
-        return blocks.linear(graph.op("Reshape", found, np.array([0, 0, sizes.width])), f"{own}.out_proj")
+        attended = graph.op("Transpose", shares @ heads(graph, v, grid, (0, 2, 1, 3)), perm=[0, 2, 1, 3])
+        return blocks.linear(graph.op("Reshape", attended, np.array([0, 0, sizes.width])), f"{own}.out_proj")
 
     x = blocks.block(x, f"{name}.self_attn_layer_norm", attend)
     return blocks.block(x, f"{name}.final_layer_norm", lambda y: blocks.inner(y, name))

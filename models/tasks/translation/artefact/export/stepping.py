@@ -55,8 +55,8 @@ def stepping_graph(
     ``new.sk<m>.<l>`` and so on.
     """
     graph = Graph("stepping")
-    said = members_say(graph, members, sizes, precision)
-    _tell(graph, said, graph.input(PREFIX, (len(members), "R")), special, candidates)
+    logits = members_say(graph, members, sizes, precision)
+    _tell(graph, logits, graph.input(PREFIX, (len(members), "R")), special, candidates)
     return graph.serialise()
 
 
@@ -68,19 +68,21 @@ def members_say(
     All inputs but ``prefix`` are added, and the caches as outputs.
     """
     count = len(members)
-    one = sizes.width // sizes.heads
+    head_width = sizes.width // sizes.heads
     last = graph.input(LAST, ("R",), "int64")
     numbers = graph.input(PLACES, ("R",))
     shape = graph.input(SHAPE, (4,), "int64")
     past = graph.input(PAST, ("S", 1, "beam", "n"))
     mask = graph.op("Unsqueeze", graph.input(HIDDEN, ("S", "s")), np.array([1, 2]))
     memory = {
-        name: graph.input(name, ("S", sizes.heads, one, "s") if name[0] == "k" else ("S", sizes.heads, "s", one))
+        name: graph.input(
+            name, ("S", sizes.heads, head_width, "s") if name[0] == "k" else ("S", sizes.heads, "s", head_width)
+        )
         for name in memory_names(count, sizes)
     }
-    caches = {name: graph.input(name, ("S", sizes.heads, "c", one)) for name in cache_names(count, sizes)}
+    caches = {name: graph.input(name, ("S", sizes.heads, "c", head_width)) for name in cache_names(count, sizes)}
     where = places(graph, numbers, sizes.width)
-    said = []
+    logits = []
     for member, weights in enumerate(members):
         blocks = Blocks(graph, weights, sizes, precision)
         table = weights["decoder.embed_tokens.weight"]
@@ -91,8 +93,8 @@ def members_say(
             y = blocks.norm(x, f"{name}.self_attn_layer_norm") if sizes.norm_first else x
             q, k, v = attention.own(y)
             k, v = (graph.op("Concat", caches[cache], new, axis=2) for cache, new in ((f"sk{at}", k), (f"sv{at}", v)))
-            graph.output(f"new.sk{at}", k, ("S", sizes.heads, "n", one), copied=False)
-            graph.output(f"new.sv{at}", v, ("S", sizes.heads, "n", one), copied=False)
+            graph.output(f"new.sk{at}", k, ("S", sizes.heads, "n", head_width), copied=False)
+            graph.output(f"new.sv{at}", v, ("S", sizes.heads, "n", head_width), copied=False)
             x = x + attention.looked(q, k, v, past)
             if not sizes.norm_first:
                 x = blocks.norm(x, f"{name}.self_attn_layer_norm")
@@ -101,8 +103,8 @@ def members_say(
             x = blocks.block(x, f"{name}.final_layer_norm", partial(blocks.inner, layer=name))
         if sizes.norm_first:
             x = blocks.norm(x, "decoder.layer_norm")
-        said.append(blocks.float32(blocks.compared(x, table)))
-    return tuple(said)
+        logits.append(blocks.float32(blocks.compared(x, table)))
+    return tuple(logits)
 
 
 @dataclass(frozen=True)
@@ -148,15 +150,15 @@ class _Attention:
         return blocks.linear(blocks.number(flat), f"{self.name}.{which}.out_proj")
 
 
-def _tell(graph: Graph, said: Sequence[Value], prefix: Value, special: int, candidates: int) -> None:
+def _tell(graph: Graph, logits: Sequence[Value], prefix: Value, special: int, candidates: int) -> None:
     """Add the outputs computed from members' logits, each [R, V].
 
     All nine values are computed from entropies - those of members, of their mean, of their mean weighted by likelihoods
     of prefixes - and of the products of both means with the mean of members' logarithms: no array of the vocabulary's
     size is needed for pairs of members, and only two logarithms of that size, the largest cost.
     """
-    count = len(said)
-    stacked = graph.op("Concat", *(graph.op("Unsqueeze", value, np.array([1])) for value in said), axis=1)
+    count = len(logits)
+    stacked = graph.op("Concat", *(graph.op("Unsqueeze", value, np.array([1])) for value in logits), axis=1)
     logs = graph.op("LogSoftmax", stacked, axis=-1)  # [R, M, V]
     each = graph.op("Exp", logs)
     means = _weights(graph, prefix, count) @ each  # [R, 2, V]: under PE and under EP
@@ -185,10 +187,10 @@ def _tell(graph: Graph, said: Sequence[Value], prefix: Value, special: int, cand
     tokens = graph.ops("TopK", 2, competing, np.array([candidates]), axis=2)[1] + special  # [R, 1, k]
     graph.output(CANDIDATES, graph.op("Squeeze", tokens, np.array([1])), ("R", candidates), "int64")
     of_each = graph.op("Expand", tokens, np.array([1, count, 1]))
-    told = graph.op("GatherElements", logs, of_each, axis=2)
+    candidate_logs = graph.op("GatherElements", logs, of_each, axis=2)
     full = graph.op("Slice", logs, np.array([0]), np.array([special]), np.array([2]))
-    for name, found, width in ((LOG_PROBABILITIES, told, candidates), (SPECIAL, full, special)):
-        graph.output(name, graph.op("Transpose", found, perm=[1, 0, 2]), (count, "R", width))
+    for name, tensor, width in ((LOG_PROBABILITIES, candidate_logs, candidates), (SPECIAL, full, special)):
+        graph.output(name, graph.op("Transpose", tensor, perm=[1, 0, 2]), (count, "R", width))
 
 
 def _weights(graph: Graph, prefix: Value, count: int) -> Value:
@@ -204,6 +206,6 @@ def _expected(graph: Graph, p: Value, logs: Value) -> Value:
     Each row is one product with a transposed side, which ONNX Runtime fuses: six times as fast as with a column, four
     times as fast as with two rows.
     """
-    one, other = (graph.op("Unsqueeze", of, np.array([2])) for of in (p, logs))
+    distributions, other = (graph.op("Unsqueeze", of, np.array([2])) for of in (p, logs))
     turned = graph.op("Transpose", other, perm=[0, 1, 3, 2])
-    return graph.op("Squeeze", one @ turned, np.array([2, 3])) * -1.0
+    return graph.op("Squeeze", distributions @ turned, np.array([2, 3])) * -1.0

@@ -160,9 +160,9 @@ class Beams:
         rows = self.rows(sentences)
         return replace(
             self._rows(rows),
-            names=tuple(self.names[one] for one in sentences),
+            names=tuple(self.names[number] for number in sentences),
             most=self.most[sentences],
-            ended=tuple(self.ended[one] for one in sentences),
+            ended=tuple(self.ended[number] for number in sentences),
         )._trimmed()
 
     def _rows(self, rows: Integers) -> Beams:
@@ -265,13 +265,13 @@ class Beams:
         row, place = rows[sentence, rank], places[sentence, rank]
         whole = self._rows(row)._grown(np.arange(len(row)), place, None, logs[:, row], pe[row], step.take(row))
         scores = whole.running.scores()
-        found = [list(hypotheses) for hypotheses in self.ended]
+        ended = [list(hypotheses) for hypotheses in self.ended]
         lengths = whole.lengths
-        for number, one in enumerate(sentence.tolist()):
-            if len(found[one]) < self.rules.beam:
+        for number, owner in enumerate(sentence.tolist()):
+            if len(ended[owner]) < self.rules.beam:
                 length = int(lengths[number])
                 tokens = whole.tokens[number, whole.tokens.shape[1] - length :]
-                found[one].append(
+                ended[owner].append(
                     Hypothesis(
                         tokens,
                         float(whole.running.score[number]),
@@ -280,7 +280,7 @@ class Beams:
                         whole.values[number, :, whole.values.shape[2] - length :],
                     )
                 )
-        return tuple(map(tuple, found))
+        return tuple(map(tuple, ended))
 
     def _grown(
         self,
@@ -292,17 +292,17 @@ class Beams:
         step: TokenUncertainty,
     ) -> Beams:
         """Return some rows, each with one more token; if ``tokens`` is None, the end of sentence."""
-        said = np.full(len(parents), END, np.int64) if tokens is None else tokens[parents, places]
+        appended = np.full(len(parents), END, np.int64) if tokens is None else tokens[parents, places]
         before = self if tokens is None else self._rows(parents)
         values = step.take(parents)
         marks = self.rules.marks
         missing = before.missing
         if len(marks):
-            missing = missing & (np.arange(marks.start, marks.stop) != said[:, None])
+            missing = missing & (np.arange(marks.start, marks.stop) != appended[:, None])
         return replace(
             before,
             missing=missing,
-            tokens=np.concatenate([before.tokens, said[:, None]], axis=1),
+            tokens=np.concatenate([before.tokens, appended[:, None]], axis=1),
             logs=np.concatenate([before.logs, pe[parents, places][:, None]], axis=1),
             values=np.concatenate([before.values, np.stack(values.arrays(), axis=1)[:, :, None]], axis=2),
             running=before.running.add(values, logs[:, parents, places]),
@@ -332,5 +332,5 @@ def joined(parts: Sequence[Beams]) -> Beams:
         logs=np.concatenate([wide(part.logs) for part in parts]),
         values=np.concatenate([wide(part.values) for part in parts]),
         running=running,
-        ended=tuple(one for part in parts for one in part.ended),
+        ended=tuple(hypotheses for part in parts for hypotheses in part.ended),
     )

@@ -42,27 +42,27 @@ def composed(parts: Sequence[Part]) -> tuple[Composition, Booleans]:
     first = parts[0][0]
     sentences = np.concatenate([chosen for _, chosen, _ in parts])
     if all(inside is first for inside, _, _ in parts) and np.array_equal(sentences, np.arange(len(first))):
-        past = np.concatenate([one for _, _, one in parts])
+        past = np.concatenate([mask for _, _, mask in parts])
         if past.shape[1] <= max(_LEAST, _WASTE * int(_looked_at(past, len(first)).sum(axis=1).max(initial=0))):
             return first, past
     hidden = [inside.hidden[chosen] for inside, chosen, _ in parts]
-    wide = max(max(int((one == 0).sum(axis=1).max(initial=0)), 1) for one in hidden)
-    widths = [min(one.shape[1], wide) for one in hidden]
+    wide = max(max(int((array == 0).sum(axis=1).max(initial=0)), 1) for array in hidden)
+    widths = [min(array.shape[1], wide) for array in hidden]
     masks = [
-        np.pad(one[:, :width], ((0, 0), (0, wide - width)), constant_values=_HIDDEN)
-        for one, width in zip(hidden, widths, strict=True)
+        np.pad(array[:, :width], ((0, 0), (0, wide - width)), constant_values=_HIDDEN)
+        for array, width in zip(hidden, widths, strict=True)
     ]
     memory = {
         name: _side_by_side([(inside.memory[name], chosen) for inside, chosen, _ in parts], widths, name[0] == "k")
         for name in first.memory
     }
     columns = [_kept(_looked_at(past, len(chosen))) for _, chosen, past in parts]
-    count = max(one.shape[1] for one in columns)
+    count = max(kept.shape[1] for kept in columns)
     caches = {
         name: _packed([(inside.caches[name], chosen) for inside, chosen, _ in parts], columns, count)
         for name in first.caches
     }
-    pasts = [_seen(past, one, count) for (_, _, past), one in zip(parts, columns, strict=True)]
+    pasts = [_seen(past, kept, count) for (_, _, past), kept in zip(parts, columns, strict=True)]
     return Composition(np.concatenate(masks), memory, caches), np.concatenate(pasts)
 
 
@@ -86,15 +86,15 @@ def _seen(past: Booleans, columns: Integers, count: int) -> Booleans:
 
 def _packed(chosen: Sequence[tuple[Float32, Integers]], columns: Sequence[Integers], count: int) -> Float32:
     """Return the kept columns of caches of some sentences, padded with zeros."""
-    heads, _, one = chosen[0][0].shape[1:]
-    found = np.empty((sum(len(sentences) for _, sentences in chosen), heads, count, one), np.float32)
-    places = iter(found)
+    heads, _, head_width = chosen[0][0].shape[1:]
+    packed = np.empty((sum(len(sentences) for _, sentences in chosen), heads, count, head_width), np.float32)
+    places = iter(packed)
     for (caches, sentences), kept in zip(chosen, columns, strict=True):
         for sentence, which in zip(sentences.tolist(), kept, strict=True):
             place = next(places)
             place[:, : len(which)] = caches[sentence].take(which, axis=1)
             place[:, len(which) :] = 0
-    return found
+    return packed
 
 
 def _side_by_side(chosen: Sequence[tuple[Float32, Integers]], widths: Sequence[int], keys: bool) -> Float32:
@@ -102,8 +102,8 @@ def _side_by_side(chosen: Sequence[tuple[Float32, Integers]], widths: Sequence[i
     axis = 3 if keys else 2
     shape = list(chosen[0][0].shape)
     shape[0], shape[axis] = sum(len(sentences) for _, sentences in chosen), max(widths)
-    found = np.empty(shape, np.float32)
-    places = iter(found)
+    padded = np.empty(shape, np.float32)
+    places = iter(padded)
     for (memory, sentences), width in zip(chosen, widths, strict=True):
         every = (slice(None),) * (axis - 1)
         inside, behind = (*every, slice(width)), (*every, slice(width, None))
@@ -111,4 +111,4 @@ def _side_by_side(chosen: Sequence[tuple[Float32, Integers]], widths: Sequence[i
             place = next(places)
             place[inside] = memory[sentence][inside]
             place[behind] = 0
-    return found
+    return padded

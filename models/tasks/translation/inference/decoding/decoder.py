@@ -129,16 +129,16 @@ class Decoder:
             **inside.memory,
             **inside.caches,
         }
-        found: list[NDArray[Any]] = list(self._stepper.run(fed, self._told))
-        candidates, logs, special, uncertainty = found[:4]
-        said = Said(
+        outputs: list[NDArray[Any]] = list(self._stepper.run(fed, self._told))
+        candidates, logs, special, uncertainty = outputs[:4]
+        answer = Said(
             candidates,
             logs.astype(np.float64),
             special.astype(np.float64),
             TokenUncertainty(*uncertainty.astype(np.float64)),
         )
-        after, parents = beams.step(said)
-        inside = replace(inside, caches=dict(zip(self._caches, found[4:], strict=True)))
+        after, parents = beams.step(answer)
+        inside = replace(inside, caches=dict(zip(self._caches, outputs[4:], strict=True)))
         whole = Batch(after, inside, np.arange(count), past[parents])
         if len(batches) == 1:
             return [whole]
@@ -162,12 +162,12 @@ def settled(batch: Batch) -> tuple[Batch | None, list[Done]]:
     done = batch.beams.done
     if not done.any():
         return batch, []
-    found = [
-        (batch.beams.names[one], tuple(sorted(batch.beams.ended[one], key=lambda found: -found.score)))
-        for one in np.flatnonzero(done)
+    finished = [
+        (batch.beams.names[number], tuple(sorted(batch.beams.ended[number], key=lambda hypothesis: -hypothesis.score)))
+        for number in np.flatnonzero(done)
     ]
     left = np.flatnonzero(~done)
-    return (batch.take(left) if len(left) else None), found
+    return (batch.take(left) if len(left) else None), finished
 
 
 def search(decoder: Decoder, sentences: Iterable[Source], *, width: int = 16) -> Iterator[Done]:
@@ -178,7 +178,7 @@ def search(decoder: Decoder, sentences: Iterable[Source], *, width: int = 16) ->
     Args:
         width: largest number of sentences in a batch.
     """
-    waiting = deque(sorted(sentences, key=lambda one: -len(one.tokens)))
+    waiting = deque(sorted(sentences, key=lambda sentence: -len(sentence.tokens)))
     batch: Batch | None = None
     while waiting or batch is not None:
         free = width - (0 if batch is None else len(batch))
