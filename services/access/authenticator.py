@@ -125,7 +125,7 @@ class Authenticator:
         meter = self._meters.get(token.name)
         if meter is None or meter.limits != limits:
             if len(self._meters) > 2 * len(self._source.tokens.by_id):  # names that are gone
-                named = {one.name for one in self._source.tokens.by_id.values()}
-                self._meters = {name: one for name, one in self._meters.items() if name in named}
+                named = {entry.name for entry in self._source.tokens.by_id.values()}
+                self._meters = {name: kept_meter for name, kept_meter in self._meters.items() if name in named}
             meter = self._meters[token.name] = Meter(token, self._monotonic, self._counts)
         return meter

@@ -154,7 +154,7 @@ def _context(certificate: bytes, key: bytes, client_ca: bytes | None) -> ssl.SSL
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
     context.num_tickets = 0
     with ExitStack() as stack:
-        chain, private = (stack.enter_context(_as_file(one)) for one in (certificate, key))
+        chain, private = (stack.enter_context(_as_file(pem)) for pem in (certificate, key))
         try:
             context.load_cert_chain(chain, private, password=_no_password)
         except (OSError, ValueError) as error:  # ssl.SSLError is an OSError

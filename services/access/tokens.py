@@ -199,7 +199,7 @@ def _toml(value: Any) -> str:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     if isinstance(value, frozenset):
-        return f"[{', '.join(json.dumps(one) for one in sorted(value))}]"
+        return f"[{', '.join(json.dumps(element) for element in sorted(value))}]"
     return json.dumps(value)  # of printable ASCII, and of numbers, the same as TOML
 
 

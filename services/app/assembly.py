@@ -247,10 +247,10 @@ def assemble(
     health.probe_with(lambda: scheduler.in_lane(tenant.probe))
     book = tenant.pipeline.policies
     ledger = kept[0] if kept else None
-    found = keeper = None
+    label_service = keeper = None
     bound = Bound(artefact.manifest.task, artefact.tag, in_force)
     if ledger is not None:
-        found = build_labels(
+        label_service = build_labels(
             ledger.writer,
             ledger.clock,
             store_of(settings),
@@ -281,10 +281,10 @@ def assemble(
             carry = carrying(tables, bound, settings.audit_floor)
             keeper.adopt(chosen.values(), carry, provisional(tables, chosen.values()))
         else:
-            for one in chosen.values():
-                book.put(one)
+            for tables_of_head in chosen.values():
+                book.put(tables_of_head)
 
-    return Assembled(tenant, scheduler, offload, health, ledger, found, keeper, adopt)
+    return Assembled(tenant, scheduler, offload, health, ledger, label_service, keeper, adopt)
 
 
 def store_of(settings: Settings) -> Store:

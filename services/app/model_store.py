@@ -56,17 +56,17 @@ class Store:
         Raises:
             ArtefactError: see ``models.artefact.read``; with ``task``, also for an artefact of another task.
         """
-        found = artefact.read(directory, task)
+        source = artefact.read(directory, task)
         with self._alone():
             try:
-                return self._get(found.tag)
+                return self._get(source.tag)
             except LookupError:
                 pass
             except ArtefactError:
-                _models().delete(found.tag)
-            with _models().create(found.tag) as model:
-                artefact.copy(found, Path(model.path))
-            return self._get(found.tag)
+                _models().delete(source.tag)
+            with _models().create(source.tag) as model:
+                artefact.copy(source, Path(model.path))
+            return self._get(source.tag)
 
     def get(self, tag: str, task: str | None = None) -> Artefact:
         """Return a verified artefact by tag, or the newest by name.
@@ -91,10 +91,10 @@ class Store:
         except BentoMLException as error:
             held = ", ".join(stored.tag for stored in self._list()) or "nothing"
             raise LookupError(f"the model store has no {tag!r}; it holds {held}") from error
-        found = artefact.read(Path(model.path), task)
-        if found.version != model.tag.version:
-            raise ArtefactError(f"{model.path}: content {found.version} under the tag {model.tag}; import it again")
-        return found
+        read_back = artefact.read(Path(model.path), task)
+        if read_back.version != model.tag.version:
+            raise ArtefactError(f"{model.path}: content {read_back.version} under the tag {model.tag}; import it again")
+        return read_back
 
     def _list(self) -> Sequence[Stored]:
         models = sorted(_models().list(), key=lambda model: model.creation_time, reverse=True)

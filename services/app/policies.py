@@ -22,7 +22,10 @@ _log = get_logger(__name__)
 
 def by_measure(tables: Tables, measures: Mapping[str, str]) -> dict[str, Calibration | None]:
     """Return the calibration of each head, for its deferral measure."""
-    return {name: None if one is None else one.by(measures.get(name, "")) for name, one in tables.by_head.items()}
+    return {
+        name: None if calibration is None else calibration.by(measures.get(name, ""))
+        for name, calibration in tables.by_head.items()
+    }
 
 
 def stream_name(artefact: Artefact, measure: str, tables: Tables) -> str:
@@ -76,9 +79,9 @@ def check_settings(settings: Settings, artefact: Artefact, heads: Sequence[Head]
     for name, measure in settings.measure_by_head.items():
         if name not in by_name:
             raise SettingsError(f"DEMUR_MEASURES names the head {name!r}; this model has {', '.join(by_name)}")
-        found = reference(artefact)[name]
+        calibrations = reference(artefact)[name]
         own = by_name[name].own_measure(artefact.manifest.ensemble)
-        known = sorted({own, *(() if found is None else found.others)})
+        known = sorted({own, *(() if calibrations is None else calibrations.others)})
         if measure not in known:
             raise SettingsError(
                 f"DEMUR_MEASURES: {artefact.tag} was not calibrated for {name}={measure}; use one of {', '.join(known)}"
@@ -94,7 +97,7 @@ def with_audit_strata(policy: Policy, calibration: Calibration | None, settings:
     """Return the policy with audit rates by uncertainty if settings ask for them and the artefact allows them."""
     if settings.audits == "uniform" or policy.mode == "defer_all":
         return policy
-    found = stratified(policy, calibration, settings.audit_floor)
-    if not found.audit_strata:
+    with_strata = stratified(policy, calibration, settings.audit_floor)
+    if not with_strata.audit_strata:
         _log.warning("the artefact has no expected errors of %s: audits are uniform", policy.measure)
-    return found
+    return with_strata

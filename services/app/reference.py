@@ -43,7 +43,7 @@ def folder(name: str) -> Path:
         LookupError: there is no artefact of that name.
     """
     task, _, rest = name.partition("-")
-    for found in folders(task):
-        if found.name == rest:
-            return found
+    for candidate in folders(task):
+        if candidate.name == rest:
+            return candidate
     raise LookupError(f"there is no reference artefact {name}")

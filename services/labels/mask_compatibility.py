@@ -79,11 +79,11 @@ class MaskCompatibility:
 
 def _evidence(connection: Connection, units: set[Unit]) -> dict[Unit, Evidence]:
     columns = (item.c.epoch, item.c.sequence, item.c.head, item.c.evidence, item.c.evidence_ref)
-    found: dict[Unit, Evidence] = {}
+    by_unit: dict[Unit, Evidence] = {}
     for condition in of_units(item, units):
         for epoch, sequence, *evidence in connection.execute(select(*columns).where(condition)):
-            found[epoch, sequence] = Evidence(*evidence)
-    return found
+            by_unit[epoch, sequence] = Evidence(*evidence)
+    return by_unit
 
 
 def _refusal(row: Row, reason: str) -> InvalidInput:

@@ -52,12 +52,12 @@ class Resolution:
 
 def resolutions(connection: Connection, units: Sequence[Unit]) -> list[Resolution]:
     """Return the resolution of each unit, in their order, with a few statements however many there are."""
-    found: dict[Unit, Resolution] = {}
+    by_unit: dict[Unit, Resolution] = {}
     for start in range(0, len(units), READ_PIECE):
         piece = set(units[start : start + READ_PIECE])
         for resolution in (*_requests(connection, piece), *_labelled(connection, piece)):
-            _merge(found, resolution)
-    return [found.get(unit, Resolution(unit, "unknown")) for unit in units]
+            _merge(by_unit, resolution)
+    return [by_unit.get(unit, Resolution(unit, "unknown")) for unit in units]
 
 
 def _requests(connection: Connection, units: Iterable[Unit]) -> list[Resolution]:
@@ -87,14 +87,14 @@ def _labelled(connection: Connection, units: Iterable[Unit]) -> list[Resolution]
     return [resolution for _, resolution in best.values()]
 
 
-def _merge(found: dict[Unit, Resolution], new: Resolution) -> None:
+def _merge(by_unit: dict[Unit, Resolution], new: Resolution) -> None:
     """Add a label to a request: the state is kept, and an erased unit stays erased."""
-    before = found.get(new.unit)
+    before = by_unit.get(new.unit)
     if before is None:
-        found[new.unit] = new
+        by_unit[new.unit] = new
     elif before.status != "erased":
         values = (new.head, new.value, new.value_ref, new.source, new.version, new.observed, new.received)
-        found[new.unit] = Resolution(new.unit, "resolved", before.state, *values)
+        by_unit[new.unit] = Resolution(new.unit, "resolved", before.state, *values)
 
 
 Read = Callable[[Callable[[Connection], list[Resolution]]], Awaitable[list[Resolution]]]

@@ -83,14 +83,14 @@ class ReviewQueue:
     ) -> list[ClaimedRequest]:
         """Claim up to ``count`` open requests for so many seconds; two callers never get the same one."""
         end_leases(connection, place, now)
-        found: list[Unit] = []
-        while len(found) < count and (units := self._open(connection, count - len(found), heads, now)):
+        claimed: list[Unit] = []
+        while len(claimed) < count and (units := self._open(connection, count - len(claimed), heads, now)):
             answered = self._answered_before(connection, place, units, now)
             mine = [unit for unit in units if unit not in answered]
             _lend(connection, mine, actor, now + seconds)
             note(connection, place, mine, CLAIM.target, now, actor, "")
-            found += mine
-        return self._handed_out(connection, found)
+            claimed += mine
+        return self._handed_out(connection, claimed)
 
     def extend(self, connection: Connection, request: str, lease: str, *, seconds: float, now: float) -> Lease:
         """Extend a lease to so many seconds from now; no event, since nothing changes for others."""
@@ -173,40 +173,40 @@ class ReviewQueue:
     def counts(self, connection: Connection) -> dict[str, dict[State, int]]:
         """Return the number of requests by head and state, without erased ones."""
         query = select(item.c.head, item.c.state, func.count()).where(item.c.erased.is_(None), item.c.state != UNASKED)
-        found: dict[str, dict[State, int]] = {}
+        by_head: dict[str, dict[State, int]] = {}
         for head, state, count in connection.execute(query.group_by(item.c.head, item.c.state)):
-            found.setdefault(head, dict.fromkeys(STATES, 0))[state] = count
-        return found
+            by_head.setdefault(head, dict.fromkeys(STATES, 0))[state] = count
+        return by_head
 
     def _open(self, connection: Connection, count: int, heads: tuple[str, ...], now: float) -> list[Unit]:
         """Return open requests in the order of the queue, locked where other processes claim, too."""
         open_ones = (item.c.state == "requested", item.c.erased.is_(None), (due(self.request_seconds) >= now) | drawn())
         columns = (item.c.priority, item.c.epoch, item.c.sequence)
-        found: list[tuple[float, int, int]] = []
+        candidates: list[tuple[float, int, int]] = []
         for head in heads:  # each in the order of its index
             query = select(*columns).where(item.c.head == head, *open_ones).order_by(item.c.priority).limit(count)
-            found += [tuple(row) for row in connection.execute(for_update(connection, query))]
-        return [(epoch, sequence) for _, epoch, sequence in sorted(found)[:count]]
+            candidates += [tuple(row) for row in connection.execute(for_update(connection, query))]
+        return [(epoch, sequence) for _, epoch, sequence in sorted(candidates)[:count]]
 
     def _answered_before(self, connection: Connection, place: Place, units: list[Unit], now: float) -> set[Unit]:
         """Mark and return units whose label came before their request was claimed."""
-        found: set[Unit] = set()
+        labelled: set[Unit] = set()
         for condition in of_units(labels, units):
             query = select(labels.c.epoch, labels.c.sequence).where(condition, labels.c.source == "requested")
-            found |= {(epoch, sequence) for epoch, sequence in connection.execute(query)}
-        for condition in of_units(item, found):
+            labelled |= {(epoch, sequence) for epoch, sequence in connection.execute(query)}
+        for condition in of_units(item, labelled):
             connection.execute(update(item).where(condition).values(state=LABEL.target))
-        note(connection, place, sorted(found), LABEL.target, now, SERVICE, "the label was there")
-        return found
+        note(connection, place, sorted(labelled), LABEL.target, now, SERVICE, "the label was there")
+        return labelled
 
     def _handed_out(self, connection: Connection, units: list[Unit]) -> list[ClaimedRequest]:
         """Return claimed requests by priority, which is random, too."""
         columns = (item.c.head, item.c.lease, item.c.lease_until, item.c.due, item.c.time, drawn().label("drawn"))
         payload = (item.c.payload, item.c.payload_ref, item.c.payload_type)
-        found: list[tuple[float, ClaimedRequest]] = []
+        by_due: list[tuple[float, ClaimedRequest]] = []
         for condition in of_units(item, units):
             query = select(item.c.epoch, item.c.sequence, item.c.priority, *columns, *payload).where(condition)
-            found += [
+            by_due += [
                 (
                     row.priority,
                     ClaimedRequest(
@@ -223,7 +223,7 @@ class ReviewQueue:
                 )
                 for row in connection.execute(query)
             ]
-        return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+        return [request for _, request in sorted(by_due, key=lambda pair: pair[0])]
 
     def _find(self, connection: Connection, request: str, *, lock: bool = True) -> Row[Any]:
         unit = self.ids.unit(request)

@@ -76,7 +76,7 @@ class LabelService:
         self.rules = LabelRules({head.name: label_rule(head) for head in heads}, frozenset(options.census))
         self.resolver = Resolver(ledger.read)
         self.ledger = ledger
-        fitting = {name: one for name, one in self.rules.judgings.items() if isinstance(one, FittedLabelRule)}
+        fitting = {name: rule for name, rule in self.rules.judgings.items() if isinstance(rule, FittedLabelRule)}
         self._compatibility = MaskCompatibility(fitting, store, ledger.read)
         self.clock = clock
         self._store = store

@@ -66,14 +66,14 @@ class Deployments:
         rows = [
             place.columns
             | {
-                "model": one.model,
-                "head": one.head.name,
-                "profile": one.profile,
-                "task": one.task,
+                "model": served.model,
+                "head": served.head.name,
+                "profile": served.profile,
+                "task": served.task,
                 "time": self._clock(),
-                "document": one.document(),
+                "document": served.document(),
             }
-            for one in self.current
+            for served in self.current
         ]
         if rows:
             connection.execute(insert_missing(connection, deployment), rows)

@@ -210,9 +210,9 @@ def _old_labels(connection: Connection, before: float) -> list[Unit]:
 
 def _named(connection: Connection, references: list[str]) -> set[str]:
     """Return those of some references that rows use."""
-    found: set[str] = set()
+    named: set[str] = set()
     for start in range(0, len(references), PIECE):
         piece = references[start : start + PIECE]
         for column in _REFERENCES:
-            found |= set(connection.scalars(select(column).where(column.in_(piece))))
-    return found
+            named |= set(connection.scalars(select(column).where(column.in_(piece))))
+    return named

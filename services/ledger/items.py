@@ -137,7 +137,7 @@ def _varying(decided: Decided, draws: Draws) -> Iterable[tuple[Any, ...]]:
     rates = np.broadcast_to(decided.propensity, len(decided.uncertainty))[units]
     priorities = decided.time + _PRIORITY_SECONDS * draws.uniforms(decided.first, n, b"priority")
     requested = np.ones(n, bool) if decided.requested is None else decided.requested
-    states = ["requested" if wanted else UNASKED for wanted in requested.tolist()]
+    states = ["requested" if is_requested else UNASKED for is_requested in requested.tolist()]
     evidence, evidence_refs = _columns(decided.evidence)
     payload, payload_refs = _columns(decided.payload or (None,) * n)
     return zip(

@@ -210,8 +210,8 @@ def _by_unit(connection: Connection, table: Table, flushes: Flushes) -> Iterator
         .where(tuple_(label.c.epoch, label.c.sequence).in_(units))
         .order_by(label.c.epoch, label.c.sequence)
     )
-    found = connection.execution_options(stream_results=True, yield_per=_CHUNK).execute(query)
-    for _, rows in groupby(found, lambda row: (row.epoch, row.sequence)):
+    ordered = connection.execution_options(stream_results=True, yield_per=_CHUNK).execute(query)
+    for _, rows in groupby(ordered, lambda row: (row.epoch, row.sequence)):
         yield list(rows)
 
 

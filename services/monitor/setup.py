@@ -100,11 +100,11 @@ def _urls(settings: Settings) -> list[str]:
         ValueError: a URL is not valid.
     """
     own = settings.ledger
-    given = settings.monitor_ledgers or (own if "://" in own else "")
-    if not given:
+    listed_urls = settings.monitor_ledgers or (own if "://" in own else "")
+    if not listed_urls:
         files = [] if own in ("", "none") else sorted((Path(settings.home).absolute() / "ledger").glob("*.db"))
         return [f"sqlite:///{path}" for path in files]
-    urls = list(dict.fromkeys(part.strip() for part in given.split(",") if part.strip()))
+    urls = list(dict.fromkeys(part.strip() for part in listed_urls.split(",") if part.strip()))
     for url in urls:
         _without_password(url)
     return urls

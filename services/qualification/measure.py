@@ -89,5 +89,5 @@ class Measurement:
         for head, by_measure in scores_by_batch[0].items():
             kept = self._parts.setdefault(head, {})
             for measure in by_measure:
-                kept.setdefault(measure, []).append(np.stack([one[head][measure] for one in scores_by_batch]))
+                kept.setdefault(measure, []).append(np.stack([scores[head][measure] for scores in scores_by_batch]))
         self.done += count

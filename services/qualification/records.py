@@ -72,13 +72,13 @@ class Records:
 
     def all(self) -> list[Record]:
         """Return all readable records, the newest first."""
-        found = []
+        records = []
         for path in sorted(self._directory.glob("*.json")):
             try:
-                found.append(decode(path.read_bytes()))
+                records.append(decode(path.read_bytes()))
             except (OSError, ValueError, RecursionError) as error:
                 _log.warning("%s: not a readable record of a qualification: %s", path, error)
-        return sorted(found, key=lambda record: record.time, reverse=True)
+        return sorted(records, key=lambda record: record.time, reverse=True)
 
     def _path(self, version: str, profile: Profile) -> Path:
         digest = hashlib.sha256(profile.name.encode()).hexdigest()[:12]

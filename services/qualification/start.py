@@ -61,8 +61,8 @@ class Qualification:
             DeviceFailed: the mode is ``require``, and the device failed while the record was checked.
             NotQualified: the mode is ``require``, and there is no usable record.
         """
-        if (found := own(self._artefact, self._machine.profile)) is not None:
-            return self._decided(found)
+        if (tables := own(self._artefact, self._machine.profile)) is not None:
+            return self._decided(tables)
         if self._mode == "off":
             why = f"no calibration under the numeric profile {self._name}, and DEMUR_QUALIFY=off"
             return self._decided(self._without("unqualified", why))

@@ -34,17 +34,17 @@ def own(artefact: Artefact, profile: Profile) -> Tables | None:
     Returns:
         None if a head has none, although the artefact is calibrated under another profile.
     """
-    found = {head: by_profile.get(profile.name) for head, by_profile in artefact.manifest.heads.items()}
-    if None in found.values() and reference_profile(artefact):
+    calibrations = {head: by_profile.get(profile.name) for head, by_profile in artefact.manifest.heads.items()}
+    if None in calibrations.values() and reference_profile(artefact):
         return None
     reason = "" if reference_profile(artefact) else "the artefact was never calibrated"
-    return Tables(profile, "artefact", found, reason)
+    return Tables(profile, "artefact", calibrations, reason)
 
 
 def uncarried(artefact: Artefact, profile: Profile) -> Tables:
     """Return the artefact's own calibrations under a profile, None for each head without one."""
-    found = {head: by_profile.get(profile.name) for head, by_profile in artefact.manifest.heads.items()}
-    return Tables(profile, "artefact", found)
+    calibrations = {head: by_profile.get(profile.name) for head, by_profile in artefact.manifest.heads.items()}
+    return Tables(profile, "artefact", calibrations)
 
 
 def reference_profile(artefact: Artefact) -> str:
@@ -88,8 +88,8 @@ class LiveIntervals(Mapping[str, IntervalTable | None]):
         self._calibrations = calibrations
 
     def __getitem__(self, head: str) -> IntervalTable | None:
-        found = self._calibrations[head]
-        return None if found is None else found.intervals
+        calibration = self._calibrations[head]
+        return None if calibration is None else calibration.intervals
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._calibrations)

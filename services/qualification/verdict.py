@@ -42,7 +42,7 @@ def verdict(artefact: Artefact, machine: Machine, measurement: Measurement, know
         ValueError: nothing was measured, or a head or measure is missing.
     """
     done = measurement.scores()
-    tables = {head: found for head, found in reference(artefact).items() if found is not None}
+    tables = {head: table for head, table in reference(artefact).items() if table is not None}
     replay = artefact.manifest.replay
     return record.qualify(
         tables,
@@ -64,7 +64,7 @@ def verdict(artefact: Artefact, machine: Machine, measurement: Measurement, know
     )
 
 
-def agrees(again: Replayed, found: Record) -> bool:
+def agrees(again: Replayed, earlier: Record) -> bool:
     """Return True if the first units still have the recorded scores, at the record's last batch size.
 
     A difference is allowed up to the guard band of the measure's thresholds (for means: up to their largest recorded
@@ -74,9 +74,9 @@ def agrees(again: Replayed, found: Record) -> bool:
         again: scores [1, k] by head and measure.
     """
     for head, by_measure in again.items():
-        if head not in found.heads:  # never calibrated
+        if head not in earlier.heads:  # never calibrated
             continue
-        kept = found.heads[head]
+        kept = earlier.heads[head]
         for name, values in by_measure.items():
             if name == record.MEAN:
                 if kept.means is None:
@@ -112,7 +112,7 @@ def _close(now: NDArray[np.float32], before: NDArray[np.float32], allowed: list[
 
 
 def _of_batch(done: Replayed, number: int) -> Scores:
-    return {head: {name: values[number] for name, values in found.items()} for head, found in done.items()}
+    return {head: {name: values[number] for name, values in scores.items()} for head, scores in done.items()}
 
 
 def _units(task: str) -> Mapping[str, str]:

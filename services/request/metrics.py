@@ -119,7 +119,7 @@ class Metrics:
             "demur_request_seconds",
             "Duration of calls, from decoded message to answer.",
             ("transport",),
-            {(transport,): found for transport, found in self._request_seconds.items()},
+            {(transport,): histogram for transport, histogram in self._request_seconds.items()},
         )
         yield self._counter("demur_units", "Units by what was decided.", ("head", "purpose", "decision"), self._units)
         yield self._counter("demur_units_shifted", "Units with a shift flag.", ("head",), self._shifted)

@@ -55,7 +55,7 @@ def seconds(quanta: list[Quantum]) -> float:
     """Return the expected duration of one pass over quanta; several quanta share one executor."""
     first = quanta[0]
     if isinstance(first, Joinable) and len(quanta) > 1:
-        return first.executor.seconds(sum(one.size for one in quanta if isinstance(one, Joinable)))
+        return first.executor.seconds(sum(quantum.size for quantum in quanta if isinstance(quantum, Joinable)))
     return first.seconds
 
 

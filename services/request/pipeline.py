@@ -161,7 +161,9 @@ class Pipeline(Generic[Request, Answer]):
                 for name, predictive in done.predictives.items()
             }
         with step("policy"):
-            verdicts = {head: settle(one, shifts, call.defer_above.get(head)) for head, one in scored.items()}
+            verdicts = {
+                head: settle(head_scores, shifts, call.defer_above.get(head)) for head, head_scores in scored.items()
+            }
         portion = Portion(
             first=done.first,
             count=done.count,

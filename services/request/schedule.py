@@ -213,10 +213,10 @@ class Scheduler:
                 self._wake()  # yield to the loop; quick quanta must not wait for a free lane
                 return
             longest = math.inf if self._free else inline_seconds
-            found = self._pick(longest)
-            if found is None:
+            picked = self._pick(longest)
+            if picked is None:
                 return
-            job, place = found
+            job, place = picked
             group = self._gather(job, place, longest)
             quanta = [begun.quantum for begun in group]
             seconds = passes.seconds(quanta)

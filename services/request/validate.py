@@ -223,7 +223,10 @@ def _unit_error(wrong: Sequence[tuple[Column, str]]) -> InvalidInput:
     first, unit = wrong[0]
     message = f"column {first.name!r} is given in {shortened(first.unit)!r}, this model takes {unit!r}; convert it"
     if len(wrong) > 1:
-        listed = [f"{one.name!r} in {shortened(one.unit, 40)!r} (takes {takes!r})" for one, takes in wrong[:LISTED]]
+        listed = [
+            f"{feature.name!r} in {shortened(feature.unit, 40)!r} (takes {takes!r})"
+            for feature, takes in wrong[:LISTED]
+        ]
         more = f" and {len(wrong) - LISTED} more" if len(wrong) > LISTED else ""
         message = f"{len(wrong)} columns are given in other units than this model takes: {', '.join(listed)}{more}; "
         message += "convert them"

@@ -44,8 +44,8 @@ def _mounted(folder: Path) -> Path | None:
 def _upwards(mount: Path, path: str) -> Iterator[Path]:
     """Yield a group's folder and its ancestors; only the mount if a container sees only its own group."""
     relative = PurePosixPath(path.lstrip("/"))
-    found = [mount / part for part in (relative, *relative.parents) if ".." not in part.parts]
-    yield from dict.fromkeys([*found, mount])
+    folders = [mount / part for part in (relative, *relative.parents) if ".." not in part.parts]
+    yield from dict.fromkeys([*folders, mount])
 
 
 def _words(file: Path) -> list[str]:

@@ -64,8 +64,10 @@ def configure(
         logger.propagate = True
     logging.captureWarnings(True)
     sys.excepthook = _uncaught
-    threading.excepthook = lambda given: _uncaught(given.exc_type, given.exc_value, given.exc_traceback)
-    sys.unraisablehook = lambda given: _uncaught(given.exc_type, given.exc_value, given.exc_traceback)
+    threading.excepthook = lambda uncaught: _uncaught(uncaught.exc_type, uncaught.exc_value, uncaught.exc_traceback)
+    sys.unraisablehook = lambda unraisable: _uncaught(
+        unraisable.exc_type, unraisable.exc_value, unraisable.exc_traceback
+    )
 
 
 def called(protocol: str, method: str, code: str, seconds: float) -> None:
@@ -107,14 +109,14 @@ class JsonLines(logging.Formatter):
 
 def told(error: BaseException) -> list[dict[str, object]]:
     """Return the loggable parts of an exception and its causes: kinds, codes, and places in the program."""
-    found: list[dict[str, object]] = []
-    one: BaseException | None = error
-    while one is not None and len(found) < _MOST_CAUSES:
-        frames = traceback.extract_tb(one.__traceback__)[-_MOST_FRAMES:]
+    causes: list[dict[str, object]] = []
+    cause: BaseException | None = error
+    while cause is not None and len(causes) < _MOST_CAUSES:
+        frames = traceback.extract_tb(cause.__traceback__)[-_MOST_FRAMES:]
         place = [f"{_place(frame.filename)}:{frame.lineno} {frame.name}" for frame in frames]
-        found.append({"error": brief(one, placed=False), "frames": place})
-        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
-    return found
+        causes.append({"error": brief(cause, placed=False), "frames": place})
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return causes
 
 
 def brief(error: BaseException, *, placed: bool = True) -> str:
@@ -134,7 +136,9 @@ def _event(record: logging.LogRecord) -> str:
     """Return the message; exceptions among its arguments are reduced to their loggable parts."""
     arguments = record.args
     if isinstance(arguments, tuple):
-        arguments = tuple(brief(one) if isinstance(one, BaseException) else one for one in arguments)
+        arguments = tuple(
+            brief(argument) if isinstance(argument, BaseException) else argument for argument in arguments
+        )
     text = str(record.msg) if not isinstance(record.msg, BaseException) else brief(record.msg)
     try:
         text = text % arguments if arguments else text

@@ -91,10 +91,10 @@ def with_plugins(own: Mapping[str, TaskEntry], plugins: Iterable[EntryPoint]) ->
     Raises:
         ValueError: two tasks have the same name, an entry point cannot be loaded, or its value is no ``TaskEntry``.
     """
-    found = dict(own)
+    entries = dict(own)
     for point in plugins:
         where = f"entry point {point.name} = {point.value} of the group {GROUP}"
-        if point.name in found:
+        if point.name in entries:
             raise ValueError(f"{where}: must have a name of its own; there is a task {point.name!r} already")
         try:
             entry = point.load()
@@ -102,8 +102,8 @@ def with_plugins(own: Mapping[str, TaskEntry], plugins: Iterable[EntryPoint]) ->
             raise ValueError(f"{where}: cannot be loaded ({error}); repair or uninstall its package") from error
         if not isinstance(entry, TaskEntry):
             raise ValueError(f"{where}: must be a TaskEntry; got {type(entry).__name__}")
-        found[point.name] = entry
-    return dict(sorted(found.items()))
+        entries[point.name] = entry
+    return dict(sorted(entries.items()))
 
 
 TASKS = with_plugins(_OWN, entry_points(group=GROUP))

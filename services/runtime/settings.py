@@ -226,15 +226,15 @@ class Settings:
         hints = get_type_hints(cls)
         name = task or source.get("DEMUR_TASK", cls.task)
         own = f"DEMUR_{name.upper()}_"
-        given: dict[str, Any] = dict(TASK_DEFAULTS.get(name, {}))
+        values: dict[str, Any] = dict(TASK_DEFAULTS.get(name, {}))
         variables = {}
         for field in fields(cls):
             for variable in (f"{own}{field.name.upper()}", f"DEMUR_{field.name.upper()}"):
                 if variable in source:
-                    given[field.name] = parsed(variable, source[variable], hints[field.name])
+                    values[field.name] = parsed(variable, source[variable], hints[field.name])
                     variables[field.name] = variable
                     break
-        settings = cls(**given | ({} if task is None else {"task": task}))
+        settings = cls(**values | ({} if task is None else {"task": task}))
         settings._check(source.get("DEMUR_ALLOW_REMOTE") == "1", variables)
         return settings
 
@@ -253,14 +253,16 @@ class Settings:
             SettingsError: one is outside 1 to 65535, or both are the same.
         """
         http, grpc = default_ports(self.task)
-        found = self.http_port or http + self.port_offset, self.grpc_port or grpc + self.port_offset
-        for name, port, given in zip(("HTTP_PORT", "GRPC_PORT"), found, (self.http_port, self.grpc_port), strict=True):
+        pair = self.http_port or http + self.port_offset, self.grpc_port or grpc + self.port_offset
+        for name, port, explicit in zip(
+            ("HTTP_PORT", "GRPC_PORT"), pair, (self.http_port, self.grpc_port), strict=True
+        ):
             if not 1 <= port <= 65535:
-                cause = f"DEMUR_{name} = {port}" if given else f"DEMUR_PORT_OFFSET = {self.port_offset}: port {port}"
+                cause = f"DEMUR_{name} = {port}" if explicit else f"DEMUR_PORT_OFFSET = {self.port_offset}: port {port}"
                 raise SettingsError(f"{cause}: ports from 1 to 65535 are needed")
-        if found[0] == found[1]:
-            raise SettingsError(f"DEMUR_HTTP_PORT = DEMUR_GRPC_PORT = {found[0]}: each needs a port of its own")
-        return found
+        if pair[0] == pair[1]:
+            raise SettingsError(f"DEMUR_HTTP_PORT = DEMUR_GRPC_PORT = {pair[0]}: each needs a port of its own")
+        return pair
 
     @property
     def ledger_url(self) -> str | None:
@@ -295,16 +297,16 @@ class Settings:
         Raises:
             SettingsError: not of the form ``head=measure``, or a head twice.
         """
-        found: dict[str, str] = {}
-        for given in listed(self.measures):
-            head, equals, measure = (part.strip() for part in given.partition("="))
-            if not (head and equals and measure) or head in found:
+        measures_by_head: dict[str, str] = {}
+        for entry in listed(self.measures):
+            head, equals, measure = (part.strip() for part in entry.partition("="))
+            if not (head and equals and measure) or head in measures_by_head:
                 raise SettingsError(
                     f"DEMUR_MEASURES = {self.measures!r}: one head=measure for each head is needed, with commas "
                     "between, such as temperature=varm,precipitation=mi"
                 )
-            found[head] = measure
-        return found
+            measures_by_head[head] = measure
+        return measures_by_head
 
     @property
     def callback_prefixes(self) -> tuple[str, ...]:
@@ -357,11 +359,14 @@ class Settings:
         self.ports  # noqa: B018 - raises where one is impossible
 
     def _check_addresses(self) -> None:
-        for name, found in (("CALLBACKS", self.callback_prefixes), ("REQUEST_WEBHOOK", listed(self.request_webhook))):
-            for given in found:
-                if not is_address(given):
-                    raise SettingsError(f"DEMUR_{name} = {given!r}: an address such as https://host/path is needed")
-            if found and len(self.webhook_secret) < SECRET_CHARACTERS:
+        for name, addresses in (
+            ("CALLBACKS", self.callback_prefixes),
+            ("REQUEST_WEBHOOK", listed(self.request_webhook)),
+        ):
+            for url in addresses:
+                if not is_address(url):
+                    raise SettingsError(f"DEMUR_{name} = {url!r}: an address such as https://host/path is needed")
+            if addresses and len(self.webhook_secret) < SECRET_CHARACTERS:
                 raise SettingsError(
                     f"DEMUR_{name} needs DEMUR_WEBHOOK_SECRET, which signs what is sent: {SECRET_CHARACTERS} "
                     "characters or more"

@@ -50,12 +50,12 @@ def listed(text: str) -> tuple[str, ...]:
     return tuple(filter(None, (part.strip() for part in text.split(","))))
 
 
-def strangers(given: Iterable[str], known: Collection[str]) -> dict[str, str]:
+def strangers(variables: Iterable[str], known: Collection[str]) -> dict[str, str]:
     """Return unknown variables with the prefix, each with the closest known name, or an empty text.
 
     Variables that Kubernetes sets for a service named ``demur-…`` are left out.
     """
-    names = [name.removeprefix(PREFIX) for name in sorted(given) if name.startswith(PREFIX)]
+    names = [name.removeprefix(PREFIX) for name in sorted(variables) if name.startswith(PREFIX)]
     known = {*known, *_NO_FIELDS}
     strange = [name for name in names if name not in known and not any(fnmatch(name, p) for p in _KUBERNETES)]
     meant = {name: get_close_matches(name, known, 1) for name in strange}

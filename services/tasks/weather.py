@@ -23,13 +23,13 @@ def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> Served
     heads = serving.heads(artefact)
     members = serving.members(artefact, device=settings.device)
     plain = Reduced(members, heads, ensemble=manifest.ensemble)
-    told = manifest.members * manifest.samples
+    predictions = manifest.members * manifest.samples
     model = RowModel(
         heads=heads,
         plain=plain,
         with_members=Reduced(members, heads, ensemble=manifest.ensemble, members=True),
         statistics=plain.read,
-        member_values=sum(2 if head.classes is None else head.classes for head in heads) * told,
+        member_values=sum(2 if head.classes is None else head.classes for head in heads) * predictions,
         replayed=plain,
     )
     return row_model(

@@ -144,7 +144,7 @@ def record(portion: Portion, head: str) -> dict[str, Any]:
     else:
         raise TypeError(f"a {type(predictive).__name__} head has no answer about rows")
     prediction, total, data, knowledge = shown(predictive, verdict)
-    found = {
+    values = {
         name: prediction,
         "total": total,
         "data": data,
@@ -152,8 +152,8 @@ def record(portion: Portion, head: str) -> dict[str, Any]:
         "deferral": (portion, head, None),
     }
     if portion.payload.members and not verdict.policy.withhold:
-        found |= members(portion, head)
-    return found
+        values |= members(portion, head)
+    return values
 
 
 def members(portion: Portion, head: str) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class UnitTable:
                 raise answer.error
             portions.append(answer)
         portions.sort(key=lambda portion: portion.first)
-        found: list[Record] = [
+        unit_records: list[Record] = [
             {
                 "item": portion.first + place,
                 **({} if portion.verdicts[self.head].hidden[place] else self.record(portion, place)),
@@ -94,18 +94,18 @@ class UnitTable:
             for portion in portions
             for place in range(portion.count)
         ]
-        return portions, found
+        return portions, unit_records
 
     def whole(self, answers: list[Portion | ItemFailed]) -> Record:
         """Return the record of the answer to a request."""
-        portions, found = self.units(answers)
+        portions, unit_records = self.units(answers)
         first = portions[0]
         return {
             "model": first.model,
             "profile": first.profile,
             "purpose": first.purpose,
             "recorded": all(portion.recorded for portion in portions),
-            ANSWERS: found,
+            ANSWERS: unit_records,
         }
 
 
@@ -173,9 +173,9 @@ class UnitBindings:
         table, write = self.table, TensorWriter(self.table.unit_fields)
 
         def answer(answers: list[Any], wanted: frozenset[str]) -> TensorOutputs:
-            portions, found = table.units(answers)
+            portions, unit_records = table.units(answers)
             return TensorOutputs(
-                write(found, wanted) | decided(portions, table.head), parameters(portions, (table.head,))
+                write(unit_records, wanted) | decided(portions, table.head), parameters(portions, (table.head,))
             )
 
         return OipBinding(

@@ -46,7 +46,7 @@ def _chunk(batch: Any, selection: Selection, extra: Sequence[str], start: int) -
                 faults.setdefault(row, f"{name} is missing; this column needs a value")
     kept = {name: _column(batch, name).to_pylist() for name in extra}
     ids = kept.pop(IDENTITY, None)
-    named = range(start, start + len(table)) if ids is None else [str(one) for one in ids]
+    named = range(start, start + len(table)) if ids is None else [str(number) for number in ids]
     return Chunk(start, table, named, kept, faults)
 
 

@@ -132,8 +132,10 @@ class _Run:
         if fine is not None:
             for row in np.flatnonzero(~fine.all(axis=1)).tolist():
                 if row not in faults:
-                    one = slice(row, row + 1)
-                    faults[row] = str(refusal(self.schema, chunk.table[one], fine[one], 0)).replace(" in row 0", "", 1)
+                    single = slice(row, row + 1)
+                    faults[row] = str(refusal(self.schema, chunk.table[single], fine[single], 0)).replace(
+                        " in row 0", "", 1
+                    )
         rows = np.arange(len(chunk.table))
         if faults and self.request.on_error == "fail":
             return _Block(chunk, rows[: min(faults)], faults)
@@ -238,8 +240,17 @@ def _selection(described: demur.Description, task: RowFiles, more: Sequence[str]
 def _schema(features: Iterable[demur.Feature]) -> Schema:
     """Return the schema of the columns that the service describes and checks."""
     return Schema.of(
-        Feature(one.name, one.unit, one.lower, one.upper, one.description, one.nullable, one.sentinels, one.values)
-        for one in features
+        Feature(
+            feature.name,
+            feature.unit,
+            feature.lower,
+            feature.upper,
+            feature.description,
+            feature.nullable,
+            feature.sentinels,
+            feature.values,
+        )
+        for feature in features
     )
 
 

@@ -165,10 +165,10 @@ class Archive:
             except FileNotFoundError as error:
                 raise BadBackup(f"{manifest.ledger}/{manifest.name}/{file.name} is missing") from error
             target.chmod(0o600)
-            if (found := described(folder, file.name)) != file:
+            if (fetched := described(folder, file.name)) != file:
                 raise BadBackup(
-                    f"{manifest.ledger}/{manifest.name}/{file.name} was altered: {found.bytes} bytes with sha256 "
-                    f"{found.sha256}, not {file.bytes} with {file.sha256}"
+                    f"{manifest.ledger}/{manifest.name}/{file.name} was altered: {fetched.bytes} bytes with sha256 "
+                    f"{fetched.sha256}, not {file.bytes} with {file.sha256}"
                 )
 
     def keep(self, ledger: str, most: int) -> list[str]:

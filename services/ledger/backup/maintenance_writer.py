@@ -94,7 +94,7 @@ def close_writers(
     losses = []
     for task in sorted({row.task for row in rows if row.task}):
         last = max(row.heartbeat for row in rows if row.task == task) if since is None else since
-        start = min([last, *(one.heartbeat for one in unfinished if one.task == task)])
+        start = min([last, *(writer_row.heartbeat for writer_row in unfinished if writer_row.task == task)])
         losses.append(Loss(task, start, max(now, start)))
         epoch = secrets.randbits(63)  # a row of its own for each: a gap belongs to the task of its writer
         row = _row(epoch, task, now) | {"flush": 1, "ended": now}

@@ -172,7 +172,7 @@ def _journals(folder: Path, engine: Engine, manifest: Manifest, clock: Callable[
 
 def _complete(manifest: Manifest) -> frozenset[int]:
     """Return writers that were dead and whose journal is in the backup: they decided nothing more."""
-    return frozenset(one.epoch for one in manifest.journals if one.whole)
+    return frozenset(journal.epoch for journal in manifest.journals if journal.whole)
 
 
 def _copy_contents(references: Sequence[str], archive: Archive, manifest: Manifest, store: Store, note: Note) -> None:

@@ -26,8 +26,8 @@ def binding(recipe: Recipe, *, ensemble: bool) -> OipBinding:
     fields = (*(VOLUMES[name] for name in offered(recipe, ensemble=ensemble)), AFFINE, *SCAN)
     return OipBinding(
         inputs=tuple(
-            TensorSpec(name, "BYTES", (1,), "", told, optional=name != "flair")
-            for name, told in (
+            TensorSpec(name, "BYTES", (1,), "", description, optional=name != "flair")
+            for name, description in (
                 ("flair", f"FLAIR image, {_FILE}"),
                 ("t1", f"T1-weighted image on the grid of flair, {_FILE}; where the model wants it"),
                 ("brain_mask", f"where the brain is, 0 and 1 on the grid of flair, {_FILE}"),
@@ -66,11 +66,11 @@ def answer(answers: list[Portion], wanted: frozenset[str]) -> TensorOutputs:
         VOLUMES[name].tensor_name: empty.astype(values.dtype) if hidden else values
         for name, values in payload.arrays.items()
     }
-    found = {
+    tensors = {
         **volumes,
         AFFINE.name: np.asarray(segmentation.affine, np.float64),
         **_WRITE([presentation.scan(portion)], wanted),
         **decided([portion], HEAD),
     }
     outputs = parameters([portion], (HEAD,)) | {"resampled": segmentation.resampled}
-    return TensorOutputs(found, outputs | ({"name": payload.name} if payload.name else {}))
+    return TensorOutputs(tensors, outputs | ({"name": payload.name} if payload.name else {}))

@@ -185,7 +185,7 @@ class _Maps:
 
     @property
     def nbytes(self) -> int:
-        return sum(one.nbytes for one in self.values.values())
+        return sum(array.nbytes for array in self.values.values())
 
     def opened(self) -> Callable[[int], Map]:
         return lambda item: self.values[item]

@@ -94,9 +94,9 @@ def _form(message: Any) -> Form:
 def _agents(message: Any) -> tuple[AgentRef, ...]:
     return tuple(
         AgentRef(
-            one.scene_id,
-            one.track_id,
-            Pose(one.pose.x, one.pose.y, one.pose.yaw) if one.HasField("pose") else None,
+            agent.scene_id,
+            agent.track_id,
+            Pose(agent.pose.x, agent.pose.y, agent.pose.yaw) if agent.HasField("pose") else None,
         )
-        for one in message.agents
+        for agent in message.agents
     )

@@ -23,21 +23,21 @@ def planned(planning: Planning, block: NDArray[np.float32], rows: list[int], lan
     share = min(planning.quantum_rows, -(-len(rows) // lanes))
     passes = [piece for run in _runs(rows) for piece in _cut(run, share)]
     try:
-        said = yield Steps(tuple(_batch(planning, block, piece) for piece in passes))
+        results = yield Steps(tuple(_batch(planning, block, piece) for piece in passes))
     except DemurError:
         return (yield from _one_by_one(planning, block, rows))
-    return list(_joined(zip(passes, said, strict=True)))
+    return list(_joined(zip(passes, results, strict=True)))
 
 
 def _one_by_one(planning: Planning, block: NDArray[np.float32], rows: list[int]) -> Generator[Any, Any, Said]:
-    found: Said = []
+    results: Said = []
     for row in rows:
         alone = range(row, row + 1)
         try:
-            found.append((alone, (yield _batch(planning, block, alone))))
+            results.append((alone, (yield _batch(planning, block, alone))))
         except DemurError as error:
-            found.append((alone, error))
-    return found
+            results.append((alone, error))
+    return results
 
 
 def _batch(planning: Planning, block: NDArray[np.float32], rows: range) -> RowBatch:
@@ -71,4 +71,6 @@ def _joined(parts: Iterable[tuple[range, Arrays]]) -> Iterator[tuple[range, Arra
 
 def _one(parts: list[tuple[range, Arrays]]) -> tuple[range, Arrays]:
     rows = range(parts[0][0].start, parts[-1][0].stop)
-    return rows, tuple(np.concatenate(arrays, axis=-1) for arrays in zip(*(said for _, said in parts), strict=True))
+    return rows, tuple(
+        np.concatenate(arrays, axis=-1) for arrays in zip(*(arrays_of_part for _, arrays_of_part in parts), strict=True)
+    )

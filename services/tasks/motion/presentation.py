@@ -55,8 +55,10 @@ def answered(answers: list[Portion | ItemFailed]) -> Answered:
     Raises:
         DemurError: nothing could be predicted: the error of the first request.
     """
-    portions = sorted((one for one in answers if isinstance(one, Portion)), key=lambda portion: portion.first)
-    failures = sorted((one for one in answers if isinstance(one, ItemFailed)), key=lambda failed: failed.item)
+    portions = sorted((part for part in answers if isinstance(part, Portion)), key=lambda portion: portion.first)
+    failures = sorted(
+        (failure for failure in answers if isinstance(failure, ItemFailed)), key=lambda failed: failed.item
+    )
     if not portions:
         raise failures[0].error
     return Answered(portions[0].payload.asked, tuple(portions), tuple(failures))

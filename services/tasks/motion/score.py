@@ -114,7 +114,7 @@ class _Run:
 
     def _submitted_before(self, outcome: demur.MotionAnswers) -> bool:
         """Return whether an earlier file had one of these requests."""
-        keys = {hash((one.agent.scene_id, one.agent.track_id)) for one in outcome if one.agent.scene_id}
+        keys = {hash((answer.agent.scene_id, answer.agent.track_id)) for answer in outcome if answer.agent.scene_id}
         before = not keys.isdisjoint(self._seen)
         self._seen |= keys
         return before

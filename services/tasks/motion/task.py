@@ -48,8 +48,8 @@ class Pace:
 
     def note(self, seconds: Iterable[float]) -> None:
         """Update the average with maps that were made."""
-        for one in seconds:
-            self.map_seconds += 0.1 * (one - self.map_seconds)
+        for duration in seconds:
+            self.map_seconds += 0.1 * (duration - self.map_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Asked:
     @property
     def named(self) -> bool:
         """True if scenes and tracks of all requests are known, as a submission requires."""
-        return bool(self.scene_id) or all(one is not None and one.scene_id for one in self.subjects)
+        return bool(self.scene_id) or all(subject is not None and subject.scene_id for subject in self.subjects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,24 +126,24 @@ class MotionTask:
         Raises:
             InvalidInput, TooLarge: see ``inputs.read``; or a submission of maps whose vehicles are not named.
         """
-        found = inputs.read(request.form, self._recipe.grid)
-        count = len(found.tracks)
-        asked = Asked(found.scene_id, found.tracks, found.subjects, request.submission)
+        parsed = inputs.read(request.form, self._recipe.grid)
+        count = len(parsed.tracks)
+        asked = Asked(parsed.scene_id, parsed.tracks, parsed.subjects, request.submission)
         if request.submission and not asked.named:
             raise InvalidInput(
                 "a submission names scene and track of each request; give them in agents, or do not ask for one",
                 code="missing",
                 field="agents",
             )
-        kept = _kept(found) if self._keeps_inputs else b""
+        kept = _kept(parsed) if self._keeps_inputs else b""
         quantum = min(self._planning.quantum_rows, count)
         pass_seconds = self._planning.seconds(quantum) / quantum
         map_bytes = 4 * math.prod(self._recipe.grid.shape)
         return Units(
-            payload=_Payload(asked, found, kept),
+            payload=_Payload(asked, parsed, kept),
             count=count,
             seconds=OPEN_SECONDS + count * (self._pace.map_seconds + pass_seconds),
-            nbytes=found.source.nbytes
+            nbytes=parsed.source.nbytes
             + COPIES * min(self._chunk, count) * map_bytes
             + count * ANSWER_BYTES
             + len(kept),
@@ -158,37 +158,39 @@ class MotionTask:
     def run(self, units: Units[_Payload]) -> Work:
         """Yield the work of each chunk: maps side by side, passes side by side, then ``Done`` for successful rows."""
         payload = units.payload
-        found, payload.input = payload.input, None
-        assert found is not None
-        source: Source = found.source
+        parsed, payload.input = payload.input, None
+        assert parsed is not None
+        source: Source = parsed.source
         make = yield Step(partial(_opened, source), OPEN_SECONDS)
         for start in range(0, units.count, self._chunk):
             items = range(start, min(start + self._chunk, units.count))
             yield Progress(start / units.count, "maps")
-            yield from self._worked_off(items, payload.asked, found, make)
+            yield from self._worked_off(items, payload.asked, parsed, make)
             yield Progress(items.stop / units.count, "planned")
 
     def _worked_off(self, items: range, asked: Asked, found: Input, make: Callable[[int], Map]) -> Work:
         block = np.empty((len(items), math.prod(self._recipe.grid.shape)), np.float32)
         steps = [self._step(item, found, make, block[row]) for row, item in enumerate(items)]
         made: list[_Made | _Failed] = yield Steps(tuple(steps))
-        self._pace.note(one.seconds for one in made if isinstance(one, _Made))
-        for item, one in zip(items, made, strict=True):
-            if isinstance(one, _Failed):
-                yield ItemFailed(item, one.error)
-        good = [row for row, one in enumerate(made) if isinstance(one, _Made)]
-        for rows, said in (yield from planned(self._planning, block, good, self._lanes)):
-            if isinstance(said, DemurError):
+        self._pace.note(rendered.seconds for rendered in made if isinstance(rendered, _Made))
+        for item, outcome in zip(items, made, strict=True):
+            if isinstance(outcome, _Failed):
+                yield ItemFailed(item, outcome.error)
+        good = [row for row, rendered in enumerate(made) if isinstance(rendered, _Made)]
+        for rows, plan in (yield from planned(self._planning, block, good, self._lanes)):
+            if isinstance(plan, DemurError):
                 for row in rows:
-                    yield ItemFailed(items[row], said)
+                    yield ItemFailed(items[row], plan)
                 continue
-            remarks = tuple(one.remarks for row in rows if isinstance(one := made[row], _Made))
+            remarks = tuple(map_made.remarks for row in rows if isinstance(map_made := made[row], _Made))
             yield Done(
                 first=items[rows.start],
                 count=len(rows),
-                predictives={TRAJECTORIES.name: self._planning.read(said)},
+                predictives={TRAJECTORIES.name: self._planning.read(plan)},
                 payload=Found(asked, remarks),
-                shifts=np.array([Shift.OUTSIDE_TRAINING_RANGE if one else 0 for one in remarks], np.uint8),
+                shifts=np.array(
+                    [Shift.OUTSIDE_TRAINING_RANGE if item_remarks else 0 for item_remarks in remarks], np.uint8
+                ),
             )
 
     def _step(self, item: int, found: Input, make: Callable[[int], Map], row: NDArray[np.float32]) -> Step:
@@ -229,9 +231,9 @@ def _opened(source: Source) -> Callable[[int], Map]:
 def _request(asked: Asked, item: int) -> SceneMessage:
     """Return a scene with only its id and one request."""
     subject = asked.subjects[item]
-    found = SceneMessage(id=asked.scene_id if subject is None else subject.scene_id)
-    found.prediction_requests.add(track_id=asked.tracks[item])
-    return found
+    message = SceneMessage(id=asked.scene_id if subject is None else subject.scene_id)
+    message.prediction_requests.add(track_id=asked.tracks[item])
+    return message
 
 
 def _left_out(count: int) -> Iterable[InputWarning]:
@@ -248,13 +250,13 @@ def _left_out(count: int) -> Iterable[InputWarning]:
         )
 
 
-def _kept(found: Input) -> bytes:
+def _kept(parsed: Input) -> bytes:
     """Return the past and map of a scene, without its future and requests; only its id if that is too large."""
-    if found.scene is None:
+    if parsed.scene is None:
         return b""
     message = SceneMessage()
-    message.CopyFrom(found.scene.message)
+    message.CopyFrom(parsed.scene.message)
     for name in ("future_vehicle_tracks", "future_pedestrian_tracks", "future_ego_track", "prediction_requests"):
         message.ClearField(name)
     content = message.SerializeToString()
-    return content if len(content) <= KEPT_BYTES else SceneMessage(id=found.scene_id).SerializeToString()
+    return content if len(content) <= KEPT_BYTES else SceneMessage(id=parsed.scene_id).SerializeToString()

@@ -93,7 +93,7 @@ def answer(answers: list[Any], wanted: frozenset[str]) -> TensorOutputs:
 
 
 def _form(kind: str, inputs: TensorInputs) -> Form:
-    tracks = tuple(_track(index, int(one)) for index, one in enumerate(inputs.tensors.get("track_ids", ())))
+    tracks = tuple(_track(index, int(track_id)) for index, track_id in enumerate(inputs.tensors.get("track_ids", ())))
     if kind == "scene":
         for name in _OF_MAPS:
             if name in inputs.tensors:

@@ -39,7 +39,10 @@ class Answered:
         for document, first in zip(asked.documents, asked.firsts, strict=True):
             best = [known.get(item) for item in range(first, first + len(document.sentences))]
             joined, spans = document.joined(
-                [source if one is None else one for source, one in zip(document.sentences, best, strict=True)]
+                [
+                    source if translation is None else translation
+                    for source, translation in zip(document.sentences, best, strict=True)
+                ]
             )
             texts.append({"translation": joined, "first": first, "sentences": len(document.sentences)})
             places += spans
@@ -63,8 +66,10 @@ def answered(answers: Sequence[Portion | ItemFailed]) -> Answered:
     Raises:
         DemurError: nothing could be translated: the error of the first sentence.
     """
-    portions = sorted((one for one in answers if isinstance(one, Portion)), key=lambda portion: portion.first)
-    failures = sorted((one for one in answers if isinstance(one, ItemFailed)), key=lambda failed: failed.item)
+    portions = sorted((part for part in answers if isinstance(part, Portion)), key=lambda portion: portion.first)
+    failures = sorted(
+        (failure for failure in answers if isinstance(failure, ItemFailed)), key=lambda failed: failed.item
+    )
     if not portions:
         raise failures[0].error
     decided = tuple(portion for portion in portions if portion.count)

@@ -17,15 +17,15 @@ class TranslationRequest:
     tokens: Detail = "best"
 
 
-def detail(given: str | None) -> Detail:
+def detail(text: str | None) -> Detail:
     """Return the detail of tokens; None stands for ``best``.
 
     Raises:
         InvalidInput: the text is not a detail.
     """
-    if given is None:
+    if text is None:
         return "best"
     for known in get_args(Detail):
-        if given == known:
+        if text == known:
             return known  # type: ignore[no-any-return]
-    raise InvalidInput.about("tokens", given[:40], code="unknown_detail", allowed=", ".join(get_args(Detail)))
+    raise InvalidInput.about("tokens", text[:40], code="unknown_detail", allowed=", ".join(get_args(Detail)))

@@ -146,11 +146,13 @@ def _texts(path: Path) -> Sequence[str]:
 
 def _whole(number: int, translation: demur.Translation) -> Generated:
     """Return a line as one n-best list."""
-    translations = [_translation(one) for one in translation.sentences]
-    if not any(one.tokens for one in translations):  # no sentence is English: the line is copied
+    translations = [_translation(sentence) for sentence in translation.sentences]
+    if not any(translated.tokens for translated in translations):  # no sentence is English: the line is copied
         score = -math.inf if translations else 0.0
         return Generated(number, translation.source, None, (Hypothesis(translation.text, score),) * _HYPOTHESES)
-    whole = as_one(cut_at(translation.source, [one.source_span for one in translation.sentences]), translations)
+    whole = as_one(
+        cut_at(translation.source, [sentence.source_span for sentence in translation.sentences]), translations
+    )
     values = whole.values or {}
     hypotheses = tuple(
         Hypothesis(
@@ -164,13 +166,15 @@ def _whole(number: int, translation: demur.Translation) -> Generated:
     return Generated(number, translation.source, None, hypotheses)
 
 
-def _record(one: Generated) -> str:
+def _record(sentence: Generated) -> str:
     """Return a line of the submission; without scores, hypotheses are equal and the uncertainty is infinite."""
-    if not one.hypotheses[0].scores and not math.isfinite(one.hypotheses[0].score):
-        hypos = [{"text": found.text, "confidence": 1 / len(one.hypotheses)} for found in one.hypotheses]
-        return json.dumps({"id": one.id, "uncertainty": math.inf, "hypos": hypos}, ensure_ascii=False)
-    measure = submission.ENSEMBLE if one.hypotheses[0].scores else submission.SINGLE
-    (line,) = submission.lines([one], measure)
+    if not sentence.hypotheses[0].scores and not math.isfinite(sentence.hypotheses[0].score):
+        hypos = [
+            {"text": hypothesis.text, "confidence": 1 / len(sentence.hypotheses)} for hypothesis in sentence.hypotheses
+        ]
+        return json.dumps({"id": sentence.id, "uncertainty": math.inf, "hypos": hypos}, ensure_ascii=False)
+    measure = submission.ENSEMBLE if sentence.hypotheses[0].scores else submission.SINGLE
+    (line,) = submission.lines([sentence], measure)
     return line
 
 
@@ -179,21 +183,23 @@ def _translation(sentence: demur.TranslatedSentence) -> Translation:
     hypotheses = sentence.hypotheses
     names = hypotheses[0].scores
     return Translation(
-        texts=tuple(one.text for one in hypotheses),
-        score=np.array([one.score for one in hypotheses], np.float32),
+        texts=tuple(hypothesis.text for hypothesis in hypotheses),
+        score=np.array([hypothesis.score for hypothesis in hypotheses], np.float32),
         values=None
         if names is None
-        else {name: np.array([(one.scores or {})[name] for one in hypotheses], np.float32) for name in names},
+        else {
+            name: np.array([(hypothesis.scores or {})[name] for hypothesis in hypotheses], np.float32) for name in names
+        },
         tokens=tuple(
             Said(
-                np.stack([one.tokens.starts, one.tokens.stops], axis=1),
-                one.tokens.log_probabilities,
-                one.tokens.total,
-                one.tokens.data,
-                one.tokens.knowledge,
+                np.stack([hypothesis.tokens.starts, hypothesis.tokens.stops], axis=1),
+                hypothesis.tokens.log_probabilities,
+                hypothesis.tokens.total,
+                hypothesis.tokens.data,
+                hypothesis.tokens.knowledge,
             )
-            for one in hypotheses
-            if one.tokens is not None
+            for hypothesis in hypotheses
+            if hypothesis.tokens is not None
         ),
     )
 

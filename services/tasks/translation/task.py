@@ -56,7 +56,7 @@ class TranslationTask:
             InvalidInput, TooLarge: see ``texts.read``.
         """
         asked = texts.read(request, self._translator)
-        steps = [self._pace.steps(len(one.sentence.tokens)) for one in asked.sentences if one.english]
+        steps = [self._pace.steps(len(sentence.sentence.tokens)) for sentence in asked.sentences if sentence.english]
         width = min(max(len(steps), 1), self._stepping.quantum_size)
         under_way = sorted(steps, reverse=True)[: width * self._lanes]
         return Units(
@@ -66,7 +66,9 @@ class TranslationTask:
             nbytes=sum(map(self._translator.decoder.sentence_bytes, under_way))
             + ANSWER_BYTES * len(asked.sentences)
             + sum(map(len, request.texts)),
-            shifts=np.array([Shift.OUTSIDE_TRAINING_RANGE if one.remarks else 0 for one in asked.sentences], np.uint8),
+            shifts=np.array(
+                [Shift.OUTSIDE_TRAINING_RANGE if sentence.remarks else 0 for sentence in asked.sentences], np.uint8
+            ),
         )
 
     def run(self, units: Units[Asked]) -> Work:
@@ -91,8 +93,8 @@ class TranslationTask:
             except DemurError:
                 yield from self._one_by_one(asked, left.values())
                 return
-            turns = [one.turn for one in results]
-            for item, translation, steps in (found for one in results for found in one.done):
+            turns = [result.turn for result in results]
+            for item, translation, steps in (finished for result in results for finished in result.done):
                 self._pace.note(len(left.pop(item).asked.sentence.tokens), steps)
                 yield _done(asked, item, translation)
                 yield Progress(1 - len(left) / units.count, "translating")
@@ -104,14 +106,14 @@ class TranslationTask:
         """
         width = self._stepping.quantum_size
         under_way = [turn for turn in turns if turn.size]
-        found = []
+        filled = []
         for number, turn in enumerate([*under_way, *[Turn()] * (lanes - len(under_way))]):
             free = width - turn.size
             share = min(free, -(-len(waiting) // (lanes - number)))
             if turn.size and free < max(width // 4, 1):
                 share = 0
-            found.append(Turn(turn.batches, tuple(waiting.popleft() for _ in range(share))))
-        return [turn for turn in found if turn.size]
+            filled.append(Turn(turn.batches, tuple(waiting.popleft() for _ in range(share))))
+        return [turn for turn in filled if turn.size]
 
     def _one_by_one(self, asked: Asked, questions: Iterable[Question]) -> Work:
         """Decode the sentences of a failed pass alone, each from its beginning, so that failures stay separate."""

@@ -55,8 +55,8 @@ def answer(answers: list[Any], wanted: frozenset[str]) -> TensorOutputs:
     call = presentation.answered(answers)
     record = call.record()
     record["sentences"] = [_detailed(sentence, wanted) for sentence in record["sentences"]]
-    found = _WRITE([record], wanted) | decided(call.portions, HEAD)
-    return TensorOutputs(found, parameters(call.portions or (call.first,), (HEAD,), call.failures))
+    tensors = _WRITE([record], wanted) | decided(call.portions, HEAD)
+    return TensorOutputs(tensors, parameters(call.portions or (call.first,), (HEAD,), call.failures))
 
 
 def item(answer: Portion | ItemFailed, wanted: frozenset[str]) -> TensorOutputs | None:
@@ -64,8 +64,8 @@ def item(answer: Portion | ItemFailed, wanted: frozenset[str]) -> TensorOutputs 
     if isinstance(answer, ItemFailed) or not answer.count:
         return None
     sentence = _detailed(presentation.sentence(answer), wanted)
-    found = _WRITE_SENTENCE([sentence], wanted - {"span"}) | decided((answer,), HEAD)
-    return TensorOutputs(found, parameters((answer,), (HEAD,)))
+    tensors = _WRITE_SENTENCE([sentence], wanted - {"span"}) | decided((answer,), HEAD)
+    return TensorOutputs(tensors, parameters((answer,), (HEAD,)))
 
 
 def _detailed(sentence: dict[str, Any], wanted: frozenset[str]) -> dict[str, Any]:

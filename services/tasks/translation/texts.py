@@ -66,9 +66,9 @@ def read(request: TranslationRequest, translator: Translator) -> Asked:
     documents = tuple(document(text, translator.fits) for text in texts)
     firsts: list[int] = []
     sentences: list[str] = []
-    for one in documents:
+    for document_read in documents:
         firsts.append(len(sentences))
-        sentences += one.sentences
+        sentences += document_read.sentences
     if len(sentences) > MOST_SENTENCES:
         raise TooLarge.about(
             "texts",

@@ -55,7 +55,7 @@ def _converter(field: AnswerField, descriptor: FieldDescriptor) -> Converter | N
         if len(steps) == len(field.fields) and all(convert is None for _, convert in steps):
             return None  # protobuf converts a dictionary itself, and faster
         fill = filler(field.fields, GetMessageClass(inner))
-        return (lambda values: [fill(one) for one in values]) if field.many else fill
+        return (lambda values: [fill(value) for value in values]) if field.many else fill
     if field.shape and descriptor.type == FieldDescriptor.TYPE_BYTES:
         packed = np.dtype(field.dtype).newbyteorder("<")
         return lambda array: array.astype(packed, copy=False).tobytes()

@@ -31,7 +31,7 @@ def labels(message: Any) -> list[SubmittedLabel | InvalidInput]:
     Raises:
         InvalidInput: packed arrays that do not fit each other.
     """
-    batch: list[SubmittedLabel | InvalidInput] = [_label(one) for one in message.labels]
+    batch: list[SubmittedLabel | InvalidInput] = [_label(label) for label in message.labels]
     if message.HasField("packed"):
         batch += _packed(message.packed).labels()
     return batch
@@ -70,7 +70,9 @@ def outcome_number(outcome: Outcome) -> Any:
 
 
 def batch_message(batch: Batch) -> Any:
-    rejected = [labels_pb2.RejectedLabel(index=one.at, error=detail(one.error)) for one in batch.rejected]
+    rejected = [
+        labels_pb2.RejectedLabel(index=rejection.at, error=detail(rejection.error)) for rejection in batch.rejected
+    ]
     return labels_pb2.SubmitLabelsResponse(outcomes=batch.outcomes, rejected=rejected)
 
 

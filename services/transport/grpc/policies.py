@@ -42,9 +42,9 @@ def methods(book: PolicyBook, keeper: PolicyKeeper | None) -> dict[str, Method]:
 
 
 def _change(request: Any) -> PolicyChange:
-    given = {name: getattr(request, name) for name in _OPTIONAL if request.HasField(name)}
+    optional = {name: getattr(request, name) for name in _OPTIONAL if request.HasField(name)}
     plain = {name: getattr(request, name) for name in _PLAIN}
-    return PolicyChange(author=author(request.author), audits=request.audits or None, **plain, **given)
+    return PolicyChange(author=author(request.author), audits=request.audits or None, **plain, **optional)
 
 
 def _event(entry: Entry) -> Any:

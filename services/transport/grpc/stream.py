@@ -104,11 +104,11 @@ class ChunkStream:
             if isinstance(chunk.request, DemurError):
                 raise chunk.request
             units = await self._pipeline.expand(chunk.request, call, nbytes)
-            answers, told = await self._follow(chunk.sequence, units, call, outbox)
-            results = self._frames.results(chunk.sequence, answers, told)
-            said = ((outbox.formed(frame), count) for frame, count in results)
+            answers, was_shown = await self._follow(chunk.sequence, units, call, outbox)
+            results = self._frames.results(chunk.sequence, answers, was_shown)
+            formed_frames = ((outbox.formed(frame), count) for frame, count in results)
             with step("encode"):
-                while (frame := await self._pipeline.offload.run(nbytes, next, said, None)) is not None:
+                while (frame := await self._pipeline.offload.run(nbytes, next, formed_frames, None)) is not None:
                     outbox.put(*frame)
                     await asyncio.sleep(0)  # there may be a hundred frames of a megabyte each
         except Exception as failure:
@@ -132,8 +132,8 @@ class ChunkStream:
                 async with aclosing(self._pipeline.events(units, call)) as events:
                     async for event in events:
                         if isinstance(event, Progress):
-                            if (told := frames.progress(sequence, event)) is not None:
-                                outbox.tell(told)
+                            if (progress := frames.progress(sequence, event)) is not None:
+                                outbox.tell(progress)
                             continue
                         answers.append(event)
                         if (item := frames.item(sequence, event)) is not None:

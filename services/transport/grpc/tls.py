@@ -24,5 +24,5 @@ def credentials(certificates: Certificates) -> grpc.ServerCredentials:
         known = current
         return configuration(current)
 
-    asked = known.client_ca is not None
-    return grpc.dynamic_ssl_server_credentials(configuration(known), fetch, asked)
+    asks_clients = known.client_ca is not None
+    return grpc.dynamic_ssl_server_credentials(configuration(known), fetch, asks_clients)

@@ -52,14 +52,14 @@ def _converter(field: AnswerField) -> Callable[[Any], Any] | None:
         return None
     if field.dtype == "record":
         write = writer(field.fields)
-        return (lambda values: [write(one) for one in values]) if field.many else write
+        return (lambda values: [write(value) for value in values]) if field.many else write
     if field.keys:
         return lambda values: dict(zip(field.keys, values.tolist(), strict=True))
     return None
 
 
 def _rows(field: AnswerField) -> Callable[[Record], list[dict[str, Any]]]:
-    names = [(one.name, one.json_name) for one in field.fields]
+    names = [(column.name, column.json_name) for column in field.fields]
 
     def write(record: Record) -> list[dict[str, Any]]:
         columns = {json_name: record[name].tolist() for name, json_name in names if name in record}
@@ -88,8 +88,8 @@ def schema(fields: Iterable[AnswerField], *, title: str = "", unit: str = "") ->
         properties[field.json_name] = _of_field(field, unit)
         if field.missing != "absent":
             required.append(field.json_name)
-    found: Json = {"type": "object", "required": required, "properties": properties}
-    return found | ({"title": title} if title else {})
+    described_object: Json = {"type": "object", "required": required, "properties": properties}
+    return described_object | ({"title": title} if title else {})
 
 
 def _of_deferral(unit: str) -> Json:
@@ -104,21 +104,21 @@ def _of_field(field: AnswerField, unit: str) -> Json:
         return ref("ErrorDetail")
     described = {"description": f"{field.about}{f' Unit: {field.unit}.' if field.unit else ''}"}
     if field.dtype == "record":
-        fields = [replace(one, shape=()) for one in field.fields] if field.columns else field.fields
+        fields = [replace(column, shape=()) for column in field.fields] if field.columns else field.fields
         inner = schema(fields, title=field.title, unit=unit)
         return {"type": "array", "items": inner} | described if field.many or field.columns else inner
     if field.keys:
         properties: Json = {name: NUMBER_OR_NULL for name in field.keys}
         return {"title": field.title, "type": "object", "properties": properties} | described
-    found = _of_elements(field)
+    document = _of_elements(field)
     for place, size in enumerate(reversed(field.shape)):
         fixed = {"minItems": size, "maxItems": size} if isinstance(size, int) and not field.x_unit else {}
-        found = {"type": "array", "items": found} | fixed
+        document = {"type": "array", "items": document} | fixed
         if field.x_unit and not place:
-            found["x-unit"] = field.x_unit
+            document["x-unit"] = field.x_unit
     if field.missing == "null":
-        found["type"] = ["array", "null"]
-    return found | described
+        document["type"] = ["array", "null"]
+    return document | described
 
 
 def _of_elements(field: AnswerField) -> Json:

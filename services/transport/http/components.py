@@ -53,8 +53,8 @@ def ref(name: str) -> Json:
 
 def common_schemas() -> Json:
     """Return schemas by name; those of Feature, Head and Policy are derived from their classes."""
-    _, found = msgspec.json.schema_components((Feature, Head, Policy, Model), ref_template=_TEMPLATE)
-    schemas: Json = dict(found)
+    _, generated = msgspec.json.schema_components((Feature, Head, Policy, Model), ref_template=_TEMPLATE)
+    schemas: Json = dict(generated)
     for name in ("Feature", "Head"):
         schemas[name] = _answered(schemas[name])
     schemas["Head"]["properties"]["kind"] |= {"title": "HeadKind", "type": "string"}
@@ -77,7 +77,9 @@ def common_schemas() -> Json:
 
 def _answered(schema: Json) -> Json:
     """Return the schema of a class in answers, with all of its fields required."""
-    properties = {name: {k: v for k, v in one.items() if k != "default"} for name, one in schema["properties"].items()}
+    properties = {
+        name: {k: v for k, v in described.items() if k != "default"} for name, described in schema["properties"].items()
+    }
     return schema | {"properties": properties, "required": list(properties)}
 
 

@@ -48,14 +48,14 @@ def bounded(
     settings: Settings, certificates: Certificates | None, shedder: LoadShedder | None
 ) -> type[HttpToolsProtocol]:
     """Return the protocol with the limits of these settings."""
-    given = certificates
+    initial = certificates
     inner: type[HttpToolsProtocol] = HttpToolsProtocol if shedder is None else shedding_protocol(shedder)
 
     class Bounded(BoundedProtocol, inner):  # type: ignore[misc, valid-type]
         most_header_bytes = settings.max_header_bytes
         most_connections = settings.max_connections
         slow_seconds = settings.slow_seconds
-        certificates = given
+        certificates = initial
 
     return Bounded
 
@@ -150,8 +150,10 @@ class BoundedProtocol(HttpToolsProtocol):
         """Close the connection, unless reading is paused or the body has not been requested yet."""
         self._owed = None
         cycle = self.cycle
-        asked = self._in_head or not (self.flow.read_paused or (cycle is not None and cycle.waiting_for_100_continue))
-        if asked:
+        awaiting = self._in_head or not (
+            self.flow.read_paused or (cycle is not None and cycle.waiting_for_100_continue)
+        )
+        if awaiting:
             self.transport.close()
         else:
             self._expect()

@@ -21,14 +21,16 @@ def write_answers(tenant: ServedModel, answers: list[Any], wanted: Wanted, *, in
     """Return the response with all answers of a request; ``in_plain``: protobuf has numbers as repeated fields."""
     if wanted == "protobuf":
         return Response(encoded(tenant.grpc, answers, in_plain=in_plain), media_type=PROTOBUF)
-    said = tenant.http.answer_json(answers)
+    document = tenant.http.answer_json(answers)
     if tenant.http.files is None:
-        return Response(msgspec.json.encode(said), media_type=JSON)
+        return Response(msgspec.json.encode(document), media_type=JSON)
     if wanted == "zip":
         archived = tenant.http.archived or tenant.http.files
-        return Response(_archive({"answer.json": msgspec.json.encode(said)} | dict(archived(answers))), media_type=ZIP)
+        return Response(
+            _archive({"answer.json": msgspec.json.encode(document)} | dict(archived(answers))), media_type=ZIP
+        )
     files = tenant.http.files(answers)
-    return Response(msgspec.json.encode(said | {"files": files}), media_type=JSON)  # bytes become base64
+    return Response(msgspec.json.encode(document | {"files": files}), media_type=JSON)  # bytes become base64
 
 
 def _archive(files: Mapping[str, bytes]) -> bytes:

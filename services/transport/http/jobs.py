@@ -52,14 +52,14 @@ class JobRecord:
 
     def summary(self) -> dict[str, Any]:
         """Return the state of a job without its result, which may be many megabytes."""
-        found: dict[str, Any] = {
+        document: dict[str, Any] = {
             "id": self.identity,
             "state": self.state,
             "progress": {"fraction": self.fraction, "stage": self.stage, "items": self.items},
         }
         if self.error is not None:
-            found["error"] = self.error
-        return found
+            document["error"] = self.error
+        return document
 
     def view(self) -> dict[str, Any]:
         """Return the summary, and the result once there is one."""
@@ -196,11 +196,11 @@ class JobRoutes:
     def _written(self, identity: str, answers: list[Any]) -> tuple[bytes, Mapping[str, bytes]]:
         """Return a result and its files. The record is not changed, since the job may be cancelled meanwhile."""
         http = self._tenant.http
-        said = http.answer_json(answers)
+        document = http.answer_json(answers)
         files = {} if http.files is None else http.files(answers)
         if http.files is not None:
-            said |= {"files": {name: f"{_path(identity)}/files/{name}" for name in files}}
-        return msgspec.json.encode(said), files
+            document |= {"files": {name: f"{_path(identity)}/files/{name}" for name in files}}
+        return msgspec.json.encode(document), files
 
     def _find(self, request: Request) -> JobRecord:
         self._forget_old()

@@ -223,18 +223,18 @@ def units(texts: list[str]) -> list[Unit]:
     Raises:
         InvalidInput: a text is not a unit id; the error has its index.
     """
-    found = []
+    parsed_units = []
     for index, text in enumerate(texts):
         try:
-            found.append(parse_unit(text))
+            parsed_units.append(parse_unit(text))
         except InvalidInput as error:
             error.index = index
             raise
-    return found
+    return parsed_units
 
 
 def batch_json(batch: Batch) -> dict[str, Any]:
-    rejected = [{"index": one.at, "error": describe(one.error)} for one in batch.rejected]
+    rejected = [{"index": rejection.at, "error": describe(rejection.error)} for rejection in batch.rejected]
     return {"outcomes": [_WORDS[value] for value in batch.outcomes], "rejected": rejected}
 
 
@@ -267,18 +267,18 @@ def committed_json(committed: Committed) -> dict[str, Any]:
 
 def _label(raw: msgspec.Raw, body: LabelsBody) -> SubmittedLabel | InvalidInput:
     try:
-        one = _LABEL.decode(raw)
+        parsed = _LABEL.decode(raw)
         content = bytes(raw)
         if content.count(b":") > _LABEL_NAMES:  # with fewer colons no name can be duplicate
-            doubled_names.check(content, one)
+            doubled_names.check(content, parsed)
         return SubmittedLabel(
-            unit=one.unit,
-            value=from_json(one.value),
-            source=body.source if one.source is None else one.source,
-            head=body.head if one.head is None else one.head,
-            key=one.key,
-            version=integer("version", one.version),
-            observed=one.observed,
+            unit=parsed.unit,
+            value=from_json(parsed.value),
+            source=body.source if parsed.source is None else parsed.source,
+            head=body.head if parsed.head is None else parsed.head,
+            key=parsed.key,
+            version=integer("version", parsed.version),
+            observed=parsed.observed,
         )
     except InvalidInput as error:
         return error

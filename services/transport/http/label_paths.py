@@ -159,7 +159,7 @@ def _request() -> Json:
         {"name": _TEXT, "value": NUMBER_OR_NULL, "unit": _TEXT, "description": _TEXT},
         ["name", "value", "unit", "description"],
     )
-    given = _object(
+    input_schema = _object(
         {"media_type": _TEXT, "columns": _array(column | {"title": "InputColumn"}), "base64": _TEXT}, ["media_type"]
     )
     return _object(
@@ -171,7 +171,7 @@ def _request() -> Json:
             "must_complete": {"type": "boolean", "description": "It stands for others, and cannot be skipped again."},
             "head": _TEXT,
             "label": {"type": "string", "description": "What a label is, with its unit."},
-            "input": or_null(given | {"title": "LabelInput"}, "null: inputs are not kept."),
+            "input": or_null(input_schema | {"title": "LabelInput"}, "null: inputs are not kept."),
         },
         ["request", "lease", "lease_until", "due", "must_complete", "head", "label", "input"],
     )

@@ -75,8 +75,8 @@ class LabelRoutes:
         service = self._service
         body = await self._body(request, bodies.ClaimBody)
         count = integer("count", body.count, "requests")
-        found = await service.claim(count=count, head=body.head, actor=_actor(request), seconds=body.seconds)
-        return json_response({"requests": [bodies.request_json(one) for one in found]})
+        claimed = await service.claim(count=count, head=body.head, actor=_actor(request), seconds=body.seconds)
+        return json_response({"requests": [bodies.request_json(claimed_request) for claimed_request in claimed]})
 
     async def extend(self, request: Request) -> Response:
         service = self._service
@@ -116,8 +116,8 @@ class LabelRoutes:
         body = await self._body(request, bodies.UnitsBody)
         units = bodies.units(body.units)
         async with DisconnectWatch(request):
-            told = await service.resolve(units, body.wait)
-        return json_response({"resolutions": [one.json() for one in told]})
+            views = await service.resolve(units, body.wait)
+        return json_response({"resolutions": [view.json() for view in views]})
 
     async def callbacks(self, request: Request) -> Response:
         service = self._service
@@ -139,8 +139,8 @@ def _actor(request: Request) -> str:
 
 
 def _id(request: Request) -> str:
-    found: str = request.path_params["request"]
-    return found
+    identity: str = request.path_params["request"]
+    return identity
 
 
 def _length(raw: Any) -> int:

@@ -88,13 +88,13 @@ def openapi(tenant: ServedModel, *, model: bool = True) -> Json:
 def _other_types(tenant: ServedModel) -> str:
     """Return the media types that ``/v1/predict`` accepts besides those in its schemas."""
     message = f"{tenant.grpc.service}/Predict"
-    told = (
+    text = (
         f"Also takes and answers {PROTOBUF}, the messages of {message}; the answer has the type of the request, or "
         "that of Accept."
     )
     if tenant.http.files is None:
-        return told
-    return f"{told} Accept: {ZIP} is answered by an archive of answer.json and the files."
+        return text
+    return f"{text} Accept: {ZIP} is answered by an archive of answer.json and the files."
 
 
 def _form(http: HttpBinding) -> Json:
@@ -259,8 +259,8 @@ def _get(name: str, summary: str, schema: Json) -> Json:
 
 def _text(name: str, summary: str, responses: dict[str, str]) -> Json:
     content: Json = {"text/plain": {"schema": {"type": "string"}}}
-    told = {code: {"description": text, "content": content} for code, text in responses.items()}
-    return {"get": {**_named(name, summary), "responses": told}}
+    answers = {code: {"description": text, "content": content} for code, text in responses.items()}
+    return {"get": {**_named(name, summary), "responses": answers}}
 
 
 def _timeout(description: str) -> Json:
@@ -274,11 +274,11 @@ def _timeout(description: str) -> Json:
 
 def _errors() -> Json:
     """Return the error responses of a call with a body."""
-    found = {code: _answer(text, ref("Error")) for code, text in _ERRORS.items()}
-    found["429"]["headers"] = {
+    answers = {code: _answer(text, ref("Error")) for code, text in _ERRORS.items()}
+    answers["429"]["headers"] = {
         "Retry-After": {"description": "When to come back, s.", "schema": {"type": "integer", "minimum": 1}}
     }
-    return found
+    return answers
 
 
 def _answer(description: str, schema: Json) -> Json:

@@ -90,11 +90,11 @@ def read_change(head: str, body: bytes) -> PolicyChange:
     Raises:
         InvalidInput: not JSON of this form.
     """
-    given = decoding.json_body(body, ChangeBody)
-    wishes = {field.name: getattr(given, field.name) for field in fields(PolicyChange) if field.name != "head"}
-    wishes["author"] = author(given.author)
+    change = decoding.json_body(body, ChangeBody)
+    wishes = {field.name: getattr(change, field.name) for field in fields(PolicyChange) if field.name != "head"}
+    wishes["author"] = author(change.author)
     try:
-        wishes["certificate"] = "" if given.certificate is None else json.dumps(given.certificate, sort_keys=True)
+        wishes["certificate"] = "" if change.certificate is None else json.dumps(change.certificate, sort_keys=True)
     except RecursionError as error:  # the parser allows deeper nesting than the writer
         raise InvalidInput("the certificate is nested too deeply", code="not_a_body", field="certificate") from error
     return PolicyChange(head=head, **wishes)
@@ -102,13 +102,13 @@ def read_change(head: str, body: bytes) -> PolicyChange:
 
 def shown(policy: Policy) -> dict[str, Any]:
     """Return a policy as JSON; an infinite threshold, which defers nothing or everything, is null."""
-    found = {
+    goals = {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in vars(policy).items()
         if name != "version"
     }
     certificate = json.loads(policy.certificate) if policy.certificate else None
-    return {"version": policy.version, "audits": policy.audits} | found | {"certificate": certificate}
+    return {"version": policy.version, "audits": policy.audits} | goals | {"certificate": certificate}
 
 
 def _event(entry: Entry) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def explain(body: bytes, error: Exception, schema: Schema) -> InvalidInput:
 def example(schema: Schema) -> str:
     """Return a body of one row as JSON; if there are many columns, with the first ones only."""
     features = schema.features if len(schema) <= _WHOLE_ROW else schema.features[:_SOME]
-    pairs = ", ".join(f"{json.dumps(one.name)}: {_value(one)}" for one in features)
+    pairs = ", ".join(f"{json.dumps(feature.name)}: {_value(feature)}" for feature in features)
     rest = "" if len(features) == len(schema) else f", ... and the other {len(schema) - _SOME} columns of /v1/schema"
     return f'{{"rows": [{{{pairs}{rest}}}]}}'
 

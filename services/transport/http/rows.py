@@ -134,9 +134,9 @@ def purpose(text: str | None) -> Purpose | None:
         InvalidInput: the text is not a purpose.
     """
     known: tuple[Purpose, ...] = get_args(Purpose)
-    for one in known:
-        if text == one:
-            return one
+    for name in known:
+        if text == name:
+            return name
     if text is None:
         return None
     raise InvalidInput.about("purpose", text[:60], code="unknown_purpose", allowed=", ".join(known))
@@ -182,5 +182,5 @@ def _head(portion: Portion, head: str, intervals: IntervalTable | None) -> dict[
     probabilities = record["probabilities"]
     known = np.isfinite(probabilities).all(axis=1).tolist()
     best = probabilities.argmax(axis=1).tolist()
-    record["class"] = [one if finite else None for one, finite in zip(best, known, strict=True)]
+    record["class"] = [best_class if finite else None for best_class, finite in zip(best, known, strict=True)]
     return record

@@ -71,7 +71,7 @@ def _wish(description: Description) -> Json:
 def _value(feature: Feature) -> Json:
     """Return the schema of a column. Values are described by ranges: generators support enumerations of texts only."""
     choices = _exactly(feature.values) or [_range(feature.lower, feature.upper)]
-    choices += [one | {"description": "Missing."} for one in _exactly(feature.sentinels)]
+    choices += [choice | {"description": "Missing."} for choice in _exactly(feature.sentinels)]
     if feature.nullable:
         choices[0]["type"] = ["number", "null"]
     about: Json = {"description": f"{feature.description} Unit: {feature.unit}.", "x-unit": feature.unit}

@@ -24,8 +24,8 @@ def documented(schema: Json | str) -> msgspec.Meta:
 def struct_schema(kind: type[msgspec.Struct], parts: Mapping[str, Json] = _NO_PARTS) -> Json:
     """Return the schema of the JSON that a struct decodes."""
     (root,), components = msgspec.json.schema_components((kind,), ref_template=_TEMPLATE)
-    found: Json = _plain(root, components, parts)
-    return {name: value for name, value in found.items() if name != "title"}
+    document: Json = _plain(root, components, parts)
+    return {name: value for name, value in document.items() if name != "title"}
 
 
 def variants(
@@ -59,17 +59,17 @@ def variants(
 def _plain(schema: Any, components: Mapping[str, Any], parts: Mapping[str, Json]) -> Any:
     """Return a schema without defaults, with the schemas of annotations and structs inlined."""
     if isinstance(schema, list):
-        return [_plain(one, components, parts) for one in schema]
+        return [_plain(part, components, parts) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    if (given := schema.get(_AS)) is not None:
-        return parts[given] if isinstance(given, str) else given
+    if (own := schema.get(_AS)) is not None:
+        return parts[own] if isinstance(own, str) else own
     if "$ref" in schema:
         named = components[schema["$ref"].removeprefix(_TEMPLATE.format(name=""))]
         return _plain(named | {key: value for key, value in schema.items() if key != "$ref"}, components, parts)
-    found = {key: _plain(value, components, parts) for key, value in schema.items() if key != "default"}
-    match found.get("anyOf"):
+    document = {key: _plain(value, components, parts) for key, value in schema.items() if key != "default"}
+    match document.get("anyOf"):
         case [{"type": str(only), **more}, {"type": "null"}] if "title" not in more:
-            del found["anyOf"]
-            return {"type": [only, "null"]} | more | found
-    return found
+            del document["anyOf"]
+            return {"type": [only, "null"]} | more | document
+    return document

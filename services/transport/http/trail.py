@@ -37,17 +37,17 @@ def _wanted(request: Request) -> AuditQuery:
     Raises:
         InvalidInput: an unknown kind, or a parameter that is not a number.
     """
-    given = request.query_params
-    kinds = [kind for kind in given.get("kind", "").split(",") if kind] or [*KINDS]
+    query = request.query_params
+    kinds = [kind for kind in query.get("kind", "").split(",") if kind] or [*KINDS]
     if strange := sorted(set(kinds) - set(KINDS)):
         raise InvalidInput.about("kind", strange[0][:40], code="unknown_kind", allowed=", ".join(KINDS))
-    most = integer("most", number("most", given.get("most", str(DEFAULT_ACTS))), "acts")
+    most = integer("most", number("most", query.get("most", str(DEFAULT_ACTS))), "acts")
     check_range("most", most, 1, MOST_ACTS, "acts")
-    before = given.get("before")
+    before = query.get("before")
     return AuditQuery(
         tuple(kind for kind in KINDS if kind in kinds),
-        given.get("actor", "")[:128],
-        number("since", given.get("since", "0")),
+        query.get("actor", "")[:128],
+        number("since", query.get("since", "0")),
         None if before is None else number("before", before),
         most,
     )

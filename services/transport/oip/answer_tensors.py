@@ -76,22 +76,22 @@ class TensorWriter:
             shapes: shapes, by field, of arrays that no record may have; an array of variable size without a value and
                 without a shape is left out.
         """
-        found: dict[str, NDArray[Any]] = {}
+        tensors: dict[str, NDArray[Any]] = {}
         for column in self._columns:
             if column.tensor in wanted:
                 array = column([record.get(column.name) for record in records], shapes.get(column.name))
                 if array is not None:
-                    found[column.tensor] = array
+                    tensors[column.tensor] = array
         for name, tensor in self._warnings:
             if tensor in wanted:
-                found[tensor] = remarks(record.get(name) or () for record in records)
+                tensors[tensor] = remarks(record.get(name) or () for record in records)
         for name, many, write in self._inner:
             if many:
                 parts = [part for record in records for part in record.get(name) or ()]
             else:
                 parts = [record.get(name) or {} for record in records]
-            found |= write(parts, wanted, shapes)
-        return found
+            tensors |= write(parts, wanted, shapes)
+        return tensors
 
 
 class _Column:
@@ -120,13 +120,13 @@ class _Column:
             shape = self._shape(values)
         if shape is None:
             return None
-        found = np.full((len(values), *shape), self._fill, self._dtype)
+        filled = np.full((len(values), *shape), self._fill, self._dtype)
         for row, value in enumerate(values):
             if value is not None:
                 size = np.shape(value)
                 place: Any = row if size == shape else (row, *map(slice, size))
-                found[place] = value
-        return found
+                filled[place] = value
+        return filled
 
     def _scalars(self, values: Sequence[Any]) -> NDArray[Any]:
         known = [self._fill if value is None else value for value in values]

@@ -100,10 +100,10 @@ def question(body: bytes, header: int | None) -> tuple[Question, Wanted]:
     parsed = decoding.json(body[:length], InferBody, _EXAMPLE)
     rest = memoryview(body)[length:]
     inputs = []
-    for one in parsed.inputs:
-        contents, rest = _contents(one, rest)
-        shape = tuple(integer("shape", size) for size in one.shape)
-        inputs.append(Input(one.name, one.datatype, shape, contents, one.parameters or {}))
+    for tensor in parsed.inputs:
+        contents, rest = _contents(tensor, rest)
+        shape = tuple(integer("shape", size) for size in tensor.shape)
+        inputs.append(Input(tensor.name, tensor.datatype, shape, contents, tensor.parameters or {}))
     if len(rest):
         raise InvalidInput(
             f"{len(rest)} bytes follow the contents of the inputs; {_SIZE} of the inputs must cover them",
@@ -114,9 +114,11 @@ def question(body: bytes, header: int | None) -> tuple[Question, Wanted]:
             allowed="0",
         )
     parameters = parsed.parameters or {}
-    outputs = tuple(Output(one.name, one.parameters or {}) for one in parsed.outputs or ())
+    outputs = tuple(Output(output.name, output.parameters or {}) for output in parsed.outputs or ())
     default = parameters.get(_BINARY_OUTPUT) is True
-    named = {one.name: one.parameters[_BINARY_DATA] is True for one in outputs if _BINARY_DATA in one.parameters}
+    named = {
+        output.name: output.parameters[_BINARY_DATA] is True for output in outputs if _BINARY_DATA in output.parameters
+    }
     return Question(parsed.id or "", parameters, tuple(inputs), outputs), Wanted(default, named)
 
 
@@ -192,7 +194,7 @@ def _data(name: str, values: NDArray[Any]) -> list[Any]:
     if datatype_of(values) != "BYTES":
         return flat.tolist() if flat.dtype.kind != "f" else np.asarray(flat, np.float64).tolist()
     try:
-        return [one.decode() for one in flat.tolist()]
+        return [text.decode() for text in flat.tolist()]
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"the output {name} holds bytes that are no text; ask for it with {_BINARY_DATA}",

@@ -94,7 +94,9 @@ def to_raw(values: NDArray[Any]) -> bytes:
     if values.dtype.kind == "S":
         return _joined_alike(values.reshape(-1))
     if values.dtype.kind == "O":
-        return b"".join(part for one in values.reshape(-1).tolist() for part in (_LENGTH.pack(len(one)), one))
+        return b"".join(
+            part for content in values.reshape(-1).tolist() for part in (_LENGTH.pack(len(content)), content)
+        )
     return np.ascontiguousarray(values, values.dtype.newbyteorder("<")).tobytes()
 
 

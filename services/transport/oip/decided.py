@@ -48,12 +48,12 @@ def decided_specs(prefix: str = "", item: str = "row") -> tuple[TensorSpec, ...]
 def decided(portions: Sequence[Portion], head: str, prefix: str = "") -> dict[str, NDArray[Any]]:
     """Return the decisions on the units [n] of a head, of all portions in order."""
     verdicts = [portion.verdicts[head] for portion in portions]
-    decisions = joined([one.decisions for one in verdicts], np.uint8)
+    decisions = joined([verdict.decisions for verdict in verdicts], np.uint8)
     return {
-        f"{prefix}uncertainty": joined([one.uncertainty for one in verdicts], np.float32),
+        f"{prefix}uncertainty": joined([verdict.uncertainty for verdict in verdicts], np.float32),
         f"{prefix}deferred": decisions != Decision.ANSWER,
         f"{prefix}decision": decisions.astype(np.int8),
-        f"{prefix}shifted": joined([one.shifts for one in verdicts], np.uint8),
+        f"{prefix}shifted": joined([verdict.shifts for verdict in verdicts], np.uint8),
         f"{prefix}unit_ids": joined([unit_ids(portion.ids[head]) for portion in portions], np.dtype("S1")),
     }
 
@@ -62,7 +62,7 @@ def parameters(
     portions: Sequence[Portion], heads: Iterable[str], failures: Iterable[ItemFailed] = ()
 ) -> dict[str, Any]:
     """Return the parameters of an answer as a whole. ``recorded`` is true if all portions are recorded."""
-    found: dict[str, Parameter] = {
+    values: dict[str, Parameter] = {
         "model": portions[0].model,
         "profile": portions[0].profile,
         "purpose": portions[0].purpose,
@@ -70,10 +70,10 @@ def parameters(
     }
     named = tuple(heads)
     for head in named:
-        found |= policy_parameters([one.verdicts[head].policy for one in portions], f"{head}_" if named[1:] else "")
-    if told := [_failure(one.item, one.error) for one in failures]:
-        found["failures"] = msgspec.json.encode(told).decode()
-    return found
+        values |= policy_parameters([part.verdicts[head].policy for part in portions], f"{head}_" if named[1:] else "")
+    if documents := [_failure(failed.item, failed.error) for failed in failures]:
+        values["failures"] = msgspec.json.encode(documents).decode()
+    return values
 
 
 def policy_parameters(policies: Sequence[Policy], prefix: str) -> dict[str, Parameter]:
@@ -94,8 +94,10 @@ def remarks(of_items: Iterable[Sequence[Record]]) -> NDArray[Any]:
 
 def remarks_spec(known: str) -> TensorSpec:
     """Return the output of ``remarks``; ``known`` describes their codes."""
-    told = f"JSON list of what is unlike training, each with code, message, value, unit, lower, upper; codes: {known}"
-    return TensorSpec("remarks", "BYTES", (-1,), "", told)
+    description = (
+        f"JSON list of what is unlike training, each with code, message, value, unit, lower, upper; codes: {known}"
+    )
+    return TensorSpec("remarks", "BYTES", (-1,), "", description)
 
 
 def unit_ids(ids: UnitIds) -> NDArray[Any]:

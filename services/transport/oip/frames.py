@@ -54,8 +54,12 @@ class OipFrames:
         asked = sequence.asked
         if asked is None or not asked.wishes.items:
             return None
-        told = self._model.binding.item(answer, asked.wanted)
-        return None if told is None else (self._frame(self._model.answered(asked, told), final=False), _units(answer))
+        tensors = self._model.binding.item(answer, asked.wanted)
+        return (
+            None
+            if tensors is None
+            else (self._frame(self._model.answered(asked, tensors), final=False), _units(answer))
+        )
 
     def progress(self, sequence: One, progress: Progress) -> None:
         return None
@@ -81,8 +85,8 @@ class OipFrames:
         return None
 
     def _frame(self, answer: Answer, *, final: bool) -> Any:
-        found = messages.response(self._model, answer, **{FINAL: final})
-        return oip_pb2.ModelStreamInferResponse(infer_response=found)
+        message = messages.response(self._model, answer, **{FINAL: final})
+        return oip_pb2.ModelStreamInferResponse(infer_response=message)
 
 
 class OipReader:

@@ -95,11 +95,11 @@ class Reader:
         outputs = self._requested(question.outputs)
         tensors: dict[str, NDArray[Any]] = {}
         units: dict[str, str] = {}
-        for one in question.inputs:
-            spec = self._spec(one, tensors)
-            if (unit := _unit(one)) is not None:
-                units[one.name] = unit
-            tensors[one.name] = _array(one, spec)
+        for tensor in question.inputs:
+            spec = self._spec(tensor, tensors)
+            if (unit := _unit(tensor)) is not None:
+                units[tensor.name] = unit
+            tensors[tensor.name] = _array(tensor, spec)
         for spec in self._binding.inputs:
             if not spec.optional and spec.name not in tensors:
                 raise InvalidInput(
@@ -137,22 +137,22 @@ class Reader:
 
     def _requested(self, outputs: Iterable[Output]) -> frozenset[str]:
         named: set[str] = set()
-        for one in outputs:
-            if one.name not in self._outputs:
-                raise _unknown("output", one.name, self._outputs)
-            if one.name in named:
+        for output in outputs:
+            if output.name not in self._outputs:
+                raise _unknown("output", output.name, self._outputs)
+            if output.name in named:
                 raise InvalidInput(
-                    f"the output {one.name} is named twice; name each once", code="doubled_field", field=one.name
+                    f"the output {output.name} is named twice; name each once", code="doubled_field", field=output.name
                 )
-            _refuse_shared_memory(one.name, one.parameters)
-            if one.parameters.get("classification"):
+            _refuse_shared_memory(output.name, output.parameters)
+            if output.parameters.get("classification"):
                 raise Unsupported(
-                    f"classification of {one.name} is not served; ask for probabilities, which are an output of heads "
+                    f"classification of {output.name} is not served; ask for probabilities, an output of heads "
                     "with classes",
                     code="unsupported",
                     field="classification",
                 )
-            named.add(one.name)
+            named.add(output.name)
         return frozenset(named) or self._default
 
 

@@ -41,15 +41,15 @@ def question(message: Any) -> Question:
         parameters=_parameters(message.parameters),
         inputs=tuple(
             Input(
-                one.name,
-                one.datatype,
-                tuple(one.shape),
-                _contents(one, raw[place] if raw else None),
-                _parameters(one.parameters),
+                tensor.name,
+                tensor.datatype,
+                tuple(tensor.shape),
+                _contents(tensor, raw[place] if raw else None),
+                _parameters(tensor.parameters),
             )
-            for place, one in enumerate(message.inputs)
+            for place, tensor in enumerate(message.inputs)
         ),
-        outputs=tuple(Output(one.name, _parameters(one.parameters)) for one in message.outputs),
+        outputs=tuple(Output(output.name, _parameters(output.parameters)) for output in message.outputs),
     )
 
 
@@ -79,8 +79,8 @@ def metadata(model: OipModel) -> Any:
     values = model.metadata()
     plain = {name: value for name, value in values.items() if name in ("name", "versions", "platform")}
     return oip_pb2.ModelMetadataResponse(
-        inputs=[_tensor(one) for one in values["inputs"]],
-        outputs=[_tensor(one) for one in values["outputs"]],
+        inputs=[_tensor(tensor) for tensor in values["inputs"]],
+        outputs=[_tensor(tensor) for tensor in values["outputs"]],
         parameters={name: parameter(value) for name, value in values["parameters"].items()},
         **plain,
     )

@@ -168,7 +168,7 @@ def absent(method: str) -> Unsupported:
 
 def items(answers: list[Any]) -> int:
     """Return the number of items with an answer."""
-    return sum(one.count for one in answers if isinstance(one, Portion))
+    return sum(portion.count for portion in answers if isinstance(portion, Portion))
 
 
 def _told(spec: TensorSpec) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class OipRoutes:
 
     def routes(self, wrapped: Callable[..., Any]) -> list[Route]:
         """Return all routes; ``wrapped`` puts the call layer around an endpoint."""
-        found = [
+        paths = [
             Route(PREFIX, wrapped(self.server)),
             Route(f"{PREFIX}/health/live", self.live),
             Route(f"{PREFIX}/health/ready", self.ready),
@@ -51,7 +51,7 @@ class OipRoutes:
             Route(f"{PREFIX}/repository/index", wrapped(self.index), methods=["POST"]),
         ]
         for path in (f"{PREFIX}/models/{{model}}", f"{PREFIX}/models/{{model}}/versions/{{version}}"):
-            found += [
+            paths += [
                 Route(path, wrapped(self.metadata)),
                 Route(f"{path}/ready", wrapped(self.model_ready, while_draining=True)),
                 Route(f"{path}/config", wrapped(self.config)),
@@ -62,7 +62,7 @@ class OipRoutes:
             Route(f"{PREFIX}{path}", wrapped(_refusing(name)), methods=["GET", "POST"])
             for path, name in _ABSENT.items()
         ]
-        return found + absences
+        return paths + absences
 
     async def live(self, request: Request) -> Response:
         return json_response({"live": True})
@@ -95,8 +95,8 @@ class OipRoutes:
     async def index(self, request: Request) -> Response:
         """Return the repository index; the body is optional, only ``ready`` is read. Clients expect a bare list."""
         body = await read_body(request, self._settings.max_message_bytes)
-        wanted = decoding.json(body, dict[str, Any]) if body.strip() else {}
-        return json_response(self._model.index(wanted.get("ready") is True)["models"])
+        filters = decoding.json(body, dict[str, Any]) if body.strip() else {}
+        return json_response(self._model.index(filters.get("ready") is True)["models"])
 
     async def infer(self, request: Request) -> Response:
         start = time.perf_counter()
@@ -121,16 +121,18 @@ class OipRoutes:
                 text_bytes = len(body) if header is None else header + (len(body) - header) // 4
 
                 def read() -> Any:
-                    question, wanted = bodies.question(body, header)
-                    return model.read(question), wanted
+                    question, forms = bodies.question(body, header)
+                    return model.read(question), forms
 
-                asked, wanted = await offload.run(text_bytes, read)
+                parsed, output_forms = await offload.run(text_bytes, read)
             left = end - time.monotonic()
-            own = asked.wishes.seconds
+            own = parsed.wishes.seconds
             async with within(own), DisconnectWatch(request):
-                answers = await model.answer(asked, left if own is None else min(left, own), text_bytes)
+                answers = await model.answer(parsed, left if own is None else min(left, own), text_bytes)
         with step("encode"):
-            written = await offload.run(text_bytes, lambda: bodies.response(model, model.told(asked, answers), wanted))
+            written = await offload.run(
+                text_bytes, lambda: bodies.response(model, model.told(parsed, answers), output_forms)
+            )
         return written, items(answers)
 
     def _check(self, request: Request) -> None:

@@ -169,8 +169,8 @@ def _intervals(
     """Yield levels of intervals, and multipliers of the predictive's standard deviation, from in-domain data."""
     for head, prefix in prefixes.items():
         if (table := intervals.get(head)) is not None:
-            yield f"{prefix}interval_levels", ",".join(f"{one:g}" for one in table.levels)
-            yield f"{prefix}interval_multipliers", ",".join(f"{one:.9g}" for one in table.multipliers)
+            yield f"{prefix}interval_levels", ",".join(f"{level:g}" for level in table.levels)
+            yield f"{prefix}interval_multipliers", ",".join(f"{multiplier:.9g}" for multiplier in table.multipliers)
 
 
 def _classes(prefixes: Mapping[str, str], heads: tuple[Head, ...]) -> Iterator[tuple[str, Parameter]]:

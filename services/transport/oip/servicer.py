@@ -104,13 +104,13 @@ def _infer(model: OipModel) -> Callable[[Received, Any], Awaitable[bytes]]:
             model.check(request.model_name, request.model_version)
             nbytes = received.text_bytes
             with step("decode"):
-                asked = await offload.run(nbytes, lambda: model.read(messages.question(request)))
-            seconds = sooner(context.time_remaining(), asked.wishes.seconds)
-            async with within(asked.wishes.seconds):
-                answers = await model.answer(asked, seconds, nbytes)
+                parsed = await offload.run(nbytes, lambda: model.read(messages.question(request)))
+            seconds = sooner(context.time_remaining(), parsed.wishes.seconds)
+            async with within(parsed.wishes.seconds):
+                answers = await model.answer(parsed, seconds, nbytes)
             with step("encode"):
                 written = await offload.run(
-                    nbytes, lambda: messages.response(model, model.told(asked, answers)).SerializeToString()
+                    nbytes, lambda: messages.response(model, model.told(parsed, answers)).SerializeToString()
                 )
             check_size(written, context, "name fewer outputs, or ask for less in each call")
         except Exception:

@@ -73,7 +73,7 @@ class JsonContents:
     def values(self, name: str, datatype: Datatype, shape: tuple[int, ...]) -> NDArray[Any]:
         flat = self._flat(name, datatype, shape)
         if datatype.name == "BYTES":
-            return of_bytes(one.encode(errors="surrogatepass") for one in flat)
+            return of_bytes(text.encode(errors="surrogatepass") for text in flat)
         return _converted(name, datatype, flat)
 
     def _flat(self, name: str, datatype: Datatype, shape: tuple[int, ...]) -> list[Any]:
@@ -108,7 +108,7 @@ class JsonContents:
         for length in shape:
             if any(len(part) != length for part in parts):
                 return None
-            parts = [one for part in parts for one in part]
+            parts = [element for part in parts for element in part]
         return parts
 
 
@@ -125,7 +125,7 @@ def _converted(name: str, datatype: Datatype, values: list[Any]) -> NDArray[Any]
             return np.array(values, dtype)
     except OverflowError as error:
         limits: Any = np.iinfo(dtype)  # floating types do not overflow, they become infinite
-        index = next(i for i, one in enumerate(values) if not limits.min <= one <= limits.max)
+        index = next(i for i, number in enumerate(values) if not limits.min <= number <= limits.max)
         raise InvalidInput.about(
             name,
             str(values[index])[:_SHOWN],
