@@ -31,7 +31,7 @@ def case_tensors_that_are_none_of_the_model(kind: Any) -> None:
         (given(kind, rows=[b"1"]), ("rows", "BYTES", "FP32")),
         (given(kind, stw=ROWS[:, 2]), ("missing",)),
         (given(kind, speed=ROWS[:, 2]), ("speed",)),
-        (given(kind, rows=ROWS[:0]), ("no rows",)),
+        (given(kind, rows=ROWS[:0]), ("rows = 0", "at least 1")),
         ([], ("no rows",)),
         (rows + rows, ("twice",)),
         (rows + given(kind, stw=ROWS[:, 2]), ("rows", "stw")),

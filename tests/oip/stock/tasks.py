@@ -42,7 +42,7 @@ def case_scenes(kind: Any) -> None:
         drawn = asked.infer("motion", given(kind, maps=maps, **whose), outputs=wanted(kind, *names))
         refused(asked.infer, "motion", given(kind, scene=[scene], maps=maps), says=("scene and maps",))
         refused(asked.infer, "motion", given(kind, maps=maps[:, :, :10]), says=("maps", "[-1, 17,"))
-        refused(asked.infer, "motion", given(kind, maps=maps, scene_ids=[b"a"]), says=("scene_ids", "3 maps"))
+        refused(asked.infer, "motion", given(kind, maps=maps, scene_ids=[b"a"]), says=("scene_ids", "must be 3"))
     assert told.as_numpy("item").tolist() == [0, 1, 2]
     assert told.as_numpy("trajectories").shape == told.as_numpy("scene_trajectories").shape == (3, 5, 25, 2)
     np.testing.assert_allclose(told.as_numpy("confidences").sum(axis=1), 1, atol=1e-5)
