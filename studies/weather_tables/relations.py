@@ -111,12 +111,10 @@ def _shift(results: Results) -> Iterator[Statement]:
     yield stated(
         "All models are worse on shifted than on in-domain data: RMSE, MAE, accuracy, macro F1",
         tuple(
-            _compared(
-                f"{split} {model}", figure, values[split, model, "in", figure], values[split, model, "shifted", figure]
-            )
+            _compared(f"{split} {model}", key, values[split, model, "in", key], values[split, model, "shifted", key])
             for split in SPLITS
             for model in MODELS
-            for figure in ERRORS
+            for key in ERRORS
         ),
     )
     yield stated(
@@ -178,11 +176,9 @@ def _measures(results: Results) -> Iterator[Statement]:
     yield stated(
         "CatBoost, temperature: EPKL is better than varm at F1-AUC and ROC-AUC",
         tuple(
-            comparison
+            pair
             for place in (0, 1)
-            for comparison in _above(
-                results, own, TEMPERATURE, {TEMPERATURE: ("epkl",)}, {TEMPERATURE: ("varm",)}, place
-            )
+            for pair in _above(results, own, TEMPERATURE, {TEMPERATURE: ("epkl",)}, {TEMPERATURE: ("varm",)}, place)
         ),
     )
     rest = {CLASSES: ("mi", "epkl")}
