@@ -63,10 +63,10 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
             raise InvalidInput.about(
                 name,
                 len(text),
+                f"must have at most {most} characters, none of them NUL",
                 code="out_of_range",
                 unit="characters",
                 allowed=f"[0, {most}]",
-                advice="leave NUL characters out",
             )
     goals = [name for name in ("target_retention", "threshold") if getattr(change, name) is not None]
     goals += ["defer_all"] * change.defer_all

@@ -37,7 +37,7 @@ def layout_of(schema: Schema, *names: str) -> Layout:
 
 
 def taken(schema: Schema, name: str, values: Any, unit: str | None = None) -> list[float]:
-    """What is sent for one column."""
+    """Return the values of one column as the client packs them."""
     packed = pack({name: values}, layout_of(schema, name), None if unit is None else {name: unit})
     return packed[:, 0].tolist()  # type: ignore[no-any-return]
 
@@ -90,7 +90,7 @@ Carrier = Callable[[Any, str], Any]
 
 
 def taken_alike(name: str) -> bool:
-    """Whether a column takes its own unit as it is."""
+    """Return whether a column takes values in its own unit unchanged."""
     schema = WEATHER if name in WEATHER.position else VESSEL
     (feature,) = (feature for feature in schema.features if feature.name == name)
     return taken(schema, name, [1.0], feature.unit) == [1.0]

@@ -26,7 +26,7 @@ class Task:
     stand_in: type[UnitStandIn]
     question: Callable[[int], Any]
     answers: Callable[[Any, int], bool]
-    """Whether an answer is that of the question with this number."""
+    """Return whether an answer belongs to the question with this number."""
     first: Callable[[Any], Any]
     """First unit in the message of an answer."""
     refused: tuple[Any, ...]

@@ -182,7 +182,7 @@ class MotionTask:
                 for row in rows:
                     yield ItemFailed(items[row], plan)
                 continue
-            remarks = tuple(map_made.remarks for row in rows if isinstance(map_made := made[row], _Made))
+            remarks = tuple(rendered.remarks for row in rows if isinstance(rendered := made[row], _Made))
             yield Done(
                 first=items[rows.start],
                 count=len(rows),

@@ -114,7 +114,9 @@ def json_only(request: Request) -> None:
     """
     kind = _content_type(request)
     if kind != JSON:
-        raise UnsupportedMediaType.about("content-type", kind, code="content_type", allowed=JSON, advice="or use gRPC")
+        raise UnsupportedMediaType.about(
+            "content-type", kind, code="content_type", allowed=JSON, advice="send JSON, or use gRPC"
+        )
 
 
 def _content_type(request: Request) -> str:
