@@ -1,5 +1,6 @@
 # make up    - environment, install, start everything, wait until ready (Ctrl-C stops it)
-# make test  - all that CI runs: style, types, stubs, tests, these in WORKERS=3 processes
+# make test  - style, types, stubs, and the tests that are not long, in WORKERS=3 processes
+# make test-all - all that CI runs: make test, with services as processes, trainings and whole reports (half an hour)
 # make audit - pins, licences and known vulnerabilities of what is installed
 # make bench - the benchmarks of benchmarks/README.md
 # make gpu   - checks and benchmarks to run on a machine with a GPU, part by part; PROVIDER=cpu runs them on a CPU (docs/gpu)
@@ -23,7 +24,7 @@ THREADS := $(if $(filter 1,$(WORKERS)),,OMP_NUM_THREADS=1)
 # What an install is made of.
 INSTALLED := pyproject.toml clients/python/pyproject.toml simulators/pyproject.toml constraints.txt models/executors/trees/kernel.c
 
-.PHONY: up down test check audit bench gpu protos policy generators image image-gpu artefact-image sbom
+.PHONY: up down environments test test-all check audit bench gpu protos policy generators image image-gpu artefact-image sbom
 
 up: $(VENV)/serve
 	@$(BIN)/demur up
@@ -31,7 +32,12 @@ up: $(VENV)/serve
 down:
 	@$(BIN)/demur down
 
-test: $(VENV)/train $(OIP)/ready $(BUF)/ready $(GENERATORS)/ready check audit
+environments: $(VENV)/train $(OIP)/ready $(BUF)/ready $(GENERATORS)/ready $(VENV)-audit/bin/pip-audit
+
+test: environments check audit
+	$(THREADS) $(BIN)/python -m pytest -q -n $(WORKERS) -m "not long and not slow and not statistical"
+
+test-all: environments check audit
 	$(THREADS) $(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not statistical"
 
 check: $(VENV)/train

@@ -71,7 +71,7 @@ def live(monitor: str, model: str, units: int, labels: int) -> dict[str, Any]:
     """Return the monitor's longest window, once it holds these units and labels."""
     end = time.monotonic() + PATIENCE_SECONDS
     while True:
-        windows = asked(f"{monitor}/v1/live")["windows"]
+        windows = fetched(f"{monitor}/v1/live")["windows"]
         matches = [window for window in windows if window["model"] == model and window["source"] == "requested"]
         if matches and matches[-1]["units"] >= units and matches[-1]["labels"] >= labels:
             return dict(matches[-1])
@@ -80,7 +80,7 @@ def live(monitor: str, model: str, units: int, labels: int) -> dict[str, Any]:
         time.sleep(0.5)
 
 
-def asked(url: str) -> Any:
+def fetched(url: str) -> Any:
     """Return JSON of the monitor; token and certificates come from the environment, as for the client."""
     path = os.environ.get("DEMUR_TOKEN_FILE")
     token = os.environ.get("DEMUR_TOKEN") or (Path(path).read_text().strip() if path else "")

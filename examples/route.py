@@ -99,18 +99,18 @@ def compare(oracle: PowerOracle, lattice: Lattice, engine: Engine, risk: float) 
         f"{corridor.columns} columns of up to {corridor.rows} waypoints, arrival after {lattice.earliest_h:g} to "
         f"{lattice.latest_h:g} h"
     )
-    asked = deferred = 0
+    rows = deferred = 0
     began = time.perf_counter()
 
     def report(progress: Progress) -> None:
-        nonlocal asked, deferred
-        asked += progress.rows
+        nonlocal rows, deferred
+        rows += progress.rows
         deferred += progress.deferred
-        rate = asked / (time.perf_counter() - began)
+        rate = rows / (time.perf_counter() - began)
         stages = corridor.columns - 1
         _say(
             f"  column {progress.stage + 1:>2}/{stages}  {progress.rows:>7,} rows, "
-            f"{progress.deferred / max(progress.rows, 1):>6.1%} deferred   {asked:>9,} in all, {rate:>9,.0f} rows/s",
+            f"{progress.deferred / max(progress.rows, 1):>6.1%} deferred   {rows:>9,} in all, {rate:>9,.0f} rows/s",
             over=progress.stage + 1 < stages,
         )
 
@@ -122,12 +122,12 @@ def compare(oracle: PowerOracle, lattice: Lattice, engine: Engine, risk: float) 
         report,
     )
     wall = time.perf_counter() - began
-    _say(f"Asked {asked:,} rows in {wall:.1f} s: {asked / wall:,.0f} rows/s, weather and search included.")
+    _say(f"Asked {rows:,} rows in {wall:.1f} s: {rows / wall:,.0f} rows/s, weather and search included.")
     voyages = {
         name: Voyage.evaluate(Track.of(plan, lattice), lattice.ocean, lattice.ship, engine, oracle)
         for name, plan in plans.items()
     }
-    return Comparison(voyages, lattice, asked, deferred, wall)
+    return Comparison(voyages, lattice, rows, deferred, wall)
 
 
 def _picture(oracle: PowerOracle, comparison: Comparison, options: argparse.Namespace) -> None:

@@ -95,12 +95,12 @@ class _Machine:
         del self.stack[place:]
         return values
 
-    def made(self, what: Any, given: Any) -> Any:
+    def made(self, what: Any, arguments: Any) -> Any:
         """Return an object of a class, or the result of a function."""
-        if isinstance(what, Named) and isinstance(given, tuple):
+        if isinstance(what, Named) and isinstance(arguments, tuple):
             builder = self.builders.get((what.module, what.name))
             if builder is not None:
-                return builder(given)
+                return builder(arguments)
         return Inert()
 
 

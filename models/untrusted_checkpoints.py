@@ -63,7 +63,7 @@ class _Storages:
 
     fetch: Callable[[str, int], bytearray]
     """Function that returns the bytes of a key, given the declared number."""
-    found: dict[str, Any] = field(default_factory=dict)
+    loaded: dict[str, Any] = field(default_factory=dict)
 
     def of(self, claim: Any) -> Any:
         """Return the storage of a persistent id.
@@ -85,10 +85,10 @@ class _Storages:
         if any(part is not None for part in claim[5:]):
             raise ValueError("a view of a storage, as torch 0.3 and earlier wrote them")
         dtype = getattr(torch, _KINDS[kind.name])
-        if key not in self.found:
+        if key not in self.loaded:
             content = self.fetch(key, count * dtype.itemsize)
-            self.found[key] = torch.frombuffer(content, dtype=dtype) if content else torch.empty(0, dtype=dtype)
-        storage = self.found[key]
+            self.loaded[key] = torch.frombuffer(content, dtype=dtype) if content else torch.empty(0, dtype=dtype)
+        storage = self.loaded[key]
         if storage.dtype != dtype or len(storage) != count:
             raise ValueError(f"the storage {key[:80]} is said to be of two kinds")
         return storage
@@ -148,7 +148,7 @@ def _in_a_row(file: BinaryIO, size: int) -> Any:
     for key in keys:
         (count,) = struct.unpack("<q", file.read(8).ljust(8, b"\xff"))
         content = contents[key]
-        if count != len(storages.found[key]) or file.readinto(content) != len(content):  # type: ignore[attr-defined]
+        if count != len(storages.loaded[key]) or file.readinto(content) != len(content):  # type: ignore[attr-defined]
             raise ValueError(f"the storage {key[:80]} ends early")
     return checkpoint
 

@@ -83,7 +83,7 @@ def sentences(artefact: Artefact) -> list[str]:
 
 def scored(translator: Translator, texts: Sequence[str], width: int) -> Scored:
     """Translate all texts, at most ``width`` a pass."""
-    requests = [translator.asked(text) for text in texts]
+    requests = [translator.sentence(text) for text in texts]
     sources = (translator.source(place, request) for place, request in enumerate(requests))
     by_place = {
         place: translator.translation(requests[place], hypotheses)

@@ -14,6 +14,8 @@ from tests.models.weather.tiny import Tiny
 from tests.postgres import Postgres, running_postgres
 
 PROJECT = Path(__file__).resolve().parents[1]
+LONG = ("tests/e2e/", "tests/fault/")
+"""Folders whose tests all are marked `long`: they start services as processes."""
 
 # Examples are the same in each run, and take as long as they take: a busy machine fails no test.
 # `--hypothesis-profile explore` draws others each time.
@@ -24,6 +26,13 @@ settings.load_profile("fixed")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Memory(most_megabytes()), "demur-memory")
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.startswith(LONG):
+            item.add_marker("long")
 
 
 @pytest.hookimpl(optionalhook=True)

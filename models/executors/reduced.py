@@ -98,8 +98,8 @@ class Reduced:
         widths = {head.name: len(_STATISTICS[head.kind].members) if rest else 0 for head in self._heads}
         return predictives, {name: tuple(rest.pop(0) for _ in range(width)) for name, width in widths.items()}
 
-    def _reduced(self, head: Head, said: Members) -> Iterator[Array]:
-        members = said[head.name]
+    def _reduced(self, head: Head, outputs: Members) -> Iterator[Array]:
+        members = outputs[head.name]
         statistics = _gaussian(members) if head.kind == "gaussian" else _categorical(members)
         return (_float32(getattr(statistics, name).T) for name in self._names[head.name])
 

@@ -37,7 +37,7 @@ class RequestedUnits(Units):
     """Mask of the units decided while a census was declared."""
 
     @property
-    def asked(self) -> NDArray[np.bool_]:
+    def has_request(self) -> NDArray[np.bool_]:
         """Mask of the units with a request [n]."""
         mask: NDArray[np.bool_] = self.state != RequestState.UNASKED
         return mask

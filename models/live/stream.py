@@ -154,7 +154,7 @@ class Stream:
     def add_requests(self, requested: RequestedUnits) -> None:
         """Add units with a label request, or under a census."""
         self.requests.add(requested)
-        self._requested.append(requested.take(requested.asked))
+        self._requested.append(requested.take(requested.has_request))
         if requested.census.any():
             self._covered.append(requested.take(requested.census))
         self.changes += 1

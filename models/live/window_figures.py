@@ -186,7 +186,7 @@ def _completion(stream: Stream, source: str, start: float, completions: tuple[Co
     """
     if source == "requested":
         units = stream.requests.units
-        closed = (units.time >= start) & units.asked & ~units.open
+        closed = (units.time >= start) & units.has_request & ~units.open
         return float((units.state[closed] == RequestState.LABELLED).mean()) if closed.any() else math.nan
     whole = pooled(completions)
     return whole.share if whole is not None and whole.settled else math.nan

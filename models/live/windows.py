@@ -71,7 +71,7 @@ def unit_window(stream: Stream, source: str, units: Units, now: float) -> Window
         propensity = propensity.copy()
         propensity[np.flatnonzero(held)[requests.units.census[rows]]] = 1.0
     else:
-        requested[held] = requests.units.asked[rows]
+        requested[held] = requests.units.has_request[rows]
     return Window(
         uncertainty=units.uncertainty,
         answered=units.answered,
@@ -94,7 +94,7 @@ def request_window(stream: Stream, source: str, start: float, end: float, now: f
     requests = stream.requests
     chosen = (requests.units.time >= start) & (requests.units.time < end)
     if source != CENSUS:
-        chosen &= requests.units.asked
+        chosen &= requests.units.has_request
     units = requests.units.take(chosen)
     error = requests.error[source][chosen]
     return Window(

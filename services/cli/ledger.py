@@ -70,7 +70,7 @@ def in_use(settings: Settings, name: str = "") -> list[Ledger]:
     Raises:
         CommandError: there is none, or none of that name.
     """
-    ledgers = [Ledger.at(settings, source.given, source.store) for source in followed(settings)]
+    ledgers = [Ledger.at(settings, source.configured_url, source.store) for source in followed(settings)]
     chosen = [ledger for ledger in ledgers if name in ("", ledger.name)]
     if not chosen:
         names = ", ".join(ledger.name for ledger in ledgers) or f"none in {settings.home.absolute() / 'ledger'}"

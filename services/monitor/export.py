@@ -90,7 +90,7 @@ def _event_table(
     units = units.take(selected.rows(units))
     units = units.take(units.order)
     counted = _among(units, [part.take(part.census) for part in requests if selected.source == CENSUS])
-    requested = counted | _among(units, [part.take(part.asked) for part in requests])
+    requested = counted | _among(units, [part.take(part.has_request) for part in requests])
     expected = None if profile is None or profile.expected is None else profile.expected(units.uncertainty)
     return {
         "event_id": _ids(units),

@@ -24,14 +24,14 @@ REQUEST_UNITS = 500_000
 class Ledger:
     """Ledger and its store of evidence."""
 
-    given: str
+    configured_url: str
     """URL as configured."""
     store: Store
 
     @property
     def url(self) -> str:
         """URL without the password."""
-        return _without_password(self.given)
+        return _without_password(self.configured_url)
 
     def engine(self) -> Engine:
         """Return a read-only engine.
@@ -39,7 +39,7 @@ class Ledger:
         Raises:
             FileNotFoundError: the file does not exist yet.
         """
-        database = Database(self.given)
+        database = Database(self.configured_url)
         if database.path is not None and not database.path.exists():
             raise FileNotFoundError(f"there is no {database.path}")
         return database.reading()
@@ -87,7 +87,7 @@ def followed(settings: Settings) -> list[Ledger]:
     try:
         ledgers = [Ledger(url, store) for url in _urls(settings)]
         for ledger in ledgers:
-            Database(ledger.given)
+            Database(ledger.configured_url)
     except (ValueError, LedgerRefused) as error:
         raise SettingsError(f"DEMUR_MONITOR_LEDGERS: {error}") from error
     return ledgers

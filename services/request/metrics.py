@@ -153,10 +153,10 @@ class Metrics:
         return family
 
     def _histogram(
-        self, name: str, text: str, labels: tuple[str, ...], found: dict[tuple[str, ...], Histogram]
+        self, name: str, text: str, labels: tuple[str, ...], distributions: dict[tuple[str, ...], Histogram]
     ) -> HistogramMetricFamily:
         family = HistogramMetricFamily(name, text, labels=("task", *labels))
-        for values, distribution in found.items():
+        for values, distribution in distributions.items():
             distribution.export(family, (self._task, *values))
         return family
 

@@ -103,11 +103,11 @@ class JsonLines(logging.Formatter):
         line |= self._context()
         line |= getattr(record, "fields", {})
         if record.exc_info and record.exc_info[1] is not None:
-            line["exception"] = told(record.exc_info[1])
+            line["exception"] = exception_parts(record.exc_info[1])
         return msgspec.json.encode(line, enc_hook=lambda value: type(value).__name__).decode()
 
 
-def told(error: BaseException) -> list[dict[str, object]]:
+def exception_parts(error: BaseException) -> list[dict[str, object]]:
     """Return the loggable parts of an exception and its causes: kinds, codes, and places in the program."""
     causes: list[dict[str, object]] = []
     cause: BaseException | None = error

@@ -136,8 +136,8 @@ class StreamFrames(Protocol):
         """Return the frame of a chunk's progress; None if progress is not sent."""
         ...
 
-    def results(self, sequence: Any, answers: list[Any], told: int) -> Iterable[tuple[Any, int]]:
-        """Return the final frames of a chunk with all its answers, and the number of units in each besides ``told``.
+    def results(self, sequence: Any, answers: list[Any], sent_units: int) -> Iterable[tuple[Any, int]]:
+        """Return the final frames of a chunk with all its answers, and the units in each besides ``sent_units``.
 
         For a large chunk each is made in a thread. Raises ``DemurError`` if the chunk failed after all.
         """
@@ -241,7 +241,7 @@ class TensorInputs:
     """Units of the tensors for which the caller stated a unit."""
     parameters: Mapping[str, Parameter]
     """Values of the task's own parameters that were sent."""
-    wanted: frozenset[str]
+    output_names: frozenset[str]
     """Names of the requested outputs."""
 
 
@@ -268,7 +268,7 @@ class OipBinding:
     """Descriptions of the task's own request parameters, by name."""
     about: Callable[[], Mapping[str, Parameter]] = dict
     """Function that returns further metadata of the model, called for each metadata request."""
-    item: Callable[[Any, frozenset[str]], TensorOutputs | None] = lambda answer, wanted: None
+    item: Callable[[Any, frozenset[str]], TensorOutputs | None] = lambda answer, output_names: None
     """Function that returns a finished item while its request runs, for streams with this option; None: not sent."""
     files: bool = False
     """True if inputs are files, which may be as large as those of a form."""

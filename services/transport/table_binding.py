@@ -172,10 +172,10 @@ class UnitBindings:
         """Return the tensors, a row of each for a unit."""
         table, write = self.table, TensorWriter(self.table.unit_fields)
 
-        def answer(answers: list[Any], wanted: frozenset[str]) -> TensorOutputs:
+        def answer(answers: list[Any], output_names: frozenset[str]) -> TensorOutputs:
             portions, unit_records = table.units(answers)
             return TensorOutputs(
-                write(unit_records, wanted) | decided(portions, table.head), parameters(portions, (table.head,))
+                write(unit_records, output_names) | decided(portions, table.head), parameters(portions, (table.head,))
             )
 
         return OipBinding(

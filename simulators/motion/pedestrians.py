@@ -30,7 +30,7 @@ class Walkers:
     along: Floats
     """Distance along the line, m."""
     speed: Floats
-    """Wanted speed, m/s."""
+    """Selection speed, m/s."""
     crossing: NDArray[np.intp]
     """Number of the crossing that the pedestrian uses; -1 if none."""
     kerbs: Floats

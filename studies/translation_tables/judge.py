@@ -237,7 +237,7 @@ class Decided:
 def policy(calibration: Kept, retention: float = RETENTION) -> Policy:
     """Return the policy of a service with these members, from held-out sentences of the calibration half."""
     whole = calibration.take(calibration.whole)
-    judged = calibrating.Judged(
+    judged = calibrating.TranslatedPairs(
         tuple(pair.english for pair in whole.pairs), tuple(whole.references), whole.translations
     )
     return choose(

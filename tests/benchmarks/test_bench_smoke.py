@@ -10,6 +10,7 @@ from benchmarks.__main__ import main
 from benchmarks.harness import Figure, interleaved, table
 
 
+@pytest.mark.long
 def test_in_process_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cores = os.sched_getaffinity(0)
     report = tmp_path / "figures.json"

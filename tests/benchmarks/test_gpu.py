@@ -23,6 +23,8 @@ from services.app.assembly import profile, qualify
 from services.runtime.settings import TASKS, Settings
 from tests.services.qualification.variants import disordered, replayable, scaled, variant
 
+pytestmark = pytest.mark.long
+
 PROJECT = Path(__file__).resolve().parents[2]
 QUICK = [part.name for part in PARTS if part.name != "tests"]
 """The part `tests` starts services, as this suite does anyway."""

@@ -16,6 +16,8 @@ from tests.services.report.forms import FORMS
 from tests.services.report.reading import written
 from tests.services.report.simulated import compared, constant, regression, three_files
 
+pytestmark = pytest.mark.long
+
 SPILLED = """[...document.querySelectorAll('figure > svg')].flatMap(drawn => {
   const paper = drawn.getBoundingClientRect();
   return [...drawn.querySelectorAll('text')].filter(one => {

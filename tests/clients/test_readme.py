@@ -20,6 +20,7 @@ def test_it_runs(service, capsys):
     assert capsys.readouterr().out.count("<Answer: 3 rows") == 3 + 1 + 3
 
 
+@pytest.mark.long
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="needs mypy")
 def test_it_is_typed(tmp_path):
     (tmp_path / "readme.py").write_text(CODE)

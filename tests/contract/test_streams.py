@@ -333,6 +333,7 @@ async def test_a_stream_in_flight_survives_a_drain() -> None:
         await asyncio.wait_for(drain, 60)
 
 
+@pytest.mark.long
 async def test_a_long_stream_needs_bounded_memory() -> None:
     async with serving(TOY, lanes=2) as served:
         frame = chunk(0)

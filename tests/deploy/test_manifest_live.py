@@ -18,6 +18,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from tests.deploy.rendered import Object, environment, of_kind, one, rendered
 from tests.ports import free_ports
 
+pytestmark = pytest.mark.long
+
 PROJECT = Path(__file__).resolve().parents[2]
 OVERLAY = "cpu-dev"
 """Needs neither Secrets nor certificates."""

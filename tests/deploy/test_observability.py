@@ -49,6 +49,7 @@ def test_what_demur_up_starts_is_scraped() -> None:
     assert targets["demur-monitor"] == [f"localhost:{settings[0].monitor_address[1]}"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cases", CASES, ids=lambda path: path.stem)
 def test_alerts_fire_when_they_should_and_only_then(cases: Path) -> None:
     run("promtool", "test", "rules", cases)

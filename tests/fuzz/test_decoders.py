@@ -23,6 +23,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 _TOGETHER = [name for name, target in TARGETS.items() if not target.apart]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", _TOGETHER)
 def test_a_decoder_refuses_in_words_or_reads(name: str, tmp_path: Path) -> None:
@@ -40,6 +41,7 @@ def test_a_decoder_refuses_in_words_or_reads_all_cases(name: str, tmp_path: Path
     assert not failures, "\n\n".join(map(str, failures))
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_decoders_of_other_peoples_libraries_end_no_process() -> None:
     """They are tried in a process of their own, which a broken library may take along."""

@@ -13,8 +13,7 @@ from models.tasks.lesion.inference.lesions import Lesion
 from models.tasks.lesion.inference.segmentation import Means, Segmentation
 from models.tasks.lesion.spec import LESIONS
 from models.tasks.motion.spec import TRAJECTORIES
-from models.tasks.translation.inference.translator import Asked as AskedSentence
-from models.tasks.translation.inference.translator import Said, Translation
+from models.tasks.translation.inference.translator import SourceSentence, TokenValues, Translation
 from models.tasks.translation.spec import HYPOTHESES
 from models.tasks.translation.text.documents import cut_at
 from models.tasks.translation.text.tokens import Sentence
@@ -25,13 +24,13 @@ from services.policy.decision import Decision, Policy, Shift, Verdict
 from services.request.contract import ItemFailed
 from services.request.row_task import RowsAnswered
 from services.runtime.errors import InvalidInput
-from services.tasks.lesion.task import Found as LesionFound
+from services.tasks.lesion.task import ScanResult
 from services.tasks.motion.inputs import Subject
 from services.tasks.motion.request import Pose
-from services.tasks.motion.task import Asked as AskedMotion
-from services.tasks.motion.task import Found as MotionFound
-from services.tasks.translation.task import Found as TranslationFound
-from services.tasks.translation.texts import Asked as AskedTexts
+from services.tasks.motion.task import CallData as MotionCallData
+from services.tasks.motion.task import ItemsResult
+from services.tasks.translation.task import SentenceResult
+from services.tasks.translation.texts import CallData as TranslationCallData
 
 WARNING = InputWarning("speed_high", "speed: 50 m/s, where training requests had 0 to 20 m/s", 50.0, "m/s", 0.0, 20.0)
 FAILURE = InvalidInput("track 7 has no state now", code="unseen", field="track_id", value="7", index=2)
@@ -120,9 +119,9 @@ def motion(*, ensemble: bool, withhold: bool, scene: bool) -> list[Any]:
             None,
             Subject("scene-1", 9, Pose(1.0, 2.0, 0.0)),
         )
-        asked = AskedMotion("scene-1", (3, 2**63, 7, 9), subjects, True)
+        asked = MotionCallData("scene-1", (3, 2**63, 7, 9), subjects, True)
     else:
-        asked = AskedMotion("", (0, 0, 0, 0), (None,) * 4, False)
+        asked = MotionCallData("", (0, 0, 0, 0), (None,) * 4, False)
 
     def statistics(count: int) -> Trajectories:
         spread = (numbers(count, 25, seed=1), numbers(count, 25, seed=2)) if ensemble else (None, None)
@@ -132,8 +131,8 @@ def motion(*, ensemble: bool, withhold: bool, scene: bool) -> list[Any]:
             plans, weights, numbers(count), numbers(count, 5, seed=4), numbers(count, 25, seed=3), *spread
         )
 
-    late = portion({TRAJECTORIES: statistics(1)}, MotionFound(asked, ((),)), first=3, withhold=withhold, recorded=False)
-    early = portion({TRAJECTORIES: statistics(2)}, MotionFound(asked, ((WARNING,), ())), withhold=withhold)
+    late = portion({TRAJECTORIES: statistics(1)}, ItemsResult(asked, ((),)), first=3, withhold=withhold, recorded=False)
+    early = portion({TRAJECTORIES: statistics(2)}, ItemsResult(asked, ((WARNING,), ())), withhold=withhold)
     return [late, early, ItemFailed(2, FAILURE)]
 
 
@@ -163,7 +162,7 @@ def lesion(*, ensemble: bool, withhold: bool, advice: bool, arrays: bool) -> lis
         appearance={},
         remarks=(WARNING,),
     )
-    found = LesionFound(
+    found = ScanResult(
         "scan 1" if advice else "",
         one,
         {} if arrays else {"mask": b"mask file", "total": b"total file"},
@@ -176,14 +175,14 @@ def lesion(*, ensemble: bool, withhold: bool, advice: bool, arrays: bool) -> lis
 def translation(*, ensemble: bool, withhold: bool, tokens: Any) -> list[Any]:
     """Two texts of three sentences: the second sentence failed, the third is not English."""
     texts = (
-        AskedSentence("It rains.", Sentence((1, 2), ()), ()),
-        AskedSentence("It snows.", Sentence((1, 2), ()), ()),
-        AskedSentence("Ça va?", Sentence((3,), ()), (WARNING,)),
+        SourceSentence("It rains.", Sentence((1, 2), ()), ()),
+        SourceSentence("It snows.", Sentence((1, 2), ()), ()),
+        SourceSentence("Ça va?", Sentence((3,), ()), (WARNING,)),
     )
     documents = (cut_at("It rains.  It snows.", [(0, 9), (11, 20)]), cut_at("- Ça va?", [(2, 8)]))
-    asked = AskedTexts(documents, texts, (0, 2), tokens)
+    asked = TranslationCallData(documents, texts, (0, 2), tokens)
     parts = numbers(3, seed=2) if ensemble else None
-    said = Said(np.array([[0, 2], [3, 9], [9, 9]], np.uint32), numbers(3), numbers(3, seed=1), parts, parts)
+    said = TokenValues(np.array([[0, 2], [3, 9], [9, 9]], np.uint32), numbers(3), numbers(3, seed=1), parts, parts)
     first = Translation(
         ("Идёт дождь", "Дождь"),
         np.array([-0.5, -0.5], np.float32),  # alike: their softmax is the same everywhere
@@ -195,6 +194,6 @@ def translation(*, ensemble: bool, withhold: bool, tokens: Any) -> list[Any]:
 
     def decided(item: int, one: Translation) -> Portion:
         head = {HYPOTHESES: Sequences(one.score[None])}
-        return portion(head, TranslationFound(asked, one), first=item, withhold=withhold and item == 0)
+        return portion(head, SentenceResult(asked, one), first=item, withhold=withhold and item == 0)
 
     return [decided(2, foreign), decided(0, first), ItemFailed(1, FAILURE)]

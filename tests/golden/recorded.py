@@ -114,7 +114,7 @@ def answered(name: str, tenant: ServedModel) -> Json:
         question: Any = SimpleQuestion("7", names)
         answer = model.answered(question, told)
         found[f"tensors of {what}"] = message(oip_messages.response(model, answer))
-        body = oip_bodies.response(model, answer, oip_bodies.Wanted(True, {"uncertainty": False}))
+        body = oip_bodies.response(model, answer, oip_bodies.OutputForms(True, {"uncertainty": False}))
         found[f"tensors over http of {what}"] = [bytes(body.body), body.headers.get(oip_bodies.HEADER_LENGTH)]
         items = [tenant.oip.item(one, names) for one in answers]
         found[f"tensors of items of {what}"] = [
@@ -270,7 +270,7 @@ def read_body(content: bytes, kind: Any) -> Any:
     found: Any = label_bodies.read(content, kind)
     if kind is not label_bodies.LabelsBody:
         return found
-    return [describe(one) if isinstance(one, DemurError) else one for one in label_bodies.given(found)]
+    return [describe(one) if isinstance(one, DemurError) else one for one in label_bodies.submitted_labels(found)]
 
 
 def message(one: Any) -> str:

@@ -167,6 +167,7 @@ LOGS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
+@pytest.mark.long
 @RUNS
 @pytest.mark.parametrize("alpha", RISKS)
 @pytest.mark.parametrize("log", list(LOGS))

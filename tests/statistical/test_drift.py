@@ -182,6 +182,7 @@ def test_scores_that_do_not_change_raise_no_alarm(law: str) -> None:
     assert quiet_scores(60, 50_000, law) <= most(60)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("risk", RISKS)
 def test_a_risk_that_does_not_change_raises_no_alarm(risk: str) -> None:
     alarms = quiet_risk(60, 50_000, risk, 2000)

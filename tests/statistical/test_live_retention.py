@@ -114,6 +114,7 @@ def test_labels_four_times_slower_where_uncertain_do_no_harm_over_200_runs(logge
     late(200, 100_000, logged=logged, defers=defers)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("logged", [False, True], ids=["propensities", "draws"])
 def test_labels_four_times_slower_where_uncertain_do_no_harm_in_short(logged: bool) -> None:
     late(10, 60_000, logged=logged, defers=True)

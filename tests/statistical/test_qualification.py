@@ -23,6 +23,7 @@ def outcomes(count: int) -> tuple[Outcome, ...]:
     return tuple(run(count, 23))
 
 
+@pytest.mark.long
 @COUNTS
 @pytest.mark.timeout(600)
 def test_certified_risk_holds_though_all_who_are_newly_answered_lose(count: int) -> None:

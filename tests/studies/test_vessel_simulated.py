@@ -8,6 +8,8 @@ from simulators.vessel.dataset import Table, simulate
 from simulators.vessel.vessel import Vessel
 from studies import vessel_simulated
 
+pytestmark = pytest.mark.long
+
 SCALE = 0.002
 
 

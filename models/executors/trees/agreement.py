@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.executors.trees.cbm import read_trees
-from models.executors.trees.link import said
+from models.executors.trees.link import linked
 from models.executors.trees.model import TreeModel
 from models.executors.trees.native import pooled, raw_pieces
 from models.executors.trees.tables import NoTables, PackedTrees, Tables, pack
@@ -33,8 +33,8 @@ def agreeing(library: ctypes.CDLL, model: TreeModel, how: Cut, features: int) ->
     if not (logarithms * how.weights.max() <= TOLERANCE / 4).all():  # doubled by exp(2 x) and by a softmax
         raise NoTables(f"{model.path}: leaves so large that fixed point could differ by {logarithms.max():.1e}")
     rows = probes(packed, features)
-    own = said(model, Tables(library, [(packed, how)])(rows)[0]).astype(np.float64)
-    theirs = said(model, how.members(raw_pieces(model, how, pooled(rows)))).astype(np.float64)
+    own = linked(model, Tables(library, [(packed, how)])(rows)[0]).astype(np.float64)
+    theirs = linked(model, how.members(raw_pieces(model, how, pooled(rows)))).astype(np.float64)
     size = np.abs(theirs)
     if not len(model.classes):
         size[..., 0] += np.median(size[..., 0])

@@ -13,7 +13,7 @@ from models.executors.members import Members
 from models.executors.trees import kernel
 from models.executors.trees.agreement import agreeing
 from models.executors.trees.cbm import UnreadableTrees
-from models.executors.trees.link import said
+from models.executors.trees.link import linked
 from models.executors.trees.model import TreeModel, open_model
 from models.executors.trees.native import NativeTrees, pooled, raw_pieces
 from models.executors.trees.tables import NoTables, PackedTrees, Tables
@@ -125,10 +125,10 @@ class TreeEnsemble:
         for name, members in self._members.items():
             own = [next(raw) for _ in members]
             if all(member.model.classes is members[0].model.classes for member in members):
-                answer[name] = said(members[0].model, np.concatenate(own))
+                answer[name] = linked(members[0].model, np.concatenate(own))
             else:  # some have not seen all classes
                 answer[name] = np.concatenate(
-                    [said(member.model, sums) for member, sums in zip(members, own, strict=True)]
+                    [linked(member.model, sums) for member, sums in zip(members, own, strict=True)]
                 )
         return answer
 
@@ -161,7 +161,7 @@ class TreeEnsemble:
         def library() -> None:
             pool = pooled(rows, self._threads)
             for member in firsts.values():
-                said(member.model, member.how.members(raw_pieces(member.model, member.how, pool, self._threads)))
+                linked(member.model, member.how.members(raw_pieces(member.model, member.how, pool, self._threads)))
 
         own = _median_seconds(lambda: self(rows), repeats)
         members = np.mean([len(members) for members in self._members.values()])

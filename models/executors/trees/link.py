@@ -8,7 +8,7 @@ from models.executors.trees.model import TreeModel
 _LIMITS = np.finfo(np.float32)
 
 
-def said(model: TreeModel, raw: NDArray[np.float64]) -> NDArray[np.float32]:
+def linked(model: TreeModel, raw: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return the outputs of a model's members, float32 [M, n, K], from their raw sums [M, n, D]."""
     if not len(model.classes):
         return gaussian(raw)

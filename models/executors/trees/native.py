@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.executors.members import Members
-from models.executors.trees.link import said
+from models.executors.trees.link import linked
 from models.executors.trees.model import TreeModel
 from models.executors.trees.virtual import Cut, cut
 
@@ -35,10 +35,12 @@ class NativeTrees:
         if not len(rows):
             return {head: _nothing(some) for head, some in self._models.items()}
         pool = pooled(rows, self._threads)
-        return {head: np.concatenate([self._said(*pair, pool) for pair in some]) for head, some in self._models.items()}
+        return {
+            head: np.concatenate([self._outputs(*pair, pool) for pair in some]) for head, some in self._models.items()
+        }
 
-    def _said(self, model: TreeModel, how: Cut, pool: object) -> NDArray[np.float32]:
-        return said(model, how.members(raw_pieces(model, how, pool, self._threads)))
+    def _outputs(self, model: TreeModel, how: Cut, pool: object) -> NDArray[np.float32]:
+        return linked(model, how.members(raw_pieces(model, how, pool, self._threads)))
 
 
 def pooled(rows: NDArray[np.float32], threads: int = 1) -> object:

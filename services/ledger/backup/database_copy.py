@@ -56,7 +56,7 @@ def snapshot(database: Database, target: Path, note: Note) -> None:
 def _pages(path: Path, target: Path, note: Note) -> None:
     """Run SQLite's own backup in one transaction: writers neither wait nor restart it."""
 
-    def told(_: int, remaining: int, total: int) -> None:
+    def report(_: int, remaining: int, total: int) -> None:
         note(1 - remaining / max(total, 1), "database")
 
     with (
@@ -66,7 +66,7 @@ def _pages(path: Path, target: Path, note: Note) -> None:
         source.isolation_level = None
         source.execute("BEGIN")
         source.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        source.backup(copy, pages=_PAGES, progress=told)
+        source.backup(copy, pages=_PAGES, progress=report)
     alone(target)
 
 

@@ -106,10 +106,10 @@ class ScanFrames(ChunkFrames):
             lambda: ScanReader(max_upload_bytes),
             lambda answers: _answer(answers, files=False),
         )
-        options = StreamOptions(window_chunks, lambda: 1, purpose="decide", priority=None, told=True)
+        options = StreamOptions(window_chunks, lambda: 1, purpose="decide", priority=None, progress=True)
         super().__init__(messages, options, description, pipeline)
 
-    def results(self, sequence: int, answers: list[Any], told: int) -> Iterator[tuple[Any, int]]:
+    def results(self, sequence: int, answers: list[Any], sent_units: int) -> Iterator[tuple[Any, int]]:
         """Yield the files in pieces, then the answer without them."""
         (portion,) = answers
         for name, content in presentation.files(portion).items():
@@ -118,7 +118,7 @@ class ScanFrames(ChunkFrames):
                     sequence=sequence, map=_NUMBERS[name], content=content[start : start + PIECE_BYTES]
                 )
                 yield lesion_pb2.LesionStreamResponse(piece=piece), 0
-        yield from super().results(sequence, answers, told)
+        yield from super().results(sequence, answers, sent_units)
 
 
 class ScanReader:

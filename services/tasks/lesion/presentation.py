@@ -7,7 +7,7 @@ from models.tasks.lesion.inference.burden import Interval
 from models.tasks.lesion.inference.lesions import Lesion
 from services.ledger.contract import Portion
 from services.tasks.lesion.answer import HEAD, MM3_PER_ML
-from services.tasks.lesion.task import Found
+from services.tasks.lesion.task import ScanResult
 
 
 def record(portion: Portion) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def record(portion: Portion) -> dict[str, Any]:
 
 def scan(portion: Portion) -> dict[str, Any]:
     """Return the figures of a scan; only decision and warnings if the policy withholds predictions."""
-    payload: Found = portion.payload
+    payload: ScanResult = portion.payload
     segmentation = payload.segmentation
     known = {
         "deferral": (portion, HEAD, 0),
@@ -52,7 +52,7 @@ def scan(portion: Portion) -> dict[str, Any]:
 
 def files(portion: Portion) -> Mapping[str, bytes]:
     """Return the gzipped NIfTI file of each map by its name; none if the policy withholds the prediction."""
-    payload: Found = portion.payload
+    payload: ScanResult = portion.payload
     return {} if hidden(portion) else payload.files
 
 

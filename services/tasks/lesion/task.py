@@ -51,7 +51,7 @@ class ScanRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ScanResult:
     """Result of the work on a scan."""
 
     name: str
@@ -145,7 +145,7 @@ class LesionTask:
             self._recipe,
             lanes=self._lanes,
             window_seconds=self._pace.window_seconds,
-            wanted=map_names,
+            map_names=map_names,
         )
         del prepared
         segmentation = yield from _steps(work)
@@ -154,7 +154,7 @@ class LesionTask:
         predictives = {LESIONS.name: segmentation.predictive()}
         volumes = dict(zip(map_names, contents, strict=True))
         files_of, arrays = ({}, volumes) if plain else (volumes, {})
-        result = Found(name, replace(segmentation, maps={}), files_of, arrays)
+        result = ScanResult(name, replace(segmentation, maps={}), files_of, arrays)
         shifts = Shift.OUTSIDE_TRAINING_RANGE if segmentation.remarks else Shift(0)
         shifts |= Shift.IMPOSSIBLE_PREDICTION if segmentation.impossible else Shift(0)
         yield Done(0, 1, predictives, result, np.array([shifts], np.uint8))

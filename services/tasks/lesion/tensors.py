@@ -6,7 +6,7 @@ from models.tasks.lesion.artefact.recipe import Recipe
 from services.ledger.contract import Portion
 from services.tasks.lesion import presentation
 from services.tasks.lesion.answer import AFFINE, HEAD, SCAN, VOLUMES
-from services.tasks.lesion.task import Found, ScanRequest, offered
+from services.tasks.lesion.task import ScanRequest, ScanResult, offered
 from services.transport.binding import OipBinding, TensorInputs, TensorOutputs, TensorSpec
 from services.transport.oip.answer_tensors import TensorWriter, specs
 from services.transport.oip.decided import decided, parameters
@@ -48,17 +48,17 @@ def read(inputs: TensorInputs) -> ScanRequest:
         InvalidInput: the name is not a text.
     """
     files = {name: bytes(values[0]) for name, values in inputs.tensors.items()}
-    maps = tuple(name for name, field in VOLUMES.items() if field.tensor_name in inputs.wanted)
+    maps = tuple(name for name, field in VOLUMES.items() if field.tensor_name in inputs.output_names)
     name = text("name", inputs.parameters.get("name", ""))
     return ScanRequest(
         files["flair"], files.get("t1", b""), files.get("brain_mask", b""), maps or ("mask",), name, arrays=True
     )
 
 
-def answer(answers: list[Portion], wanted: frozenset[str]) -> TensorOutputs:
+def answer(answers: list[Portion], output_names: frozenset[str]) -> TensorOutputs:
     """Return volumes and figures of a scan; empty, NaN or -1 if the policy withholds them."""
     (portion,) = answers
-    payload: Found = portion.payload
+    payload: ScanResult = portion.payload
     segmentation = payload.segmentation
     empty = np.empty((0, 0, 0), np.float32)
     hidden = presentation.hidden(portion)
@@ -69,7 +69,7 @@ def answer(answers: list[Portion], wanted: frozenset[str]) -> TensorOutputs:
     tensors = {
         **volumes,
         AFFINE.name: np.asarray(segmentation.affine, np.float64),
-        **_WRITE([presentation.scan(portion)], wanted),
+        **_WRITE([presentation.scan(portion)], output_names),
         **decided([portion], HEAD),
     }
     outputs = parameters([portion], (HEAD,)) | {"resampled": segmentation.resampled}

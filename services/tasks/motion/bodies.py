@@ -195,7 +195,7 @@ def answer(answers: list[Any]) -> dict[str, Any]:
 def _files(answers: list[Any], *, archived: bool) -> Mapping[str, bytes]:
     """Return the submission if the request asks for it; in an archive, always if scenes and tracks are known."""
     call = presentation.answered(answers)
-    with_submission = call.asked.submission or (archived and call.asked.named)
+    with_submission = call.call_data.submission or (archived and call.call_data.named)
     return {SUBMISSION: presentation.submission(call)} if with_submission else {}
 
 

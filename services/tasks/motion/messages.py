@@ -39,7 +39,7 @@ def binding(
         lambda: ChunkReader(_HEADS, lambda chunk, _: _of_chunk(chunk)),
         answer,
     )
-    manner = StreamOptions(window_chunks, quantum_rows, purpose="decide", priority=None, told=True)
+    manner = StreamOptions(window_chunks, quantum_rows, purpose="decide", priority=None, progress=True)
     return GrpcBinding(
         service=SERVICE,
         request=message_of(motion_pb2.MotionPredictRequest),
@@ -70,7 +70,7 @@ def answer(answers: list[Any]) -> Any:
         DemurError: see ``presentation.answered``.
     """
     call = presentation.answered(answers)
-    submission = presentation.submission(call) if call.asked.submission else b""
+    submission = presentation.submission(call) if call.call_data.submission else b""
     return _FILL(call.record() | {SUBMISSION: submission})
 
 

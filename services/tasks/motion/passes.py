@@ -10,11 +10,13 @@ from models.tasks.motion.inference.planning import Arrays, Planning
 from services.request.contract import RowBatch, Steps
 from services.runtime.errors import DemurError
 
-Said = list[tuple[range, Arrays | DemurError]]
+PassResults = list[tuple[range, Arrays | DemurError]]
 """Consecutive ascending rows, each range with the result of planning or its error."""
 
 
-def planned(planning: Planning, block: NDArray[np.float32], rows: list[int], lanes: int) -> Generator[Any, Any, Said]:
+def planned(
+    planning: Planning, block: NDArray[np.float32], rows: list[int], lanes: int
+) -> Generator[Any, Any, PassResults]:
     """Plan some ascending rows of a block; results of consecutive rows are joined.
 
     No pass takes more than a lane's share of the rows, so that all lanes have work. If a pass fails, each row is
@@ -29,8 +31,8 @@ def planned(planning: Planning, block: NDArray[np.float32], rows: list[int], lan
     return list(_joined(zip(passes, results, strict=True)))
 
 
-def _one_by_one(planning: Planning, block: NDArray[np.float32], rows: list[int]) -> Generator[Any, Any, Said]:
-    results: Said = []
+def _one_by_one(planning: Planning, block: NDArray[np.float32], rows: list[int]) -> Generator[Any, Any, PassResults]:
+    results: PassResults = []
     for row in rows:
         alone = range(row, row + 1)
         try:

@@ -14,7 +14,7 @@ from services.ledger.contract import Portion
 from services.request.contract import ItemFailed
 from services.tasks.motion.answer import HEAD
 from services.tasks.motion.inputs import Subject
-from services.tasks.motion.task import Asked, Found
+from services.tasks.motion.task import CallData, ItemsResult
 
 _OPTIONAL = ("scores", "total", "data", "knowledge")
 
@@ -23,7 +23,7 @@ _OPTIONAL = ("scores", "total", "data", "knowledge")
 class Answered:
     """Portions and failures of one call, in the order of its requests."""
 
-    asked: Asked
+    call_data: CallData
     portions: tuple[Portion, ...]
     failures: tuple[ItemFailed, ...]
 
@@ -40,10 +40,10 @@ class Answered:
             "model": first.model,
             "profile": first.profile,
             "purpose": first.purpose,
-            "scene_id": self.asked.scene_id,
+            "scene_id": self.call_data.scene_id,
             "answers": list(self.requests()),
             "failures": [
-                {"item": failed.item, "track_id": self.asked.tracks[failed.item], "error": failed.error}
+                {"item": failed.item, "track_id": self.call_data.tracks[failed.item], "error": failed.error}
                 for failed in self.failures
             ],
         }
@@ -61,14 +61,14 @@ def answered(answers: list[Portion | ItemFailed]) -> Answered:
     )
     if not portions:
         raise failures[0].error
-    return Answered(portions[0].payload.asked, tuple(portions), tuple(failures))
+    return Answered(portions[0].payload.call_data, tuple(portions), tuple(failures))
 
 
 def submission(call: Answered) -> bytes:
     """Return the official submission of these answers, without predictions that are withheld or have impossible
     positions, and without those of unnamed scenes.
     """
-    return b"".join(_submitted(portion, call.asked) for portion in call.portions)
+    return b"".join(_submitted(portion, call.call_data) for portion in call.portions)
 
 
 def shapes(portion: Portion) -> dict[str, tuple[int, ...]]:
@@ -89,9 +89,9 @@ def statistics_of(portion: Portion) -> Trajectories:
 
 def _request(portion: Portion, index: int) -> dict[str, Any]:
     """Return the record of a request; without its arrays if the policy withholds the prediction."""
-    payload: Found = portion.payload
+    payload: ItemsResult = portion.payload
     item = portion.first + index
-    subject = payload.asked.subjects[item]
+    subject = payload.call_data.subjects[item]
     record = {
         "item": item,
         "deferral": (portion, HEAD, index),
@@ -126,9 +126,9 @@ def _arrays(statistics: Trajectories, index: int, subject: Subject | None) -> di
     return arrays
 
 
-def _submitted(portion: Portion, asked: Asked) -> bytes:
+def _submitted(portion: Portion, call_data: CallData) -> bytes:
     statistics, verdict = statistics_of(portion), portion.verdicts[HEAD]
-    of_portion = [asked.subjects[portion.first + index] for index in range(portion.count)]
+    of_portion = [call_data.subjects[portion.first + index] for index in range(portion.count)]
     near = (np.abs(statistics.plans) < FARTHEST).all(axis=(1, 2, 3))
     shown = near & ~verdict.hidden & ~np.isnan(verdict.uncertainty)
     rows = [row for row in np.flatnonzero(shown) if (subject := of_portion[row]) is not None and subject.scene_id]

@@ -169,7 +169,9 @@ def run(request: ScoreRequest) -> Outcome:
         demur.connect(request.target) as client,
     ):
         done = _Run(request, submission, add)
-        sent_files, answered_files = (scene_files.found(request.source, rendered, request.output) for _ in range(2))
+        sent_files, answered_files = (
+            scene_files.scene_paths(request.source, rendered, request.output) for _ in range(2)
+        )
         scenes = (demur.Maps([path]) if rendered else demur.Scene(path, tracks) for path in sent_files)
         outcomes = client.motion.predict_many(scenes, purpose=request.purpose, submission=True)
         for path, outcome in zip(answered_files, outcomes, strict=True):

@@ -53,7 +53,7 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallData:
     """Common data of all items of a call."""
 
     scene_id: str
@@ -71,10 +71,10 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ItemsResult:
     """Result of the work on consecutive items, besides their statistics."""
 
-    asked: Asked
+    call_data: CallData
     remarks: tuple[tuple[InputWarning, ...], ...]
     """Remarks on these items; an item with remarks counts as shifted."""
 
@@ -83,7 +83,7 @@ class Found:
 class _Payload:
     """Payload that the work empties at its start, since the payload may outlive the answer if it is explored."""
 
-    asked: Asked
+    call_data: CallData
     input: Input | None
     kept: bytes = b""
     """Scene for reviewers, without its request; empty if inputs are not kept."""
@@ -128,8 +128,8 @@ class MotionTask:
         """
         parsed = inputs.read(request.form, self._recipe.grid)
         count = len(parsed.tracks)
-        asked = Asked(parsed.scene_id, parsed.tracks, parsed.subjects, request.submission)
-        if request.submission and not asked.named:
+        call_data = CallData(parsed.scene_id, parsed.tracks, parsed.subjects, request.submission)
+        if request.submission and not call_data.named:
             raise InvalidInput(
                 "a submission names scene and track of each request; give them in agents, or do not ask for one",
                 code="missing",
@@ -140,7 +140,7 @@ class MotionTask:
         pass_seconds = self._planning.seconds(quantum) / quantum
         map_bytes = 4 * math.prod(self._recipe.grid.shape)
         return Units(
-            payload=_Payload(asked, parsed, kept),
+            payload=_Payload(call_data, parsed, kept),
             count=count,
             seconds=OPEN_SECONDS + count * (self._pace.map_seconds + pass_seconds),
             nbytes=parsed.source.nbytes
@@ -165,12 +165,12 @@ class MotionTask:
         for start in range(0, units.count, self._chunk):
             items = range(start, min(start + self._chunk, units.count))
             yield Progress(start / units.count, "maps")
-            yield from self._worked_off(items, payload.asked, parsed, make)
+            yield from self._worked_off(items, payload.call_data, parsed, make)
             yield Progress(items.stop / units.count, "planned")
 
-    def _worked_off(self, items: range, asked: Asked, found: Input, make: Callable[[int], Map]) -> Work:
+    def _worked_off(self, items: range, call_data: CallData, parsed: Input, make: Callable[[int], Map]) -> Work:
         block = np.empty((len(items), math.prod(self._recipe.grid.shape)), np.float32)
-        steps = [self._step(item, found, make, block[row]) for row, item in enumerate(items)]
+        steps = [self._step(item, parsed, make, block[row]) for row, item in enumerate(items)]
         made: list[_Made | _Failed] = yield Steps(tuple(steps))
         self._pace.note(rendered.seconds for rendered in made if isinstance(rendered, _Made))
         for item, outcome in zip(items, made, strict=True):
@@ -187,16 +187,16 @@ class MotionTask:
                 first=items[rows.start],
                 count=len(rows),
                 predictives={TRAJECTORIES.name: self._planning.read(plan)},
-                payload=Found(asked, remarks),
+                payload=ItemsResult(call_data, remarks),
                 shifts=np.array(
                     [Shift.OUTSIDE_TRAINING_RANGE if item_remarks else 0 for item_remarks in remarks], np.uint8
                 ),
             )
 
-    def _step(self, item: int, found: Input, make: Callable[[int], Map], row: NDArray[np.float32]) -> Step:
-        if (failure := found.failed.get(item)) is not None:
+    def _step(self, item: int, parsed: Input, make: Callable[[int], Map], row: NDArray[np.float32]) -> Step:
+        if (failure := parsed.failed.get(item)) is not None:
             return Step(lambda: _Failed(failure), 0.0)
-        return Step(partial(self._made, item, found.left_out, make, row), self._pace.map_seconds)
+        return Step(partial(self._made, item, parsed.left_out, make, row), self._pace.map_seconds)
 
     def _made(self, item: int, left_out: int, make: Callable[[int], Map], row: NDArray[np.float32]) -> _Made | _Failed:
         """Write the map of an item into its row; a failure affects this item only."""
@@ -217,8 +217,8 @@ class MotionTask:
 
     def payload(self, units: Units[_Payload], items: NDArray[np.intp]) -> list[bytes]:
         """Return scenes with one request each, for reviewers; as protobuf messages they can be concatenated."""
-        asked, kept = units.payload.asked, units.payload.kept
-        return [kept + _request(asked, item).SerializeToString() for item in items.tolist()]
+        call_data, kept = units.payload.call_data, units.payload.kept
+        return [kept + _request(call_data, item).SerializeToString() for item in items.tolist()]
 
 
 def _opened(source: Source) -> Callable[[int], Map]:
@@ -228,11 +228,11 @@ def _opened(source: Source) -> Callable[[int], Map]:
         raise refused(error) from error
 
 
-def _request(asked: Asked, item: int) -> SceneMessage:
+def _request(call_data: CallData, item: int) -> SceneMessage:
     """Return a scene with only its id and one request."""
-    subject = asked.subjects[item]
-    message = SceneMessage(id=asked.scene_id if subject is None else subject.scene_id)
-    message.prediction_requests.add(track_id=asked.tracks[item])
+    subject = call_data.subjects[item]
+    message = SceneMessage(id=call_data.scene_id if subject is None else subject.scene_id)
+    message.prediction_requests.add(track_id=call_data.tracks[item])
     return message
 
 

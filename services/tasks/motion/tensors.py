@@ -72,10 +72,10 @@ def read(inputs: TensorInputs) -> MotionRequest:
         InvalidInput: none or several inputs, or tensors of another input.
     """
     kind = only_input([name for name in _FORMS if name in inputs.tensors], _FORMS)
-    return MotionRequest(_form(kind, inputs), submission=SUBMISSION in inputs.wanted)
+    return MotionRequest(_form(kind, inputs), submission=SUBMISSION in inputs.output_names)
 
 
-def answer(answers: list[Any], wanted: frozenset[str]) -> TensorOutputs:
+def answer(answers: list[Any], output_names: frozenset[str]) -> TensorOutputs:
     """Return the tensors of a call, a row for each decided request.
 
     Raises:
@@ -83,12 +83,12 @@ def answer(answers: list[Any], wanted: frozenset[str]) -> TensorOutputs:
     """
     call = presentation.answered(answers)
     record: dict[str, Any] = {"answers": list(call.requests())}
-    if SUBMISSION in wanted:
+    if SUBMISSION in output_names:
         record[SUBMISSION] = presentation.submission(call)
-    tensors = _WRITE([record], wanted, presentation.shapes(call.portions[0]))
+    tensors = _WRITE([record], output_names, presentation.shapes(call.portions[0]))
     outputs = parameters(call.portions, (HEAD,), call.failures)
-    if call.asked.scene_id:
-        outputs |= {"scene_id": call.asked.scene_id}
+    if call.call_data.scene_id:
+        outputs |= {"scene_id": call.call_data.scene_id}
     return TensorOutputs(tensors | decided(call.portions, HEAD), outputs)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from models.tasks.translation.inference.decoding.decoder import Batch, settled
-from models.tasks.translation.inference.translator import Asked, Translation, Translator
+from models.tasks.translation.inference.translator import SourceSentence, Translation, Translator
 
 _NEWEST = 0.1  # weight of the newest measurement
 
@@ -16,7 +16,7 @@ class Question:
     """Sentence to translate."""
 
     item: int
-    asked: Asked
+    sentence: SourceSentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Stepping:
 
     def measure(self, texts: Sequence[str], repeats: int = 3) -> None:
         """Measure the durations of passes by the first steps of one sentence and of many."""
-        questions = [Question(item, self.translator.asked(text)) for item, text in enumerate(texts)]
+        questions = [Question(item, self.translator.sentence(text)) for item, text in enumerate(texts)]
         fast, slow = (min(self._timed(some) for _ in range(repeats)) for some in (questions[:1], questions))
         self.sentence_seconds = max((slow - fast) / max(len(questions) - 1, 1), 1e-5)
         self.fixed_seconds = max(fast - self.sentence_seconds, 1e-4)
@@ -79,7 +79,7 @@ class Stepping:
 
     def _read(self, parts: Sequence[Sequence[Question]]) -> list[Batch]:
         """Return a batch for each part; all sentences are encoded in one pass."""
-        sources = [self.translator.source(question, question.asked) for part in parts for question in part]
+        sources = [self.translator.source(question, question.sentence) for part in parts for question in part]
         if not sources:
             return []
         whole = self.translator.decoder.read(sources)
@@ -94,7 +94,7 @@ class Stepping:
                 left.append(rest)
             steps = int(batch.beams.lengths.max(initial=0))
             for question, hypotheses in ended:
-                done.append((question.item, self.translator.translation(question.asked, hypotheses), steps))
+                done.append((question.item, self.translator.translation(question.sentence, hypotheses), steps))
         return Turned(Turn(tuple(left)), tuple(done))
 
 

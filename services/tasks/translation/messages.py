@@ -40,7 +40,7 @@ def binding(
         lambda answers: answer(answers, whole=False),
         item_frame,
     )
-    manner = StreamOptions(window_chunks, quantum_rows, purpose="decide", priority=None, told=True)
+    manner = StreamOptions(window_chunks, quantum_rows, purpose="decide", priority=None, progress=True)
     return GrpcBinding(
         service=SERVICE,
         request=message_of(translation_pb2.TranslationPredictRequest),

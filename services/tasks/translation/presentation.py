@@ -8,22 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.assessment.text import n_best_weights
-from models.tasks.translation.inference.translator import Said as Tokens
+from models.tasks.translation.inference.translator import TokenValues as Tokens
 from models.tasks.translation.inference.translator import Translation
 from models.tasks.translation.text.documents import Span
 from models.uncertainty.sequences import SCORES
 from services.ledger.contract import Portion
 from services.request.contract import ItemFailed
 from services.tasks.translation.answer import HEAD
-from services.tasks.translation.task import Found
-from services.tasks.translation.texts import Asked
+from services.tasks.translation.task import SentenceResult
+from services.tasks.translation.texts import CallData
 
 
 @dataclass(frozen=True)
 class Answered:
     """Portions and failures of one call, in the order of its sentences."""
 
-    asked: Asked
+    call_data: CallData
     first: Portion
     """First portion, which may have no sentence."""
     portions: tuple[Portion, ...]
@@ -32,11 +32,11 @@ class Answered:
 
     def record(self) -> dict[str, Any]:
         """Return the record of the call."""
-        asked = self.asked
+        call_data = self.call_data
         known = {portion.first: _best(portion) for portion in self.portions}
         texts: list[dict[str, Any]] = []
         places: list[Span] = []
-        for document, first in zip(asked.documents, asked.firsts, strict=True):
+        for document, first in zip(call_data.documents, call_data.firsts, strict=True):
             best = [known.get(item) for item in range(first, first + len(document.sentences))]
             joined, spans = document.joined(
                 [
@@ -53,7 +53,7 @@ class Answered:
             "texts": texts,
             "sentences": [sentence(portion, places[portion.first]) for portion in self.portions],
             "failures": [
-                {"item": failed.item, "text": asked.text_of(failed.item), "error": failed.error}
+                {"item": failed.item, "text": call_data.text_of(failed.item), "error": failed.error}
                 for failed in self.failures
             ],
             "scores": SCORES,
@@ -73,7 +73,7 @@ def answered(answers: Sequence[Portion | ItemFailed]) -> Answered:
     if not portions:
         raise failures[0].error
     decided = tuple(portion for portion in portions if portion.count)
-    return Answered(portions[0].payload.asked, portions[0], decided, tuple(failures))
+    return Answered(portions[0].payload.call_data, portions[0], decided, tuple(failures))
 
 
 def sentence(portion: Portion, place: Span = (0, 0)) -> dict[str, Any]:
@@ -82,11 +82,11 @@ def sentence(portion: Portion, place: Span = (0, 0)) -> dict[str, Any]:
     Args:
         place: characters of its best hypothesis in the translation of its text, if they are known.
     """
-    payload: Found = portion.payload
-    asked, item = payload.asked, portion.first
-    text = asked.text_of(item)
-    source, span = asked.sentences[item], asked.documents[text].places[item - asked.firsts[text]]
-    hypotheses = [] if _hidden(portion) else list(_hypotheses(_translation(portion), asked))
+    payload: SentenceResult = portion.payload
+    call_data, item = payload.call_data, portion.first
+    text = call_data.text_of(item)
+    source, span = call_data.sentences[item], call_data.documents[text].places[item - call_data.firsts[text]]
+    hypotheses = [] if _hidden(portion) else list(_hypotheses(_translation(portion), call_data))
     return {
         "item": item,
         "text": text,
@@ -104,9 +104,9 @@ def sentence(portion: Portion, place: Span = (0, 0)) -> dict[str, Any]:
     }
 
 
-def _hypotheses(translation: Translation, asked: Asked) -> Iterator[dict[str, Any]]:
+def _hypotheses(translation: Translation, call_data: CallData) -> Iterator[dict[str, Any]]:
     weights = confidences(translation.score)
-    detailed = {"none": 0, "best": 1, "all": len(translation)}[asked.tokens]
+    detailed = {"none": 0, "best": 1, "all": len(translation)}[call_data.tokens]
     values = translation.values
     for rank, text in enumerate(translation.texts):
         hypothesis = {"text": text, "score": float(translation.score[rank]), "confidence": float(weights[rank])}
@@ -142,7 +142,7 @@ def _best(portion: Portion) -> str | None:
 
 
 def _translation(portion: Portion) -> Translation:
-    payload: Found = portion.payload
+    payload: SentenceResult = portion.payload
     assert payload.translation is not None
     return payload.translation
 

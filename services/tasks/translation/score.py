@@ -13,7 +13,7 @@ import demur
 from models.tasks.translation.data import generated, official, submission
 from models.tasks.translation.data.generated import Generated, Hypothesis
 from models.tasks.translation.data.lines import text_lines
-from models.tasks.translation.inference.translator import Said, Translation
+from models.tasks.translation.inference.translator import TokenValues, Translation
 from models.tasks.translation.text.documents import as_one, cut_at
 from models.workbench import Option
 from services.runtime.streaming_output import growing, summary
@@ -191,7 +191,7 @@ def _translation(sentence: demur.TranslatedSentence) -> Translation:
             name: np.array([(hypothesis.scores or {})[name] for hypothesis in hypotheses], np.float32) for name in names
         },
         tokens=tuple(
-            Said(
+            TokenValues(
                 np.stack([hypothesis.tokens.starts, hypothesis.tokens.stops], axis=1),
                 hypothesis.tokens.log_probabilities,
                 hypothesis.tokens.total,

@@ -46,7 +46,7 @@ def read(inputs: TensorInputs) -> TranslationRequest:
     return TranslationRequest(tuple(map(_text, range(len(inputs.tensors["text"])), inputs.tensors["text"])), "none")
 
 
-def answer(answers: list[Any], wanted: frozenset[str]) -> TensorOutputs:
+def answer(answers: list[Any], output_names: frozenset[str]) -> TensorOutputs:
     """Return the tensors of a call, a row for each text or decided sentence.
 
     Raises:
@@ -54,27 +54,27 @@ def answer(answers: list[Any], wanted: frozenset[str]) -> TensorOutputs:
     """
     call = presentation.answered(answers)
     record = call.record()
-    record["sentences"] = [_detailed(sentence, wanted) for sentence in record["sentences"]]
-    tensors = _WRITE([record], wanted) | decided(call.portions, HEAD)
+    record["sentences"] = [_detailed(sentence, output_names) for sentence in record["sentences"]]
+    tensors = _WRITE([record], output_names) | decided(call.portions, HEAD)
     return TensorOutputs(tensors, parameters(call.portions or (call.first,), (HEAD,), call.failures))
 
 
-def item(answer: Portion | ItemFailed, wanted: frozenset[str]) -> TensorOutputs | None:
+def item(answer: Portion | ItemFailed, output_names: frozenset[str]) -> TensorOutputs | None:
     """Return the tensors of a finished sentence, without its place in the translation; None for failures."""
     if isinstance(answer, ItemFailed) or not answer.count:
         return None
-    sentence = _detailed(presentation.sentence(answer), wanted)
-    tensors = _WRITE_SENTENCE([sentence], wanted - {"span"}) | decided((answer,), HEAD)
+    sentence = _detailed(presentation.sentence(answer), output_names)
+    tensors = _WRITE_SENTENCE([sentence], output_names - {"span"}) | decided((answer,), HEAD)
     return TensorOutputs(tensors, parameters((answer,), (HEAD,)))
 
 
-def _detailed(sentence: dict[str, Any], wanted: frozenset[str]) -> dict[str, Any]:
+def _detailed(sentence: dict[str, Any], output_names: frozenset[str]) -> dict[str, Any]:
     """Add the fields that only tensors have of a sentence's hypotheses."""
     hypotheses = sentence["hypotheses"]
     if hypotheses:
         best = hypotheses[0]
         sentence |= {"best": best["text"], "best_score": best["score"], "best_confidence": best["confidence"]}
-    if not wanted.isdisjoint(_OF_HYPOTHESES):
+    if not output_names.isdisjoint(_OF_HYPOTHESES):
         sentence["texts"] = [hypothesis["text"].encode() for hypothesis in hypotheses]
         sentence["all_scores"] = [hypothesis["score"] for hypothesis in hypotheses]
         sentence["all_confidences"] = [hypothesis["confidence"] for hypothesis in hypotheses]

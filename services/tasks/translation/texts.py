@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from models.tasks.translation.inference.translator import Asked as Sentence
+from models.tasks.translation.inference.translator import SourceSentence as Sentence
 from models.tasks.translation.inference.translator import Translator
 from models.tasks.translation.text.documents import Document, document
 from services.runtime.errors import InvalidInput, TooLarge
@@ -17,7 +17,7 @@ _IN_PIECES = "send a document in pieces over a stream (the client's `document` d
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallData:
     """Parsed call, alive until it is answered."""
 
     documents: tuple[Document, ...]
@@ -32,7 +32,7 @@ class Asked:
         return bisect_right(self.firsts, item) - 1
 
 
-def read(request: TranslationRequest, translator: Translator) -> Asked:
+def read(request: TranslationRequest, translator: Translator) -> CallData:
     """Check a call and split it into sentences.
 
     Raises:
@@ -78,7 +78,7 @@ def read(request: TranslationRequest, translator: Translator) -> Asked:
             allowed=f"[0, {MOST_SENTENCES}]",
             advice=_IN_PIECES,
         )
-    return Asked(documents, tuple(map(translator.asked, sentences)), tuple(firsts), request.tokens)
+    return CallData(documents, tuple(map(translator.sentence, sentences)), tuple(firsts), request.tokens)
 
 
 def _check_unicode(text: str, index: int) -> None:

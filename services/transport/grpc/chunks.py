@@ -42,7 +42,7 @@ class StreamOptions:
     """Default purpose of streams."""
     priority: Priority | None
     """Priority of all chunks; None: by purpose."""
-    told: bool
+    progress: bool
     """True if callers get progress frames."""
 
 
@@ -80,16 +80,16 @@ class ChunkFrames:
         return None if frame is None else (frame, _units(answer))
 
     def progress(self, sequence: int, progress: Progress) -> Any | None:
-        if not self._manner.told:
+        if not self._manner.progress:
             return None
         message = common_pb2.StreamProgress(sequence=sequence, fraction=progress.fraction, stage=progress.stage)
         return self._messages.response(progress=message)
 
-    def results(self, sequence: int, answers: list[Any], told: int) -> Iterator[tuple[Any, int]]:
+    def results(self, sequence: int, answers: list[Any], sent_units: int) -> Iterator[tuple[Any, int]]:
         frame = self._messages.response()
         frame.result.sequence = sequence
         frame.result.answer.MergeFrom(self._messages.answer(answers))
-        yield frame, sum(map(_units, answers)) - told
+        yield frame, sum(map(_units, answers)) - sent_units
 
     def failed(self, sequence: int, error: Any) -> Any:
         return self._messages.response(error=common_pb2.ItemError(sequence=sequence, error=detail(error)))

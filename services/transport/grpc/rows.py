@@ -73,7 +73,7 @@ def row_binding(
         lambda: ChunkReader(names, lambda chunk, members: RowsRequest(codec.rows(chunk.rows, schema), members)),
         answer,
     )
-    manner = StreamOptions(window_chunks, quantum_rows, purpose="explore", priority=Priority.BULK, told=False)
+    manner = StreamOptions(window_chunks, quantum_rows, purpose="explore", priority=Priority.BULK, progress=False)
     return GrpcBinding(
         service=service,
         request=message_of(messages.request),

@@ -49,7 +49,7 @@ def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel |
         routes=[
             Route("/v1/predict", calls.wrapped(routes.predict), methods=["POST"]),
             Route("/v1/schema", calls.wrapped(routes.schema)),
-            *([] if serving.about is None else [Route("/v1/model", calls.wrapped(_told(serving.about)))]),
+            *([] if serving.about is None else [Route("/v1/model", calls.wrapped(_answering(serving.about)))]),
             Route("/v1/policy", calls.wrapped(policies.show)),
             Route("/v1/policy/{head}", calls.wrapped(policies.one), methods=["GET", "PUT"]),
             Route("/v1/audit", calls.wrapped(TrailRoute(label_service, tenant).show)),
@@ -90,7 +90,7 @@ class Routes:
         with step("encode"):
             in_plain = question.options.plain
             return await pipeline.offload.run(
-                question.nbytes, write_answers, self._tenant, answers, question.wanted, in_plain=in_plain
+                question.nbytes, write_answers, self._tenant, answers, question.answer_format, in_plain=in_plain
             )
 
     async def schema(self, request: Request) -> Response:
@@ -155,10 +155,10 @@ _PROBES = HttpRules(PROBE_ROUTES)
 
 
 def _constant(value: Any) -> Endpoint:
-    return _told(lambda: value)
+    return _answering(lambda: value)
 
 
-def _told(value: Callable[[], Any]) -> Endpoint:
+def _answering(value: Callable[[], Any]) -> Endpoint:
     """Return an endpoint that answers with the value of a call, as JSON."""
 
     async def endpoint(request: Request) -> Response:

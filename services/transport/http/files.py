@@ -10,21 +10,23 @@ from starlette.responses import Response
 
 from services.transport.grpc.plain import encoded
 from services.transport.http.body import JSON, PROTOBUF
-from services.transport.http.request import ZIP, Wanted
+from services.transport.http.request import ZIP, AnswerFormat
 from services.transport.served_model import ServedModel
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """Modification time of all files of an archive, so that equal answers give equal archives."""
 
 
-def write_answers(tenant: ServedModel, answers: list[Any], wanted: Wanted, *, in_plain: bool = False) -> Response:
+def write_answers(
+    tenant: ServedModel, answers: list[Any], answer_format: AnswerFormat, *, in_plain: bool = False
+) -> Response:
     """Return the response with all answers of a request; ``in_plain``: protobuf has numbers as repeated fields."""
-    if wanted == "protobuf":
+    if answer_format == "protobuf":
         return Response(encoded(tenant.grpc, answers, in_plain=in_plain), media_type=PROTOBUF)
     document = tenant.http.answer_json(answers)
     if tenant.http.files is None:
         return Response(msgspec.json.encode(document), media_type=JSON)
-    if wanted == "zip":
+    if answer_format == "zip":
         archived = tenant.http.archived or tenant.http.files
         return Response(
             _archive({"answer.json": msgspec.json.encode(document)} | dict(archived(answers))), media_type=ZIP

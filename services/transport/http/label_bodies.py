@@ -212,7 +212,7 @@ def read(content: bytes, kind: type[Body]) -> Body:
     return json_body(b"{}" if optional else content, kind, field="body")
 
 
-def given(body: LabelsBody) -> list[SubmittedLabel | InvalidInput]:
+def submitted_labels(body: LabelsBody) -> list[SubmittedLabel | InvalidInput]:
     """Return the labels of a batch; a label that cannot be read is an error in its place."""
     return [_label(raw, body) for raw in body.labels]
 

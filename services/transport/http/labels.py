@@ -51,7 +51,7 @@ class LabelRoutes:
         body = await self._body(request, bodies.LabelsBody)
         service.check_count(len(body.labels))
         offload = self._tenant.pipeline.offload
-        labels = await offload.run(sum(map(_length, body.labels)), bodies.given, body)
+        labels = await offload.run(sum(map(_length, body.labels)), bodies.submitted_labels, body)
         check_sources(sources(labels))
         return json_response(bodies.batch_json(await service.submit(labels, _actor(request))))
 

@@ -17,7 +17,7 @@ from services.transport.http.form import read_form
 from services.transport.served_model import ServedModel
 
 ZIP = "application/zip"
-Wanted = Literal["json", "protobuf", "zip"]
+AnswerFormat = Literal["json", "protobuf", "zip"]
 TIMEOUT_HEADER = "demur-timeout-seconds"
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 """Pattern of a plain number; ``float`` would also accept 1_0, digits of other scripts, and blanks."""
@@ -31,7 +31,7 @@ class Question(NamedTuple):
     request: Any
     """Request of the task."""
     options: Options
-    wanted: Wanted
+    answer_format: AnswerFormat
     """Format of the answer."""
     nbytes: int
     """Size of the body, in bytes; the answer is assumed to be about as large."""
@@ -48,14 +48,14 @@ async def read_request(request: Request, tenant: ServedModel, settings: Settings
     if form is not None and kind == FORM:
         fields = await read_form(request, form.fields, settings.max_upload_bytes)
         question, options = form.read(fields)
-        return Question(question, options, wanted(request, tenant, JSON), sum(map(len, fields.values())))
+        return Question(question, options, answer_format(request, tenant, JSON), sum(map(len, fields.values())))
     body = await read_body(request, settings.max_message_bytes)
     read = _read_binary if kind == PROTOBUF else _read_json
     question, options = await tenant.pipeline.offload.run(len(body), read, tenant, body)
-    return Question(question, options, wanted(request, tenant, kind), len(body))
+    return Question(question, options, answer_format(request, tenant, kind), len(body))
 
 
-def wanted(request: Request, tenant: ServedModel, kind: str) -> Wanted:
+def answer_format(request: Request, tenant: ServedModel, kind: str) -> AnswerFormat:
     """Return the answer format: that of the body, unless the caller accepts an archive of files, or protobuf."""
     accepted = request.headers.get("accept", "").lower()
     if ZIP in accepted and tenant.http.files is not None:

@@ -26,12 +26,12 @@ class TrailRoute:
     async def show(self, request: Request) -> Response:
         if self._label_service is None:
             raise no_ledger()
-        query = _wanted(request)
+        query = _query(request)
         acts = await self._label_service.ledger.read(lambda connection: trail(connection, self._task, query))
         return json_response({"acts": [act.json() for act in acts]})
 
 
-def _wanted(request: Request) -> AuditQuery:
+def _query(request: Request) -> AuditQuery:
     """Return the query of a request.
 
     Raises:

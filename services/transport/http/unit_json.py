@@ -55,7 +55,7 @@ def record(properties: Json, **more: Any) -> Json:
     return {"type": "object", "required": list(properties), "properties": properties} | more
 
 
-def told(description: str, kind: str = "number") -> Json:
+def described(description: str, kind: str = "number") -> Json:
     """Return the schema of a value with a description."""
     return {"type": kind, "description": description}
 
@@ -63,14 +63,14 @@ def told(description: str, kind: str = "number") -> Json:
 def decided_schema(unit: str) -> Json:
     """Return the schema of the decision on a unit; ``unit`` is its name, such as "scan"."""
     properties = {
-        "measure": told("What is compared with the threshold.", "string"),
+        "measure": described("What is compared with the threshold.", "string"),
         "uncertainty": NUMBER_OR_NULL | {"description": f"Of the {unit}, unit of the measure."},
         "threshold": NUMBER_OR_NULL | {"description": "Deferred above; null: all or nothing, see policy."},
         "decision": DECISION,
         "deferred": {"type": "boolean"},
         "shifted": {"type": "array", "items": SHIFT},
-        "policy": told("Version of the policy.", "string"),
-        "prediction_id": told("Of the unit, for labels.", "string"),
+        "policy": described("Version of the policy.", "string"),
+        "prediction_id": described("Of the unit, for labels.", "string"),
     }
     return record(properties)
 

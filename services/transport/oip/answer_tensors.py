@@ -68,7 +68,7 @@ class TensorWriter:
         return bool(self._columns or self._warnings or self._inner)
 
     def __call__(
-        self, records: Sequence[Record], wanted: Collection[str], shapes: Shapes = _NO_SHAPES
+        self, records: Sequence[Record], output_names: Collection[str], shapes: Shapes = _NO_SHAPES
     ) -> dict[str, NDArray[Any]]:
         """Return the requested tensors of records.
 
@@ -78,19 +78,19 @@ class TensorWriter:
         """
         tensors: dict[str, NDArray[Any]] = {}
         for column in self._columns:
-            if column.tensor in wanted:
+            if column.tensor in output_names:
                 array = column([record.get(column.name) for record in records], shapes.get(column.name))
                 if array is not None:
                     tensors[column.tensor] = array
         for name, tensor in self._warnings:
-            if tensor in wanted:
+            if tensor in output_names:
                 tensors[tensor] = remarks(record.get(name) or () for record in records)
         for name, many, write in self._inner:
             if many:
                 parts = [part for record in records for part in record.get(name) or ()]
             else:
                 parts = [record.get(name) or {} for record in records]
-            tensors |= write(parts, wanted, shapes)
+            tensors |= write(parts, output_names, shapes)
         return tensors
 
 

@@ -81,7 +81,7 @@ def header_length(request: Request) -> int | None:
     return int(text)
 
 
-def question(body: bytes, header: int | None) -> tuple[Question, Wanted]:
+def question(body: bytes, header: int | None) -> tuple[Question, OutputForms]:
     """Parse a request; return it with the format of its outputs. Contents are not read yet.
 
     Raises:
@@ -119,10 +119,10 @@ def question(body: bytes, header: int | None) -> tuple[Question, Wanted]:
     named = {
         output.name: output.parameters[_BINARY_DATA] is True for output in outputs if _BINARY_DATA in output.parameters
     }
-    return Question(parsed.id or "", parameters, tuple(inputs), outputs), Wanted(default, named)
+    return Question(parsed.id or "", parameters, tuple(inputs), outputs), OutputForms(default, named)
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class OutputForms(msgspec.Struct, frozen=True):
     """Outputs that are returned as bytes."""
 
     default: bool
@@ -132,22 +132,22 @@ class Wanted(msgspec.Struct, frozen=True):
         return self.named.get(name, self.default)
 
 
-def response(model: OipModel, answer: Answer, wanted: Wanted) -> Response:
+def response(model: OipModel, answer: Answer, forms: OutputForms) -> Response:
     """Return the response of an answer; JSON only if no output is binary."""
     outputs: list[dict[str, Any]] = []
     contents: list[bytes] = []
     for name, array in answer.tensors().items():
         output: dict[str, Any] = {"name": name, "datatype": datatype_of(array), "shape": list(array.shape)}
-        if wanted.binary(name):
+        if forms.binary(name):
             contents.append(to_raw(array))
             output["parameters"] = {_SIZE: len(contents[-1])}
         else:
             output["data"] = _data(name, array)
         outputs.append(output)
     names = {"model_name": model.name, "model_version": model.version}
-    if answer.asked.id:
-        names["id"] = answer.asked.id
-    head = msgspec.json.encode(names | {"parameters": answer.told.parameters, "outputs": outputs})
+    if answer.parsed.id:
+        names["id"] = answer.parsed.id
+    head = msgspec.json.encode(names | {"parameters": answer.outputs.parameters, "outputs": outputs})
     if not contents:
         return Response(head, media_type=JSON)
     return Response(b"".join((head, *contents)), media_type=BINARY, headers={HEADER_LENGTH: str(len(head))})

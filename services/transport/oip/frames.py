@@ -12,7 +12,7 @@ from services.request.contract import Priority, Progress
 from services.runtime.errors import DemurError
 from services.transport.binding import Begin, Chunk, message_of
 from services.transport.oip import messages
-from services.transport.oip.infer_request import Asked
+from services.transport.oip.infer_request import ParsedRequest
 from services.transport.oip.model import Answer, OipModel, items
 from services.transport.oip.protocol import oip_pb2
 
@@ -21,11 +21,11 @@ _EMPTY_FINAL = "triton_enable_empty_final_response"
 
 
 @dataclass(frozen=True)
-class One:
+class StreamedRequest:
     """Request of a stream: the data that its frames need."""
 
     id: str
-    asked: Asked | None
+    parsed: ParsedRequest | None
     """Parsed request; None if it was refused."""
     closes: bool = False
     """True if the caller wants a final answer without tensors."""
@@ -50,34 +50,34 @@ class OipFrames:
         """Return no first frame, since clients take every frame as an answer."""
         return None
 
-    def item(self, sequence: One, answer: Any) -> tuple[Any, int] | None:
-        asked = sequence.asked
-        if asked is None or not asked.wishes.items:
+    def item(self, sequence: StreamedRequest, answer: Any) -> tuple[Any, int] | None:
+        parsed = sequence.parsed
+        if parsed is None or not parsed.wishes.items:
             return None
-        tensors = self._model.binding.item(answer, asked.wanted)
+        tensors = self._model.binding.item(answer, parsed.output_names)
         return (
             None
             if tensors is None
-            else (self._frame(self._model.answered(asked, tensors), final=False), _units(answer))
+            else (self._frame(self._model.answered(parsed, tensors), final=False), _units(answer))
         )
 
-    def progress(self, sequence: One, progress: Progress) -> None:
+    def progress(self, sequence: StreamedRequest, progress: Progress) -> None:
         return None
 
-    def results(self, sequence: One, answers: list[Any], told: int) -> Iterator[tuple[Any, int]]:
-        asked = sequence.asked
-        assert asked is not None
-        answer = self._model.told(asked, answers)
-        yield self._frame(answer, final=not sequence.closes), sum(map(_units, answers)) - told
+    def results(self, sequence: StreamedRequest, answers: list[Any], sent_units: int) -> Iterator[tuple[Any, int]]:
+        parsed = sequence.parsed
+        assert parsed is not None
+        answer = self._model.joined(parsed, answers)
+        yield self._frame(answer, final=not sequence.closes), sum(map(_units, answers)) - sent_units
         if sequence.closes:
             closing = oip_pb2.ModelInferResponse(
-                model_name=self._model.name, model_version=self._model.version, id=asked.id
+                model_name=self._model.name, model_version=self._model.version, id=parsed.id
             )
             closing.parameters[FINAL].bool_param = True
             yield oip_pb2.ModelStreamInferResponse(infer_response=closing), 0
         self._model.statistics.answered(items(answers), time.perf_counter() - sequence.start)
 
-    def failed(self, sequence: One, error: DemurError) -> Any:
+    def failed(self, sequence: StreamedRequest, error: DemurError) -> Any:
         self._model.statistics.failed(time.perf_counter() - sequence.start)
         return messages.refusal(self._model, sequence.id, error.message)
 
@@ -98,12 +98,19 @@ class OipReader:
     def read(self, frame: Any) -> Begin | Chunk:
         try:
             self._model.check(frame.model_name, frame.model_version)
-            asked = self._model.read(messages.question(frame))
+            parsed = self._model.read(messages.question(frame))
         except DemurError as error:
-            return Chunk(One(frame.id, None), error)
-        wishes = asked.wishes
+            return Chunk(StreamedRequest(frame.id, None), error)
+        wishes = parsed.wishes
         closes = frame.parameters[_EMPTY_FINAL].bool_param if _EMPTY_FINAL in frame.parameters else False
-        return Chunk(One(frame.id, asked, closes), asked.request, None, wishes.options, wishes.seconds, wishes.priority)
+        return Chunk(
+            StreamedRequest(frame.id, parsed, closes),
+            parsed.request,
+            None,
+            wishes.options,
+            wishes.seconds,
+            wishes.priority,
+        )
 
 
 def _units(answer: Any) -> int:

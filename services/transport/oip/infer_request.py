@@ -59,14 +59,14 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedRequest:
     """Parsed inference request."""
 
     id: str
     request: Any
     """Request for the pipeline."""
     wishes: Wishes
-    wanted: frozenset[str]
+    output_names: frozenset[str]
     """Names of the requested outputs."""
 
 
@@ -80,7 +80,7 @@ class Reader:
         self._outputs = {spec.name for spec in binding.outputs}
         self._default = frozenset(spec.name for spec in binding.outputs if spec.default)
 
-    def read(self, question: Question) -> Asked:
+    def read(self, question: Question) -> ParsedRequest:
         """Parse a request.
 
         Raises:
@@ -108,7 +108,7 @@ class Reader:
                     field=spec.name,
                 )
         request = self._binding.read(TensorInputs(tensors, units, understood.own, outputs))
-        return Asked(question.id, request, understood, outputs)
+        return ParsedRequest(question.id, request, understood, outputs)
 
     def _spec(self, tensor: Input, tensors: Mapping[str, Any]) -> TensorSpec:
         spec = self._inputs.get(tensor.name)

@@ -55,11 +55,11 @@ def question(message: Any) -> Question:
 
 def response(model: OipModel, answer: Answer, **more: Parameter) -> Any:
     """Return a ``ModelInferResponse``, with raw contents; ``more`` are parameters beside the answer's."""
-    message = oip_pb2.ModelInferResponse(model_name=model.name, model_version=model.version, id=answer.asked.id)
+    message = oip_pb2.ModelInferResponse(model_name=model.name, model_version=model.version, id=answer.parsed.id)
     for name, array in answer.tensors().items():
         message.outputs.add(name=name, datatype=datatype_of(array), shape=array.shape)
         message.raw_output_contents.append(to_raw(array))
-    for name, value in (dict(answer.told.parameters) | more).items():
+    for name, value in (dict(answer.outputs.parameters) | more).items():
         message.parameters[name].CopyFrom(parameter(value))
         if isinstance(value, float):
             message.parameters[f"{name}{TEXT_SUFFIX}"].string_param = repr(value)

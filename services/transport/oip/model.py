@@ -11,7 +11,7 @@ from services.request.metrics import Metrics
 from services.runtime.errors import NotFound, Unsupported
 from services.transport.binding import OipBinding, Parameter, TensorOutputs, TensorSpec
 from services.transport.oip.datatypes import DATATYPES
-from services.transport.oip.infer_request import Asked, Question, Reader
+from services.transport.oip.infer_request import ParsedRequest, Question, Reader
 from services.transport.oip.request_parameters import DESCRIBED
 from services.transport.oip.statistics import Statistics
 from services.transport.served_model import ServedModel
@@ -31,15 +31,15 @@ _ABSENT = {
 class Answer:
     """Answer to an inference request."""
 
-    asked: Asked
-    told: TensorOutputs
+    parsed: ParsedRequest
+    outputs: TensorOutputs
     order: tuple[str, ...]
     """Names of all outputs, in the order of the metadata."""
 
     def tensors(self) -> dict[str, Any]:
         """Return arrays by name of the outputs that are requested and exist."""
-        tensors = self.told.tensors
-        return {name: tensors[name] for name in self.order if name in self.asked.wanted and name in tensors}
+        tensors = self.outputs.tensors
+        return {name: tensors[name] for name in self.order if name in self.parsed.output_names and name in tensors}
 
 
 class OipModel:
@@ -72,7 +72,7 @@ class OipModel:
                 advice="leave it out for any version",
             )
 
-    def read(self, question: Question) -> Asked:
+    def read(self, question: Question) -> ParsedRequest:
         """Parse a request, and count the time.
 
         Raises:
@@ -83,7 +83,7 @@ class OipModel:
         self.statistics.input.note(time.perf_counter() - start)
         return parsed
 
-    async def answer(self, asked: Asked, seconds: float | None, nbytes: int) -> list[Any]:
+    async def answer(self, parsed: ParsedRequest, seconds: float | None, nbytes: int) -> list[Any]:
         """Return all answers to a parsed request.
 
         Args:
@@ -94,23 +94,23 @@ class OipModel:
             DemurError: see ``Pipeline.answer``.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
-        call = asked.wishes.options.call("decide", priority=asked.wishes.priority, deadline=deadline)
-        return await self.pipeline.answer(asked.request, call, nbytes)
+        call = parsed.wishes.options.call("decide", priority=parsed.wishes.priority, deadline=deadline)
+        return await self.pipeline.answer(parsed.request, call, nbytes)
 
-    def told(self, asked: Asked, answers: list[Any]) -> Answer:
+    def joined(self, parsed: ParsedRequest, answers: list[Any]) -> Answer:
         """Return the tensors of all answers.
 
         Raises:
             DemurError: the whole request failed.
         """
         start = time.perf_counter()
-        answer = self.answered(asked, self.binding.answer(answers, asked.wanted))
+        answer = self.answered(parsed, self.binding.answer(answers, parsed.output_names))
         self.statistics.output.note(time.perf_counter() - start)
         return answer
 
-    def answered(self, asked: Asked, outputs: TensorOutputs) -> Answer:
+    def answered(self, parsed: ParsedRequest, outputs: TensorOutputs) -> Answer:
         """Return the tensors of all answers, or of an item, as an answer."""
-        return Answer(asked, outputs, self._order)
+        return Answer(parsed, outputs, self._order)
 
     def server(self) -> dict[str, Any]:
         """Return the message ``ServerMetadataResponse``."""
@@ -118,8 +118,13 @@ class OipModel:
 
     def metadata(self) -> dict[str, Any]:
         """Return the message ``ModelMetadataResponse``; its parameters are plain in HTTP, and messages in gRPC."""
-        inputs = [_told(spec) | {"parameters": _about(spec, optional=spec.optional)} for spec in self.binding.inputs]
-        outputs = [_told(spec) | {"parameters": _about(spec, default=spec.default)} for spec in self.binding.outputs]
+        inputs = [
+            _tensor_metadata(spec) | {"parameters": _about(spec, optional=spec.optional)}
+            for spec in self.binding.inputs
+        ]
+        outputs = [
+            _tensor_metadata(spec) | {"parameters": _about(spec, default=spec.default)} for spec in self.binding.outputs
+        ]
         return {
             "name": self.name,
             "versions": [self.version],
@@ -171,7 +176,7 @@ def items(answers: list[Any]) -> int:
     return sum(portion.count for portion in answers if isinstance(portion, Portion))
 
 
-def _told(spec: TensorSpec) -> dict[str, Any]:
+def _tensor_metadata(spec: TensorSpec) -> dict[str, Any]:
     return {"name": spec.name, "datatype": spec.datatype, "shape": list(spec.shape)}
 
 

@@ -131,7 +131,7 @@ class OipRoutes:
                 answers = await model.answer(parsed, left if own is None else min(left, own), text_bytes)
         with step("encode"):
             written = await offload.run(
-                text_bytes, lambda: bodies.response(model, model.told(parsed, answers), output_forms)
+                text_bytes, lambda: bodies.response(model, model.joined(parsed, answers), output_forms)
             )
         return written, items(answers)
 

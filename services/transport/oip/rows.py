@@ -54,12 +54,12 @@ def row_binding(
 
     names = {head.name: _names(head, prefixes[head.name]) for head in heads}
 
-    def answer(answers: list[Portion], wanted: frozenset[str]) -> TensorOutputs:
+    def answer(answers: list[Portion], output_names: frozenset[str]) -> TensorOutputs:
         (portion,) = answers
         tensors: dict[str, NDArray[Any]] = {}
         for head, prefix in prefixes.items():
             tensors |= _figures(portion, head, names[head]) | decided([portion], head, prefix)
-        if _SHIFTED.name in wanted:
+        if _SHIFTED.name in output_names:
             tensors[_SHIFTED.name] = _shifted(portion, description)
         return TensorOutputs(tensors, parameters([portion], prefixes))
 
@@ -80,7 +80,7 @@ def read(inputs: TensorInputs, schema: Schema) -> RowsRequest:
     Raises:
         InvalidInput: no rows, or rows in both forms.
     """
-    members = any(name.endswith(_MEMBERS) for name in inputs.wanted)
+    members = any(name.endswith(_MEMBERS) for name in inputs.output_names)
     columns = [name for name in inputs.tensors if name != PACKED and name not in schema.metadata]
     if PACKED not in inputs.tensors:
         if not columns:

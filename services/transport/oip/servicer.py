@@ -110,7 +110,7 @@ def _infer(model: OipModel) -> Callable[[Received, Any], Awaitable[bytes]]:
                 answers = await model.answer(parsed, seconds, nbytes)
             with step("encode"):
                 written = await offload.run(
-                    nbytes, lambda: messages.response(model, model.told(parsed, answers)).SerializeToString()
+                    nbytes, lambda: messages.response(model, model.joined(parsed, answers)).SerializeToString()
                 )
             check_size(written, context, "name fewer outputs, or ask for less in each call")
         except Exception:

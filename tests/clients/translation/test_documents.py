@@ -71,6 +71,7 @@ def test_cuts_are_made_where_they_hurt_least():
     assert max(one.count("\n") for one in short) <= PIECE_ENDS < LARGEST_SENTENCES
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("together", [1, 2])
 @pytest.mark.parametrize("early", [0, 3, 10_000])
 def test_sentences_come_one_by_one_and_then_the_whole(client, translation, early, together):

@@ -58,7 +58,7 @@ def batches(folder: Path) -> Decoder:
     def read(case: bytes) -> None:
         body = decoding.json_body(case, label_bodies.LabelsBody)
         body.labels.append(msgspec.Raw(msgspec.json.encode(good)))
-        rows, rejected = known.check(label_bodies.given(body), NOW)
+        rows, rejected = known.check(label_bodies.submitted_labels(body), NOW)
         assert len(rows) + len(rejected) == len(body.labels)
         assert rows, "no label was taken, though one is right"
         assert (rows[-1].at, rows[-1].value) == (len(body.labels) - 1, struct.pack("<d", 5.5)), "the neighbour suffers"

@@ -84,7 +84,7 @@ def requests(task: str) -> Target:
 
 def _ask(task: str, question: Any) -> None:
     asked = model(task).read(question)
-    assert asked.wanted <= {spec.name for spec in model(task).binding.outputs}
+    assert asked.output_names <= {spec.name for spec in model(task).binding.outputs}
     expanded(task, asked.request)
 
 

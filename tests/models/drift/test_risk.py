@@ -163,6 +163,7 @@ def test_the_credit_of_calibration_is_the_evidence_written_out() -> None:
         assert credit == pytest.approx(math.log(0.5 + 0.5 * grown))
 
 
+@pytest.mark.long
 def test_few_calibration_units_cost_power_and_no_false_alarms() -> None:
     """400 baselines of 60 units each, live risk unchanged; taking the estimate for the truth fails the same test."""
     rng = np.random.default_rng(9)

@@ -68,6 +68,7 @@ def test_combined_wealth_is_what_it_says() -> None:
     assert either([one]) == pytest.approx(one)
 
 
+@pytest.mark.long
 def test_combined_wealth_of_independent_streams_keeps_the_promise_and_sees_what_none_sees_alone() -> None:
     """400 runs of three streams; looks after each block. Fair coins, then coins that fall 55 of 100 times."""
     rng = np.random.default_rng(1)

@@ -53,6 +53,7 @@ def odd(seed: int) -> tuple[Window, EstimationOptions]:
     return window, asked
 
 
+@pytest.mark.long
 def test_whatever_is_in_a_log_is_judged() -> None:
     for seed in range(400):
         window, asked = odd(seed)

@@ -34,6 +34,7 @@ def test_logged_audits_that_were_not_done_are_seen() -> None:
     assert "answered" in found.reasons[0].text
 
 
+@pytest.mark.long
 def test_a_second_draw_stands_for_those_who_did_not_answer() -> None:
     """The worst third of the deferred is skipped; a fifth of it is brought in by all means."""
     estimates, truths, covered = [], [], []

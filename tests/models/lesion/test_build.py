@@ -15,7 +15,7 @@ from models.evaluation.unit_errors import BadFile
 from models.executors import golden
 from models.predictive import Volumes
 from models.tasks.lesion.artefact import build, calibration, recipe, released
-from models.tasks.lesion.artefact.calibration import Found
+from models.tasks.lesion.artefact.calibration import ComparedScan
 from models.tasks.lesion.artefact.ensemble import Ensemble
 from models.tasks.lesion.artefact.recipe import Recipe
 from models.tasks.lesion.data import examples
@@ -26,6 +26,8 @@ from models.tasks.lesion.networks.settings import UNetSizes
 from models.tasks.lesion.training import train
 from tests.models.lesion import toys
 from tests.models.lesion.test_released import saved, state
+
+pytestmark = pytest.mark.long
 
 Data = dict[str, list[toys.Case]]
 PROVENANCE = Provenance("toy balls", "none")
@@ -167,7 +169,7 @@ def test_a_single_training_scan_calibrates_nothing(
     assert "nothing is calibrated" in caplog.text
 
 
-def found_with(value: float) -> Found:
+def found_with(value: float) -> ComparedScan:
     own = np.array([value], np.float32)
     return dataclasses.replace(found(1, 0), predictive=Volumes((), (), own, None, None, own))
 
@@ -265,11 +267,11 @@ def test_an_artefact_of_another_window_is_refused(trained: Artefact, tmp_path: P
         members.members(other)
 
 
-def found(seed: int, wrong: int) -> Found:
+def found(seed: int, wrong: int) -> ComparedScan:
     """A scan of 1000 brain voxels and four lesions, of which one is wrong."""
     generator = np.random.default_rng(seed)
     load = quantity(3.0, [2.0, 4.0])
-    return Found(
+    return ComparedScan(
         scores={"ndsc": 0.7, "dice": 0.6, "lesion_f1": 0.5, "voxel_r_aac": np.nan},
         predictive=Volumes((), (), np.array([0.01 * seed], np.float32)),
         burden=Burden(load, load),

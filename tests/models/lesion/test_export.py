@@ -66,6 +66,7 @@ def test_graphs_say_what_torch_says(family: str, seeds: tuple[int, ...], tmp_pat
         assert np.abs(members.difference(number, windows()[1]) - expected[1]).max() <= 1e-4 * np.abs(expected).max()
 
 
+@pytest.mark.long
 def test_samples_are_members_that_differ_and_repeat(tmp_path: Path) -> None:
     found, trained = ensemble("unet_mcdp", (0,))
     members = opened(found, tmp_path)
@@ -86,6 +87,7 @@ def test_the_same_weights_give_the_same_bytes() -> None:
     assert ensemble("unet_mcdp", (0,))[0].graphs == ensemble.__wrapped__("unet_mcdp", (0,))[0].graphs
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["unet", "unet_mcdp", "unetr"])
 def test_nothing_of_the_machine_enters_a_graph(family: str) -> None:
     graph = ensemble(family, (0,))[0].graphs[0]
@@ -108,6 +110,7 @@ def test_slopes_are_cheap_and_nothing_unused_is_stored() -> None:
     assert {one.name for one in graph.initializer} <= used
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["unet", "unet_mcdp"])
 def test_the_golden_window_is_small_and_shows_another_network(family: str, tmp_path: Path) -> None:
     found, _ = ensemble(family, (0, 1))

@@ -121,6 +121,7 @@ def usual() -> NDArray[np.uint8]:
     return pixels(a_picture())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("axes", ORIENTATIONS[1:])
 def test_the_picture_does_not_depend_on_the_way_axes_run(axes: str, usual: NDArray[np.uint8]) -> None:
     np.testing.assert_array_equal(pixels(a_picture(axes=axes)), usual)
@@ -143,6 +144,7 @@ def test_a_lesion_of_the_patients_right_is_on_the_left() -> None:
     assert np.nonzero(axial)[1].mean() < axial.shape[1] / 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "more",
     [

@@ -42,6 +42,7 @@ def test_a_released_member_of_full_size_is_read_weight_by_weight(tmp_path: Path)
     assert all(torch.equal(value, given[name]) for name, value in network.state_dict().items())
 
 
+@pytest.mark.long
 def test_a_folder_becomes_an_ensemble_in_the_order_of_its_seeds(tmp_path: Path) -> None:
     sizes = UNetSizes((4, 8, 16), 2)
     for seed in (10, 2, 1):

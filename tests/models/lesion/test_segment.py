@@ -167,7 +167,7 @@ def test_windows_of_zeros_run_once_a_member() -> None:
 
 
 def test_only_wanted_maps_are_made() -> None:
-    steps = work(prepare(scan_of(), RECIPE), Bright(3), RECIPE, wanted={"rmi"})
+    steps = work(prepare(scan_of(), RECIPE), Bright(3), RECIPE, map_names={"rmi"})
     assert set(finished(steps).maps) == {"probability", "rmi"}
 
 

@@ -33,6 +33,7 @@ def test_a_tiny_training_lowers_the_loss_and_finds_lesions() -> None:
     assert said[-1].share == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "family", ["unet", *(pytest.param(name, marks=pytest.mark.slow) for name in ("unet_mcdp", "unetr"))]
 )
@@ -146,6 +147,7 @@ def test_members_train_side_by_side_to_the_same_weights(tmp_path: Path) -> None:
         assert same(found, member.train(SCANS, DEV, settings, seed))
 
 
+@pytest.mark.long
 def test_a_member_that_fails_says_why(tmp_path: Path) -> None:
     toys.example(1, edge=24).save(tmp_path / "scans" / "train" / "0")
     DEV[0].save(tmp_path / "scans" / "dev_in" / "0")

@@ -22,6 +22,8 @@ from models.tasks.motion.training import shares, train, workbench
 from models.tasks.motion.training.presets import preset
 from tests.models.motion import bends, city
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:

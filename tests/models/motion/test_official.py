@@ -9,7 +9,7 @@ import pytest
 from models import provenance
 from models.evaluation.unit_errors import BadFile, ErrorOptions
 from models.tasks.motion.data import canonical, folders, futures, official, submission_file
-from models.tasks.motion.data.official import Wanted
+from models.tasks.motion.data.official import Selection
 from models.tasks.motion.data.predictions import read
 from models.tasks.motion.data.writer import Writer
 from models.tasks.motion.protocol.motion_pb2 import TrajectoryTag
@@ -62,9 +62,9 @@ def test_requests_come_with_truth_tags_and_maps(tmp_path: Path) -> None:
         assert request.map.name == f"{request.scene}_{request.track}.npy"
         assert request.map.read_bytes() == b"map"
         assert request.shifted is canonical.CANONICAL.shifted("dev", request.file.tags)
-    left = Wanted(parts=frozenset({True}), maneuvers=frozenset({TrajectoryTag.kMoveLeft}))
+    left = Selection(parts=frozenset({True}), maneuvers=frozenset({TrajectoryTag.kMoveLeft}))
     assert [(one.scene, one.track, one.maneuvers) for one in official.all_requests(split, left)] == [("b", 2, (0, 6))]
-    winter = Wanted(scenes=canonical.rule(["season=Winter"]))
+    winter = Selection(scenes=canonical.rule(["season=Winter"]))
     assert {one.scene for one in official.all_requests(split, winter)} == {"b"}
     assert len(list(official.all_requests(split, official.CANONICAL))) == 6
 
@@ -77,7 +77,7 @@ def test_valid_are_requests_of_which_the_whole_future_or_none_is_known(tmp_path:
         writer.add(scene)
         writer.add(drive_scene("t", drives[:3], future=0))
     split = folders.split(tmp_path, "eval")
-    everything = list(official.all_requests(split, Wanted(partial=True)))
+    everything = list(official.all_requests(split, Selection(partial=True)))
     reasons = {(one.scene, one.track): one.left_out for one in everything}
     assert reasons == {
         ("s", 1): None,

@@ -287,6 +287,7 @@ HUGE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", [packed, as_json])
 @pytest.mark.parametrize(("count", "steps", "future", "field"), HUGE.values(), ids=HUGE)
 def test_a_hundred_thousand_objects_are_refused_soon(

@@ -39,6 +39,7 @@ def test_a_tiny_training_raises_the_likelihood(family: str, data: tuple[Examples
     assert np.isfinite(found.score)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "family", [pytest.param(name, marks=[pytest.mark.slow] * (name in ("dim", "bc_dropout"))) for name in FAMILIES]
 )

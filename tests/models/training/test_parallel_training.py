@@ -11,6 +11,8 @@ from models.training import parallel_training
 from models.training.checkpoints import Checkpoints
 from models.workbench import Progress
 
+pytestmark = pytest.mark.long
+
 
 def write(folder: Path, seed: int, tell: Progress) -> None:
     tell(0.5, f"half of {seed}")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from models.tasks.translation.inference.decoding.beams import Beams, Hypothesis, Rules, Said, joined
+from models.tasks.translation.inference.decoding.beams import Beams, Hypothesis, MemberOutputs, Rules, joined
 from models.tasks.translation.inference.decoding.decoder import Source, search
 from models.tasks.translation.networks.settings import Sizes
 from models.tasks.translation.text.vocabulary import END
@@ -52,7 +52,7 @@ def decoded(said: Table, rules: Rules, lengths: list[int], marks: list[int], voc
         candidates = np.argsort(-mean, axis=1, kind="stable")[:, :few] + special
         told = np.take_along_axis(logs, candidates[None], axis=2)
         values = token_uncertainty(logs, beams.running.loglik)
-        beams, _ = beams.step(Said(candidates, told, logs[:, :, :special], values))
+        beams, _ = beams.step(MemberOutputs(candidates, told, logs[:, :, :special], values))
         for one in np.flatnonzero(beams.done):
             found[beams.names[one]] = sorted(beams.ended[one], key=lambda hypothesis: -hypothesis.score)
         beams = beams.take(np.flatnonzero(~beams.done))
@@ -163,7 +163,7 @@ def test_no_more_hypotheses_than_there_are() -> None:
 
 def test_marks_and_forbidden_tokens_are_told_in_full() -> None:
     logs = np.stack([table(9)(0, ())] * 2, axis=1)
-    said = Said(np.tile(np.arange(4, 9), (2, 1)), logs[:, :, 4:], logs[:, :, :4], token_uncertainty(logs))
+    said = MemberOutputs(np.tile(np.arange(4, 9), (2, 1)), logs[:, :, 4:], logs[:, :, :4], token_uncertainty(logs))
     for rules in (Rules(beam=2, marks=range(4, 6)), Rules(beam=2, forbidden=(3, 4))):
         with pytest.raises(ValueError, match="tokens below 4 are told in full"):
             Beams.start(rules, 2, ["a"], [3], [0]).step(said)
@@ -173,7 +173,7 @@ def test_a_step_changes_no_old_beams() -> None:
     rules = Rules(beam=2, forbidden=(0, 1, 3))
     beams = Beams.start(rules, 2, ["a", "b"], [3, 4], [0, 0])
     logs = np.stack([table(9)(0, ())] * 4, axis=1)
-    said = Said(np.tile(np.arange(4, 9), (4, 1)), logs[:, :, 4:], logs[:, :, :4], token_uncertainty(logs))
+    said = MemberOutputs(np.tile(np.arange(4, 9), (4, 1)), logs[:, :, 4:], logs[:, :, :4], token_uncertainty(logs))
     first, parents = beams.step(said)
     kept = first.tokens.copy(), first.running.loglik.copy()
     second, _ = first.step(said)

@@ -15,6 +15,8 @@ from models.tasks.translation.text.dictionary import Dictionary, parse
 from models.tasks.translation.text.released_tokens import ReleasedTokens
 from models.tasks.translation.text.vocabulary import END, UNKNOWN
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def pairs(test_data: Path) -> list[Pair]:

@@ -34,6 +34,7 @@ def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return out
 
 
+@pytest.mark.long
 def test_pairs_become_an_artefact(pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "runs" / "two"
     capsys.readouterr()
@@ -49,6 +50,7 @@ def test_pairs_become_an_artefact(pairs: Path, tmp_path: Path, capsys: pytest.Ca
     assert not out.with_name("two.parts").exists()
 
 
+@pytest.mark.long
 def test_a_training_that_was_cut_off_goes_on(pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "runs" / "one"
 

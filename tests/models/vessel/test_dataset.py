@@ -135,6 +135,7 @@ def test_feature_noise_has_the_deviations_of_table_15() -> None:
     assert (clean[0] == [12.0, 12.0, 18.0, 0.0, 20.0, 8.0, 0.1, 0.2, 3.0, 5e5]).all()
 
 
+@pytest.mark.long
 def test_seeds_reproduce_and_progress_reaches_one(splits: dict[str, Table]) -> None:
     seen: list[float] = []
     again, other = simulate(SCALE, seed=7, progress=seen.append), simulate(0.01, seed=8)

@@ -72,6 +72,7 @@ def test_networks_join_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert set(found.manifest.heads["temperature"]) == {"cpu-fp32-trees+split"}
 
 
+@pytest.mark.long
 def test_a_run_that_was_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt

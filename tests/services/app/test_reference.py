@@ -39,6 +39,7 @@ def test_folders_are_artefacts_and_what_they_share_is_none(artefacts: Path) -> N
     assert reference.folders("vessel") == [artefacts / name for name in NAMES]
 
 
+@pytest.mark.long
 def test_the_store_holds_all_that_an_artefact_needs(artefacts: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", FIND, str(tmp_path / "home")]  # BentoML keeps the first store of a process
     ran = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=100, check=False)

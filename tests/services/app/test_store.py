@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from models.artefact import read
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -19,6 +21,7 @@ for folder in sys.argv[2:]:
 """
 
 
+@pytest.mark.long
 def test_processes_that_fill_an_empty_store_side_by_side_take_turns(tmp_path: Path) -> None:
     folders = [PROJECT / "artefacts" / place for place in ("vessel/dnn-1", "weather/catboost-1", "vessel/symbolic-1")]
     command = [sys.executable, "-c", ADD, str(tmp_path)]

@@ -107,6 +107,7 @@ def test_conventions_are_chosen(capsys: pytest.CaptureFixture[str], files: list[
     assert not math.isclose(documents[0]["f1_auc"], documents[1]["f1_auc"], rel_tol=1e-6)
 
 
+@pytest.mark.long
 def test_files_called_singles_are_summed_up_on_the_page_too(tmp_path: Path, files: list[Path]) -> None:
     report = tmp_path / "report"
     assert (
@@ -235,6 +236,7 @@ def test_a_pipe_is_refused_in_words(capsys: pytest.CaptureFixture[str], tmp_path
     assert "is a pipe" in refused(capsys, tmp_path, "--task", "generic", "--predictions", tmp_path / "pipe")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "rows",
     ["1,1\n1,1\n", "1,1\n", "inf,1\n1,2\n", "1,inf\n2,nan\n3,-inf\n", "1e308,1\n1e308,2\n"],

@@ -99,6 +99,7 @@ def measured(home: Path, found: Artefact, data: Path) -> Record:
     return record
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("task", TASKS)
 def test_labelled_files_are_replayed_under_the_profile_of_the_calibration(
     task: str, case: Callable[[str], Case], home: Path, capsys: pytest.CaptureFixture[str]

@@ -12,7 +12,7 @@ from models import artefact
 from services.cli import main
 
 PROJECT = Path(__file__).resolve().parents[3]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("home")]
 
 
 def test_training_leaves_the_set_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

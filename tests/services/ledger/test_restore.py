@@ -153,6 +153,7 @@ def statement(postgres: Any, words: str, end: str | None = None) -> None:
             connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (end,))
 
 
+@pytest.mark.long
 async def test_a_ledger_from_pg_restore_is_settled_by_command(
     tmp_path: Path, postgres: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -39,6 +39,7 @@ def test_what_is_packed_is_unpacked(runs: Runs) -> None:
     assert_equal(unpack(pack(runs)), runs)
 
 
+@pytest.mark.long
 @given(st.lists(some_runs(), min_size=1, max_size=4))
 def test_joined_runs_are_all_of_them(parts: list[Runs]) -> None:
     joined = unpack(pack(join(parts)))

@@ -79,6 +79,7 @@ def test_the_baseline_is_the_first_day_unless_the_artefact_has_one(quick_scene: 
     assert watch.window("1h", model="other:1").baseline == (1.0, 2.0, "artefact")
 
 
+@pytest.mark.long
 def test_the_baseline_stays_that_of_the_first_day_and_begins_after_a_gap(quick_scene: Scene) -> None:
     book = quick_scene.book()
     now = label_asked(book, simulate(1000, 29, rate=0.5, seconds=600))

@@ -26,6 +26,7 @@ def slowly(book: Book, stream: Stream, now: float, seed: int) -> None:
     book.beat(now)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "exact_units", [pytest.param(10**6, id="exact"), pytest.param(0, id="buckets", marks=pytest.mark.slow)]
 )
@@ -84,6 +85,7 @@ def reviewed(
     return scene.watch(now, exact_units=exact_units).window("1h"), truth(stream)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("exact_units", [10**6, 0], ids=["exact", "buckets"])
 @pytest.mark.parametrize("worst", [True, False])
 def test_a_third_of_the_deferred_never_reviewed_is_never_silently_wrong(

@@ -12,6 +12,7 @@ from tests.services.monitor.conftest import Scene
 from tests.services.monitor.simulated import HEAD, simulate
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_the_live_monitor_and_a_replay_of_the_same_ledger_say_the_same(
     quick_scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: str
@@ -48,6 +49,7 @@ def test_the_live_monitor_and_a_replay_of_the_same_ledger_say_the_same(
             assert getattr(live.figures[name], end) == pytest.approx(replayed[name][end], rel=1e-9), (name, end)
 
 
+@pytest.mark.long
 def test_a_census_is_replayed_as_it_is_judged(
     quick_scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

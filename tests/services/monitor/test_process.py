@@ -73,6 +73,7 @@ def test_the_estimates_cover_the_truth_where_the_naive_one_does_not(quick_scene:
     assert naive.r_auc > 1.5 * truth.r_auc
 
 
+@pytest.mark.long
 def test_a_monitor_that_starts_anew_says_the_same(scene: Scene) -> None:
     """Two writers, flush by flush, with labels between them, corrections and labels before their units."""
     books = [scene.book(77), scene.book(99, deploy=False)]

@@ -31,6 +31,7 @@ EDGES: dict[str, Callable[[], UnitErrors]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", EDGES)
 def test_odd_data_give_a_whole_page(case: str, tmp_path: Path) -> None:
     reader = read(written(tmp_path / "r", evaluate(EDGES[case]())))
@@ -98,12 +99,14 @@ def extreme(case: str) -> Evaluation:
         return evaluate(EXTREMES[case]())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", EXTREMES)
 def test_extreme_data_are_drawn_without_a_warning(case: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     read(written(tmp_path / "one", extreme(case)))
     assert caplog.records == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "case", [pytest.param(case, marks=[] if case in DRAWN else pytest.mark.slow) for case in EXTREMES]
 )

@@ -86,6 +86,7 @@ def test_figures_in_the_page_follow_the_theme_and_keep_their_text(three: tuple[P
         assert re.search(r'aria-label="[^"]{20,}"', drawn)
 
 
+@pytest.mark.long
 def test_the_same_input_gives_the_same_bytes(three: tuple[Path, Any, Any], tmp_path: Path) -> None:
     files, comparison = three_files()
     again = write_report(tmp_path / "again", files, comparison, 1.2, quiet).parent
@@ -131,6 +132,7 @@ def test_retentions_asked_for_have_a_table(tmp_path: Path) -> None:
     assert [label for label, _ in rows] == ["50\u202f%", "90\u202f%"] * 3
 
 
+@pytest.mark.long
 def test_single_models_side_by_side_have_a_mean_and_a_deviation(tmp_path: Path) -> None:
     files = [evaluate(regression(f"m{place}", n=300, seed=place, members=1)) for place in range(3)]
     glance = dict(read(written(tmp_path / "r", *files)).tables["Files at a glance; the best of each column in bold"])
@@ -217,6 +219,7 @@ def test_calibration_figures_are_those_of_the_library(tmp_path: Path) -> None:
     assert f"ENCE {calibration.ence(bins):.4f}" in page
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [2, 5])
 def test_several_files_stand_side_by_side(number: int, tmp_path: Path) -> None:
     files = [evaluate(regression(f"runs/m{place}.npz", n=300, seed=place)) for place in range(number)]
@@ -238,6 +241,7 @@ def test_files_with_and_without_domains_or_limits_can_stand_together(tmp_path: P
     assert (tmp_path / "r" / "figures" / "error-retention-shifted.png").exists()
 
 
+@pytest.mark.long
 def test_a_large_file_makes_a_small_page(tmp_path: Path) -> None:
     page = written(tmp_path / "r", evaluate(regression(n=200_000, members=2)))
     assert len(page) < 500_000

@@ -155,6 +155,7 @@ async def check_storm(
         np.testing.assert_allclose(portion.predictives["power"].mean, expected[:size], rtol=1e-4)
 
 
+@pytest.mark.long
 async def test_faults_at_random_give_no_answer_of_another_provider(
     assembled: Assembled, machine: Machine, rows: np.ndarray, expected: np.ndarray
 ) -> None:

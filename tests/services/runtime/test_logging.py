@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from services.runtime.errors import Draining, InvalidInput, LedgerUnavailable
-from services.runtime.logging import JsonLines, brief, told
+from services.runtime.logging import JsonLines, brief, exception_parts
 from services.runtime.variables import SettingsError
 from services.tracing.trace import log_fields
 from tests.services.tracing.kept import PARENT, SPAN, TRACE, Kept
@@ -85,7 +85,7 @@ def test_exceptions_among_arguments_are_cut_as_well() -> None:
 )
 def test_a_text_is_told_only_where_it_is_ours(error: BaseException, expected: str) -> None:
     assert brief(error) == expected
-    assert told(error)[0]["error"] == expected
+    assert exception_parts(error)[0]["error"] == expected
 
 
 def test_libraries_tell_values_behind_their_first_line() -> None:

@@ -257,6 +257,7 @@ async def test_more_than_a_megabyte_of_rows_may_have_texts(served: Served, tiny:
     assert (await served.refusal(spoilt))["code"] == "not_a_number"
 
 
+@pytest.mark.long
 async def test_a_million_rows_in_one_call_are_refused_in_little_memory(served: Served, tiny: Tiny) -> None:
     count = 1_000_000
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

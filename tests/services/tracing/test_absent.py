@@ -44,6 +44,7 @@ def test_serving_needs_none_of_its_packages() -> None:
     assert "is blocked" in ran(_BLOCK + "import opentelemetry"), "the block does block"
 
 
+@pytest.mark.long
 def test_the_process_imports_no_exporter() -> None:
     """BentoML itself imports OpenTelemetry's interfaces and its SDK; what sends spans is not among it."""
     program = (

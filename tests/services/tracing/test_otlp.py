@@ -28,6 +28,8 @@ from tests.ports import HOST, free_ports
 from tests.services.tracing.collector import Collector, Seen, collecting
 from tests.services.tracing.kept import PARENT, SPAN, TRACE
 
+pytestmark = pytest.mark.long
+
 PROJECT = Path(__file__).resolve().parents[3]
 WAY = ["decode", "expand", "queue", "infer", "uncertainty", "policy", "ledger", "encode"]
 

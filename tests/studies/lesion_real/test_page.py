@@ -19,6 +19,8 @@ from studies.lesion_real import judge
 from studies.lesion_real.__main__ import main
 from tests.models.lesion import nifti, toys
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def artefact(tmp_path_factory: pytest.TempPathFactory) -> Path:

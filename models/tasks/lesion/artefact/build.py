@@ -24,7 +24,7 @@ from models.profile import profile
 from models.tasks.lesion import spec
 from models.tasks.lesion.artefact import calibration as calibrating
 from models.tasks.lesion.artefact import recipe, replay_set
-from models.tasks.lesion.artefact.calibration import Found
+from models.tasks.lesion.artefact.calibration import ComparedScan
 from models.tasks.lesion.artefact.ensemble import Ensemble
 from models.tasks.lesion.artefact.recipe import RECIPE, Recipe
 from models.tasks.lesion.data import examples
@@ -95,7 +95,7 @@ def build(
     steps = Counter(scans + len(tune) * (2 * (1 + len(folds)) if folds else 1), progress)
     plan = msgspec.structs.replace(plan, channels=ensemble.channels, window=ensemble.window)
     training = dict(ensemble.training)
-    scored: list[tuple[list[Found], list[Found]]] = []
+    scored: list[tuple[list[ComparedScan], list[ComparedScan]]] = []
     for fold in folds:
         with _opened(fold.ensemble, plan, device) as members:
             own, _ = _tuned(plan, tune, members, threads, steps)
@@ -217,7 +217,7 @@ def judged(
     *,
     threads: int = 1,
     progress: Callable[[str], None] = lambda what: None,
-) -> list[Found]:
+) -> list[ComparedScan]:
     """Segment labelled scans as in serving and compare them with their truth; one scan is in memory at a time.
 
     Raises:

@@ -35,7 +35,7 @@ _OWN = {True: "structural", False: "entropy"}
 
 
 @dataclass(frozen=True)
-class Found:
+class ComparedScan:
     """A calibration scan that was segmented and compared with its truth."""
 
     scores: dict[str, float]
@@ -57,12 +57,12 @@ class Found:
     """Mask of the predicted lesions that contain no voxel of a true lesion."""
 
 
-def compare(scan: Scan, truth: Mask, prediction: Segmentation) -> Found:
+def compare(scan: Scan, truth: Mask, prediction: Segmentation) -> ComparedScan:
     """Compare a segmentation with its truth, both on the scan's grid [x, y, z]."""
     brain = scan.brain
     doubts = prediction.maps.get("rmi", prediction.maps["total"])
     curve = segmentation_retention.voxel_curve(truth, prediction.mask, doubts, brain)
-    return Found(
+    return ComparedScan(
         scores={
             "ndsc": segmentation.ndsc(truth, prediction.mask),
             "dice": segmentation.dice(truth, prediction.mask),
@@ -82,7 +82,7 @@ def compare(scan: Scan, truth: Mask, prediction: Segmentation) -> Found:
     )
 
 
-def factor(served: Sequence[Found], other: Sequence[Found], *, ensemble: bool) -> float:
+def factor(served: Sequence[ComparedScan], other: Sequence[ComparedScan], *, ensemble: bool) -> float:
     """Return the median ratio of the served ensemble's uncertainty to another ensemble's on the same scans.
 
     Neither ensemble was trained on these scans. Return 1 without scans, or if the median is 0.
@@ -95,7 +95,7 @@ def factor(served: Sequence[Found], other: Sequence[Found], *, ensemble: bool) -
     return float(np.median(ratios)) or 1.0 if ratios else 1.0
 
 
-def levelled(scans: Sequence[Found], by: float, *, ensemble: bool) -> list[Found]:
+def levelled(scans: Sequence[ComparedScan], by: float, *, ensemble: bool) -> list[ComparedScan]:
     """Return the scans with the head's own uncertainty multiplied by ``by``; all else is unchanged."""
     name = _OWN[ensemble]
     return [
@@ -104,11 +104,11 @@ def levelled(scans: Sequence[Found], by: float, *, ensemble: bool) -> list[Found
     ]
 
 
-def _own(scan: Found, *, ensemble: bool) -> float:
+def _own(scan: ComparedScan, *, ensemble: bool) -> float:
     return float(getattr(scan.predictive, _OWN[ensemble])[0])
 
 
-def calibration(scans: Sequence[Found], *, ensemble: bool) -> Calibration:
+def calibration(scans: Sequence[ComparedScan], *, ensemble: bool) -> Calibration:
     """Return the head's calibration: retention and expected error (1 - nDSC) by all measures, in-domain references."""
     measures = MEASURES[ensemble]
     own = LESIONS.own_measure(ensemble)
@@ -123,7 +123,7 @@ def calibration(scans: Sequence[Found], *, ensemble: bool) -> Calibration:
     )
 
 
-def filled(recipe: Recipe, scans: Sequence[Found]) -> Recipe:
+def filled(recipe: Recipe, scans: Sequence[ComparedScan]) -> Recipe:
     """Return the recipe with its fields that depend on in-domain scans filled in."""
     return msgspec.structs.replace(
         recipe,
@@ -135,7 +135,7 @@ def filled(recipe: Recipe, scans: Sequence[Found]) -> Recipe:
     )
 
 
-def voxel_trust(scans: Sequence[Found]) -> float:
+def voxel_trust(scans: Sequence[ComparedScan]) -> float:
     """Return the uncertainty that is exceeded by as many voxels as are wrong, over all brains together.
 
     It is the quantile q(1 - wrong / voxels) of the uncertainty: a reviewer who knew the wrong voxels would look at as
@@ -146,7 +146,7 @@ def voxel_trust(scans: Sequence[Found]) -> float:
     return building.significant(np.quantile(doubts, 1 - wrong / voxels))
 
 
-def lesion_trust(scans: Sequence[Found]) -> float | None:
+def lesion_trust(scans: Sequence[ComparedScan]) -> float | None:
     """Return the same quantile for predicted lesions, None without lesions.
 
     A lesion without a voxel of a true lesion is wrong.

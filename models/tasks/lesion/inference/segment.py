@@ -65,14 +65,14 @@ def work(
     *,
     lanes: int = 1,
     window_seconds: float = 0.5,
-    wanted: Collection[str] | None = None,
+    map_names: Collection[str] | None = None,
 ) -> Work:
     """Yield batches of calls, and return the segmentation; ``memory`` returns the memory that this needs.
 
     Args:
         lanes: number of calls that are expected to run in parallel.
         window_seconds: expected time of a network for a window, seconds.
-        wanted: names of the maps to make besides the probability; None: all.
+        map_names: names of the maps to make besides the probability; None: all.
     """
     windows = Windows(prepared.grid.shape, recipe.window, recipe.overlap)
     stitch, blank, look = yield batch_of(
@@ -92,7 +92,7 @@ def work(
     means, look_at_voxels = yield batch_of("measuring uncertainty", 0.94, (0.02, voxel_maps.means), (0.01, share))
     mask, table, burden = yield from _lesions(prepared, differences, voxel_maps, recipe)
     del differences  # frees most of the memory
-    scan_mask, volumes = yield from _back(prepared, voxel_maps, mask, recipe, wanted)
+    scan_mask, volumes = yield from _back(prepared, voxel_maps, mask, recipe, map_names)
     return Segmentation(
         affine=prepared.scan.affine,
         space=prepared.scan.space,
@@ -154,7 +154,7 @@ def _differences(
 
 
 @dataclass(frozen=True)
-class _Found:
+class _VoxelMaps:
     """Results on the voxels of the networks' grid."""
 
     probability: Float32
@@ -179,14 +179,14 @@ class _Found:
         return None if trust is None else float(self.doubtful(trust).mean())
 
 
-def _maps(prepared: Prepared, differences: Float32, recipe: Recipe) -> Generator[Batch, list[Any], _Found]:
+def _maps(prepared: Prepared, differences: Float32, recipe: Recipe) -> Generator[Batch, list[Any], _VoxelMaps]:
     """Compute the probability of all voxels and the uncertainties of the brain's, in pieces."""
     shape = prepared.grid.shape
     inside = prepared.brain.reshape(-1)
     pieces = [slice(first, min(first + PIECE, inside.size)) for first in range(0, inside.size, PIECE)]
     offsets = np.cumsum([0, *(int(np.count_nonzero(inside[piece])) for piece in pieces)]).tolist()
     brain = maps.empty_maps(offsets[-1], len(differences))
-    voxel_maps = _Found(np.empty(shape, np.float32), np.empty(shape, bool), brain)
+    voxel_maps = _VoxelMaps(np.empty(shape, np.float32), np.empty(shape, bool), brain)
     flat = differences.reshape(len(differences), -1)
     threshold = np.float32(_logit(recipe.threshold))
 
@@ -205,7 +205,7 @@ def _maps(prepared: Prepared, differences: Float32, recipe: Recipe) -> Generator
 
 
 def _lesions(
-    prepared: Prepared, differences: Float32, voxel_maps: _Found, recipe: Recipe
+    prepared: Prepared, differences: Float32, voxel_maps: _VoxelMaps, recipe: Recipe
 ) -> Generator[Batch, list[Any], tuple[Mask, Lesions, Burden]]:
     """Compare the masks of the ensemble and of each member, inside the box of all marked voxels."""
     (box,) = yield batch_of("finding lesions", 0.95, (0.03, partial(box_of, voxel_maps.candidates)))
@@ -238,7 +238,7 @@ def _lesions(
 
 
 def _back(
-    prepared: Prepared, voxel_maps: _Found, mask: Mask, recipe: Recipe, requested: Collection[str] | None
+    prepared: Prepared, voxel_maps: _VoxelMaps, mask: Mask, recipe: Recipe, requested: Collection[str] | None
 ) -> Generator[Batch, list[Any], tuple[Mask, dict[str, NDArray[Any]]]]:
     """Resample the mask and maps to the scan's grid."""
     grid = prepared.grid

@@ -34,7 +34,7 @@ FIGURES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Judged:
+class LabelledPredictions:
     """Labelled requests with their predictions and errors."""
 
     predictive: Trajectories
@@ -47,7 +47,7 @@ class Judged:
 
 def judge(
     examples: Examples, planners: Planners, recipe: Recipe, progress: Callable[[int], None] = lambda done: None
-) -> Judged:
+) -> LabelledPredictions:
     """Predict requests as in serving and compare them with their true futures.
 
     Args:
@@ -59,7 +59,7 @@ def judge(
         parts.append(rip.predictive(*planners(examples.drawn(rows)), recipe))
         progress(len(rows))
     predictive = joined(parts)
-    return Judged(predictive, request_errors(examples.futures, predictive.plans, predictive.weights))
+    return LabelledPredictions(predictive, request_errors(examples.futures, predictive.plans, predictive.weights))
 
 
 def joined(parts: Sequence[Trajectories]) -> Trajectories:
@@ -72,7 +72,7 @@ def joined(parts: Sequence[Trajectories]) -> Trajectories:
     return Trajectories(**{field.name: column(field.name) for field in fields(Trajectories)})  # type: ignore[arg-type]
 
 
-def calibration(judged: Judged) -> Calibration:
+def calibration(judged: LabelledPredictions) -> Calibration:
     """Return the head's calibration: retention and expected error (cNLL, nats) by all measures, and references."""
     several = judged.predictive.knowledge is not None
     own = TRAJECTORIES.own_measure(several)
@@ -87,7 +87,7 @@ def calibration(judged: Judged) -> Calibration:
     )
 
 
-def quality(judged: Judged) -> dict[str, float]:
+def quality(judged: LabelledPredictions) -> dict[str, float]:
     """Return mean errors and the area under the cNLL retention curve by the head's measure, with four digits."""
     figures = {name: np.mean(judged.errors[error]) for name, error in FIGURES.items()}
     own = TRAJECTORIES.own_measure(judged.predictive.knowledge is not None)

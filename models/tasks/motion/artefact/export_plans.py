@@ -104,13 +104,13 @@ def _cell(body: Graph, network: Network, seen: Value, state: Value) -> Value:
     r, z = (
         body.sigmoid(
             body.op(
-                "Gemm", state, gate.recurrent, body.op("Gemm", seen, gate.given, gate.given_bias + gate.recurrent_bias)
+                "Gemm", state, gate.recurrent, body.op("Gemm", seen, gate.input, gate.input_bias + gate.recurrent_bias)
             )
         )
         for gate in (reset, update)
     )
     remembered = body.op("Gemm", state, new.recurrent, new.recurrent_bias)
-    n = body.tanh(body.op("Gemm", seen, new.given, new.given_bias) + r * remembered)
+    n = body.tanh(body.op("Gemm", seen, new.input, new.input_bias) + r * remembered)
     return n + z * (state - n)
 
 
@@ -118,8 +118,8 @@ def _cell(body: Graph, network: Network, seen: Value, state: Value) -> Value:
 class _Gate:
     """Weights of one of the three gates of a cell, as right factors."""
 
-    given: Array
-    given_bias: Array
+    input: Array
+    input_bias: Array
     recurrent: Array
     recurrent_bias: Array
 

@@ -79,10 +79,10 @@ def named_splits(root: Path) -> tuple[Split, ...]:
     Raises:
         BadFile: a split has two names.
     """
-    named = [_found(root, name, scenes) for name in SPLITS if (scenes := _one(root, name, SCENES)) is not None]
+    named = [_split(root, name, scenes) for name in SPLITS if (scenes := _one(root, name, SCENES)) is not None]
     place = root.resolve()
     if not named and (name := split_named(place.name)) and next(_files(root), None) is not None:
-        named = [_found(place.parent, name, root)]
+        named = [_split(place.parent, name, root)]
     return tuple(named)
 
 
@@ -136,7 +136,7 @@ def _files(scenes: Path) -> Iterator[Path]:
         yield from sorted(entry for entry in folder.iterdir() if entry.name.endswith(SUFFIX))
 
 
-def _found(root: Path, name: str, scenes: Path) -> Split:
+def _split(root: Path, name: str, scenes: Path) -> Split:
     return Split(name, root, scenes, _one(root, name, TAGS), _one(root, name, RENDERED))
 
 

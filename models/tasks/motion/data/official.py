@@ -18,7 +18,7 @@ from models.tasks.motion.protocol.motion_pb2 import Scene, TrajectoryTag
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Selection:
     """Selection of scenes and requests; by default all that are valid in the released code."""
 
     scenes: Rule = field(default_factory=Rule)
@@ -30,8 +30,8 @@ class Wanted:
     """True to read requests that are not observed in all future steps, too."""
 
 
-ALL = Wanted()
-CANONICAL = Wanted(parts=frozenset({False, True}))
+ALL = Selection()
+CANONICAL = Selection(parts=frozenset({False, True}))
 """Selection of all scenes in one of both parts of the data set."""
 
 
@@ -66,7 +66,7 @@ class Request:
         return self.file.shifted
 
 
-def scene_files(split: Split, selection: Wanted = ALL, partition: Partition | None = None) -> Iterator[SceneFile]:
+def scene_files(split: Split, selection: Selection = ALL, partition: Partition | None = None) -> Iterator[SceneFile]:
     """Yield the scenes of a split in official order.
 
     Args:
@@ -101,7 +101,7 @@ def scene(file: SceneFile) -> Scene:
     return message
 
 
-def requests(file: SceneFile, selection: Wanted = ALL) -> Iterator[Request]:
+def requests(file: SceneFile, selection: Selection = ALL) -> Iterator[Request]:
     """Yield the prediction requests of a scene in order.
 
     Raises:
@@ -121,7 +121,7 @@ def requests(file: SceneFile, selection: Wanted = ALL) -> Iterator[Request]:
         yield Request(*future.key, file, rendered, future.trajectory, future.left_out, future.maneuvers)
 
 
-def all_requests(split: Split, selection: Wanted = ALL) -> Iterator[Request]:
+def all_requests(split: Split, selection: Selection = ALL) -> Iterator[Request]:
     """Yield the prediction requests of a split, scene by scene.
 
     Raises:

@@ -28,7 +28,7 @@ def counted(source: Path, rendered: bool, but: Path | None = None) -> int:
         return 1
     if not source.is_dir():
         raise BadFile(f"{source} does not exist; a {_kind(rendered)}, or a folder of them is needed")
-    count = sum(1 for _ in found(source, rendered, but))
+    count = sum(1 for _ in scene_paths(source, rendered, but))
     if not count:
         other = "; --rendered is for prerendered maps (.npy)" if not rendered else ""
         raise BadFile(
@@ -37,7 +37,7 @@ def counted(source: Path, rendered: bool, but: Path | None = None) -> int:
     return count
 
 
-def found(source: Path, rendered: bool, but: Path | None = None) -> Iterator[Path]:
+def scene_paths(source: Path, rendered: bool, but: Path | None = None) -> Iterator[Path]:
     """Yield the file itself, or those below a folder: sorted folders, and sorted files in each.
 
     Args:

@@ -35,7 +35,7 @@ _Told = tuple[Path, Scene, tags.Tags, bool | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class KnownFuture:
     """Request with a known future."""
 
     key: Key
@@ -109,14 +109,14 @@ def key_of(prediction: ObjectPrediction) -> Key:
 
 
 def _of_submission(path: Path) -> Truth:
-    def found() -> Iterator[Found]:
+    def known_futures() -> Iterator[KnownFuture]:
         for prediction in messages.predictions(path):
             key, modes = key_of(prediction), prediction.weighted_trajectories
             if len(modes) != 1:
                 raise BadFile(f"{path}: {named(key)} has {len(modes)} trajectories; a ground truth has one each")
-            yield Found(key, position_array(path, key, modes)[0], {}, (), prediction.is_ood)
+            yield KnownFuture(key, position_array(path, key, modes)[0], {}, (), prediction.is_ood)
 
-    rows, kept = _collected(path, found())
+    rows, kept = _collected(path, known_futures())
     # false is not distinguished from unset, so without a true value shift is unknown
     flagged = any(request.shifted for request in kept)
     return Truth(str(path), rows, _stacked(kept), {}, _flags(kept) if flagged else None, {})
@@ -125,16 +125,16 @@ def _of_submission(path: Path) -> Truth:
 def _of_scenes(path: Path, scenes: Iterable[_Told]) -> Truth:
     left_out: dict[Key, str] = {}
 
-    def found() -> Iterator[Found]:
+    def known_futures() -> Iterator[KnownFuture]:
         for file, scene, own, shifted in scenes:
             columns = _named(own)
             for future in futures(file, scene):
                 if future.trajectory is None:
                     left_out[future.key] = str(future.left_out)
                 else:
-                    yield Found(future.key, future.trajectory, columns, future.maneuvers, shifted)
+                    yield KnownFuture(future.key, future.trajectory, columns, future.maneuvers, shifted)
 
-    rows, kept = _collected(path, found())
+    rows, kept = _collected(path, known_futures())
     names = dict.fromkeys(name for request in kept for name in request.tags)
     maneuvers = {each: _maneuver(each) for each in {request.maneuvers for request in kept}}
     columns = {name: np.array([request.tags.get(name, "") for request in kept]) for name in names} | {
@@ -178,19 +178,19 @@ def _maneuver(maneuvers: Sequence[TrajectoryTag]) -> dict[str, str]:
     }
 
 
-def _flags(kept: Sequence[Found]) -> Mask | None:
+def _flags(kept: Sequence[KnownFuture]) -> Mask | None:
     """Return whether requests are shifted; None if some are in neither part of their data set."""
     flags = [request.shifted for request in kept]
     return None if None in flags else np.array(flags, bool)
 
 
-def _stacked(kept: Sequence[Found]) -> NDArray[Any]:
+def _stacked(kept: Sequence[KnownFuture]) -> NDArray[Any]:
     return np.stack([request.trajectory for request in kept])
 
 
-def _collected(path: Path, requests: Iterable[Found]) -> tuple[dict[Key, int], list[Found]]:
+def _collected(path: Path, requests: Iterable[KnownFuture]) -> tuple[dict[Key, int], list[KnownFuture]]:
     rows: dict[Key, int] = {}
-    kept: list[Found] = []
+    kept: list[KnownFuture] = []
     for request in requests:
         if request.key in rows:
             raise BadFile(f"{path}: the ground truth of {named(request.key)} is there twice; one is needed")

@@ -39,16 +39,16 @@ def predictive(plans: Float32, scores: Float32, recipe: Recipe) -> Trajectories:
     best = np.take_along_axis(safe_plans, ranked.index[:, :, None, None], axis=1)
     total, data, knowledge = spreads(safe_plans, scores.shape[1])
 
-    def told(values: NDArray[np.floating[Any]]) -> Float32:
+    def or_nan(values: NDArray[np.floating[Any]]) -> Float32:
         mask = known.reshape((-1,) + (1,) * (values.ndim - 1))
         return np.where(mask, values, np.nan).astype(np.float32)
 
     return Trajectories(
-        plans=told(best),
-        weights=told(ranked.weight),
-        confidence=told(ranked.confidence),
-        scores=told(ranked.score),
-        total=told(total),
-        data=None if data is None else told(data),
-        knowledge=None if knowledge is None else told(knowledge),
+        plans=or_nan(best),
+        weights=or_nan(ranked.weight),
+        confidence=or_nan(ranked.confidence),
+        scores=or_nan(ranked.score),
+        total=or_nan(total),
+        data=None if data is None else or_nan(data),
+        knowledge=None if knowledge is None else or_nan(knowledge),
     )

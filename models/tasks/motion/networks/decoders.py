@@ -53,7 +53,7 @@ class Decoder:
         weights = [cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh]
         inputs = self._seen(_before(y), _before(steps))
         hidden, _ = torch.gru(inputs, start.state[None], weights, True, 1, 0.0, False, False, True)
-        mean, scale = self._said(start, hidden)
+        mean, scale = self._next_step(start, hidden)
         return _density((steps - mean) / scale, scale).sum(dim=1)
 
     def sample(self, start: Start, noise: Tensor) -> tuple[Tensor, Tensor]:
@@ -86,7 +86,7 @@ class Decoder:
         walked: list[tuple[Tensor, Tensor, Tensor]] = []
         for x in noise.unbind(1):
             hidden = self.cell(self._seen(y, step), hidden)
-            mean, scale = (statistic[:, 0] for statistic in self._said(start, hidden[:, None]))
+            mean, scale = (statistic[:, 0] for statistic in self._next_step(start, hidden[:, None]))
             step = mean + scale * x
             y = y + (step if start.drift is None else start.drift + step)
             walked.append((y, mean, scale))
@@ -97,7 +97,7 @@ class Decoder:
         """Return the cell's input from position and previous step, [.., 2] each."""
         return y / self.unit if self.cell.input_size == 2 else torch.cat([y / self.unit, step], dim=-1)
 
-    def _said(self, start: Start, hidden: Tensor) -> tuple[Tensor, Tensor]:
+    def _next_step(self, start: Start, hidden: Tensor) -> tuple[Tensor, Tensor]:
         """Return mean and scale of steps less the drift, m, for hidden states [N, T, hidden]."""
         if start.mask is not None:
             hidden = hidden * start.mask[:, None]

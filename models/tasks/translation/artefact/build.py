@@ -112,7 +112,7 @@ def build(
 
 def admitted(
     ensemble: Ensemble,
-    judged: calibrating.Judged,
+    judged: calibrating.TranslatedPairs,
     precision: Precision,
     device: Device,
     progress: Callable[[int], None],

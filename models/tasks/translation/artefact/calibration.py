@@ -22,7 +22,7 @@ ADMITTED = 0.98
 
 
 @dataclass(frozen=True)
-class Judged:
+class TranslatedPairs:
     """N translated sentences with their references; pairs of several sentences, or not in English, are left out."""
 
     sources: tuple[str, ...]
@@ -49,7 +49,9 @@ class Judged:
         return text.egleu_error(self.gleus, text.n_best_weights(-scores))
 
 
-def judge(pairs: Corpus, translator: Translator, progress: Callable[[int], None] = lambda done: None) -> Judged:
+def judge(
+    pairs: Corpus, translator: Translator, progress: Callable[[int], None] = lambda done: None
+) -> TranslatedPairs:
     """Translate sentences as in serving.
 
     Args:
@@ -59,14 +61,14 @@ def judge(pairs: Corpus, translator: Translator, progress: Callable[[int], None]
     progress(len(pairs) - len(kept))
     translations = dict(translator.translations([pair.english for pair in kept], progress))
     rows = [row for row in range(len(kept)) if translations[row].tokens]
-    return Judged(
+    return TranslatedPairs(
         tuple(kept[row].english for row in rows),
         tuple(kept[row].russian for row in rows),
         tuple(translations[row] for row in rows),
     )
 
 
-def calibration(judged: Judged) -> Calibration:
+def calibration(judged: TranslatedPairs) -> Calibration:
     """Return the head's calibration: retention and expected error by all measures, in-domain references."""
     statistics = judged.predictive
     several = statistics.hypothesis_scores is not None
@@ -77,7 +79,7 @@ def calibration(judged: Judged) -> Calibration:
     )
 
 
-def quality(judged: Judged) -> dict[str, float]:
+def quality(judged: TranslatedPairs) -> dict[str, float]:
     """Return BLEU and chrF of the best hypothesis, expected and best GLEU, and area under the retention curve."""
     need("sacrebleu", "BLEU and chrF")
     from sacrebleu.metrics import BLEU, CHRF

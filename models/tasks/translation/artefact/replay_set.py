@@ -16,7 +16,7 @@ from models.replay import Arrays, Scores
 from models.tasks.translation.data.corpus import Corpus
 from models.tasks.translation.inference import members
 from models.tasks.translation.inference.decoding.decoder import search
-from models.tasks.translation.inference.translator import Asked, Translator, predictive
+from models.tasks.translation.inference.translator import SourceSentence, Translator, predictive
 from models.tasks.translation.spec import HEADS, HYPOTHESES
 
 UNITS = 400
@@ -95,7 +95,7 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
 
 def usable(sentences: Sequence[str], translator: Translator) -> list[str]:
     """Return the distinct sentences that are English and short enough to be translated whole."""
-    return [text for text in dict.fromkeys(sentences) if translator.fits(text) and translator.asked(text).english]
+    return [text for text in dict.fromkeys(sentences) if translator.fits(text) and translator.sentence(text).english]
 
 
 def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Sentences:
@@ -110,7 +110,7 @@ def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Sentences:
     fitting = set(usable(texts, translator))
     if odd := [text for text in texts if text not in fitting]:
         raise npz.BadArrays(f"{odd[0][:60]!r} is not English, or too long to be translated whole")
-    return Sentences(artefact.manifest, translator, tuple(map(translator.asked, texts)))
+    return Sentences(artefact.manifest, translator, tuple(map(translator.sentence, texts)))
 
 
 @dataclass(frozen=True)
@@ -119,12 +119,12 @@ class Sentences:
 
     manifest: Manifest
     translator: Translator
-    asked: tuple[Asked, ...]
+    sentences: tuple[SourceSentence, ...]
 
     @property
     def units(self) -> int:
         """See ``Replayer``."""
-        return len(self.asked)
+        return len(self.sentences)
 
     @property
     def most_batch(self) -> int:
@@ -134,9 +134,9 @@ class Sentences:
     def __call__(self, first: int, count: int, batch: int) -> Scores:
         """See ``Replayer``."""
         replay.passes(self.units, first, count, batch)  # validates the arguments
-        sources = (self.translator.source(place, self.asked[place]) for place in range(first, first + count))
+        sources = (self.translator.source(place, self.sentences[place]) for place in range(first, first + count))
         translations = {
-            place: self.translator.translation(self.asked[place], hypotheses)
+            place: self.translator.translation(self.sentences[place], hypotheses)
             for place, hypotheses in search(self.translator.decoder, sources, width=min(batch, self.most_batch))
         }
         statistics = predictive([translations[place] for place in range(first, first + count)])

@@ -121,11 +121,11 @@ def read(path: Path) -> list[Generated]:
         if kind[1] == "D":
             detokenised = True
         elif kind[1] in ("S", "T"):
-            sentence.told(place, kind[1], rest)
+            sentence.add_text(place, kind[1], rest)
         elif kind[1] == "H":
-            sentence.begun(place, rest)
+            sentence.add_hypothesis(place, rest)
         else:
-            sentence.scored(place, kind[1], rest)
+            sentence.add_values(place, kind[1], rest)
     if not any(entry.hypotheses for entry in sentences.values()):
         raise BadFile(f"{path} has no hypotheses (lines of H-id, a score and a text)")
     base = _BASE_TWO if detokenised else 1.0
@@ -146,16 +146,16 @@ class _Sentence:
         self.hypotheses: list[tuple[float, str]] = []
         self.values: dict[str, list[tuple[float, ...]]] = {"P": [], "SU": []}
 
-    def told(self, place: str, kind: str, text: str) -> None:
+    def add_text(self, place: str, kind: str, text: str) -> None:
         if kind in self.texts:
             raise BadFile(f"{place}: {kind}-{self.key} is given twice")
         self.texts[kind] = text
 
-    def begun(self, place: str, rest: str) -> None:
+    def add_hypothesis(self, place: str, rest: str) -> None:
         score, _, text = rest.partition("\t")
         self.hypotheses.append((_numbers(place, (score,))[0], text))
 
-    def scored(self, place: str, kind: str, rest: str) -> None:
+    def add_values(self, place: str, kind: str, rest: str) -> None:
         values = self.values[kind]
         if len(values) == len(self.hypotheses):
             raise BadFile(f"{place}: {kind}-{self.key} without a hypothesis (H-{self.key}) before it")

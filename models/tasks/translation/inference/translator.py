@@ -39,7 +39,7 @@ class Tokeniser(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class SourceSentence:
     """Sentence to be translated."""
 
     text: str
@@ -53,7 +53,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Said:
+class TokenValues:
     """Values of the L tokens of a hypothesis; the last is the end of sentence."""
 
     spans: NDArray[np.uint32]
@@ -77,7 +77,7 @@ class Translation:
     """Log-probability over length, nats [H]; NaN if nothing was translated."""
     values: Mapping[str, Float32] | None
     """The released scores by name, [H] each; None for a single model."""
-    tokens: tuple[Said, ...]
+    tokens: tuple[TokenValues, ...]
     """Values of each hypothesis's tokens; empty if nothing was translated."""
 
     def __len__(self) -> int:
@@ -105,18 +105,18 @@ class Translator:
         sentence = self._tokeniser.sentence(text)
         return len(sentence.tokens) <= most and not sentence.left
 
-    def asked(self, text: str) -> Asked:
+    def sentence(self, text: str) -> SourceSentence:
         """Tokenise a sentence that fits, and add its remarks."""
         sentence = self._tokeniser.sentence(text)
-        return Asked(text, sentence, appearance.remarks(text, sentence, self.recipe.typical))
+        return SourceSentence(text, sentence, appearance.remarks(text, sentence, self.recipe.typical))
 
-    def source(self, name: Any, asked: Asked) -> Source:
+    def source(self, name: Any, source: SourceSentence) -> Source:
         """Return a sentence in the form that the decoder takes."""
-        return Source(name, asked.sentence.tokens, len(asked.sentence.literals))
+        return Source(name, source.sentence.tokens, len(source.sentence.literals))
 
-    def translation(self, asked: Asked, hypotheses: Sequence[Hypothesis]) -> Translation:
+    def translation(self, source: SourceSentence, hypotheses: Sequence[Hypothesis]) -> Translation:
         """Convert the hypotheses of a search to texts with scores."""
-        surfaces = [self._tokeniser.surface(hypothesis.tokens, asked.sentence.literals) for hypothesis in hypotheses]
+        surfaces = [self._tokeniser.surface(hypothesis.tokens, source.sentence.literals) for hypothesis in hypotheses]
         return Translation(
             texts=tuple("".join(parts) for parts in surfaces),
             score=np.array([hypothesis.score for hypothesis in hypotheses], np.float32),
@@ -125,13 +125,15 @@ class Translator:
             else {
                 name: np.array([hypothesis.scores[name] for hypothesis in hypotheses], np.float32) for name in SCORES
             },
-            tokens=tuple(self._said(hypothesis, parts) for hypothesis, parts in zip(hypotheses, surfaces, strict=True)),
+            tokens=tuple(
+                self._token_values(hypothesis, parts) for hypothesis, parts in zip(hypotheses, surfaces, strict=True)
+            ),
         )
 
-    def as_it_came(self, asked: Asked) -> Translation:
+    def as_it_came(self, source: SourceSentence) -> Translation:
         """Return the result for a sentence that is not English: its own text, with NaN scores."""
         nan = np.full(1, np.nan, np.float32)
-        return Translation((asked.text,), nan, None if self.single else dict.fromkeys(SCORES, nan), ())
+        return Translation((source.text,), nan, None if self.single else dict.fromkeys(SCORES, nan), ())
 
     def translations(
         self, texts: Iterable[str], progress: Callable[[int], None] = lambda done: None
@@ -141,7 +143,7 @@ class Translator:
         Args:
             progress: called with the number of further sentences that are done.
         """
-        every = [self.asked(text) for text in texts]
+        every = [self.sentence(text) for text in texts]
         for number, request in enumerate(every):
             if not request.english:
                 progress(1)
@@ -151,12 +153,12 @@ class Translator:
             progress(1)
             yield number, self.translation(every[number], hypotheses)
 
-    def _said(self, hypothesis: Hypothesis, parts: Sequence[str]) -> Said:
+    def _token_values(self, hypothesis: Hypothesis, parts: Sequence[str]) -> TokenValues:
         stops = np.cumsum([len(part) for part in parts])
         bare = [len(part) - len(part.lstrip(" ")) for part in parts]
         starts = np.minimum(stops - [len(part) for part in parts] + bare, stops)
         values = hypothesis.values.astype(np.float32)
-        return Said(
+        return TokenValues(
             np.stack([starts, stops], axis=1).astype(np.uint32),
             hypothesis.log_probabilities.astype(np.float32),
             values[_TOTAL],

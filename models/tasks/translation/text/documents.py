@@ -34,9 +34,9 @@ class Document:
         """True if the text is one sentence and nothing else."""
         return len(self.parts) == 1 and self.parts[0].translated
 
-    def joined(self, said: Sequence[str]) -> tuple[str, tuple[Span, ...]]:
+    def joined(self, sentences: Sequence[str]) -> tuple[str, tuple[Span, ...]]:
         """Return the text with each sentence replaced by its translation, and the translations' positions."""
-        translations = iter(said)
+        translations = iter(sentences)
         texts = [next(translations) if part.translated else part.text for part in self.parts]
         return "".join(texts), _places(self.parts, texts)
 

@@ -93,7 +93,7 @@ class _Member:
             tokens, samples = self._added(tokens, samples, fed, after, f"fed.{number}")
         scale, shift = self.weights["norm.weight"], self.weights["norm.bias"]
         answer = graph.relu(self._norm(tokens) * scale + shift)
-        return {head: self._said(answer, head, samples) for head in self.ensemble.heads}
+        return {head: self._head_output(answer, head, samples) for head in self.ensemble.heads}
 
     def _tokens(self, values: Value, missing: Value) -> Value:
         """Return value times direction plus offset, or the missing token; [CLS] is the offset of a value of zero."""
@@ -171,7 +171,7 @@ class _Member:
         )
         return graph.op("Reshape", together, np.array([-1, width])), after
 
-    def _said(self, answer: Value, head: str, samples: int) -> Value:
+    def _head_output(self, answer: Value, head: str, samples: int) -> Value:
         """Return mean and variance, or probabilities, from the answer of [CLS]."""
         graph = self.graph
         kernel, bias = self._linear(head)

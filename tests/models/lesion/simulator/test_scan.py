@@ -21,6 +21,7 @@ def simulated(request: pytest.FixtureRequest) -> scan.Simulated:
     return drawn(*request.param)
 
 
+@pytest.mark.long
 def test_a_scan_has_the_form_of_the_official_files(simulated: scan.Simulated) -> None:
     for image in (simulated.flair, simulated.t1):
         assert image.shape == (144, 168, 144)
@@ -58,6 +59,7 @@ def test_lesions_cannot_be_cut_out_by_a_threshold(simulated: scan.Simulated) -> 
     assert dice.max() < 0.8
 
 
+@pytest.mark.long
 def test_the_same_entry_gives_the_same_scan_and_another_one_another() -> None:
     again = scan.draw(Entry("site_a", "train", 0).rng(0), average(), SITES["site_a"])
     np.testing.assert_array_equal(again.flair, drawn("site_a", "train").flair)
@@ -67,6 +69,7 @@ def test_the_same_entry_gives_the_same_scan_and_another_one_another() -> None:
     assert len({float(entry.rng(seed).random()) for seed in (0, 1) for entry in entries}) == 8
 
 
+@pytest.mark.long
 def test_tissue_shares_of_a_patient_sum_to_one_and_age_widens_ventricles() -> None:
     young, old = (anatomy.draw(np.random.default_rng(3), average(), age) for age in (0.0, 1.0))
     for one in (young, old):

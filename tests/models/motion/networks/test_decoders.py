@@ -83,6 +83,7 @@ def test_a_sample_comes_with_its_own_density(kind: Kind) -> None:
         assert_own_density(decoder, start, noise)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["bc", "dim"])
 @torch.no_grad()
 def test_densities_integrate_to_one(kind: Kind) -> None:

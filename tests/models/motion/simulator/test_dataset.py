@@ -88,6 +88,7 @@ def test_seed_split_index_and_extra_all_make_another_scene() -> None:
     assert len({one.id for one in (*others, entry)}) == 4
 
 
+@pytest.mark.long
 def test_the_command_writes_a_folder_that_the_official_readers_take(tmp_path: Path) -> None:
     out = tmp_path / "motion"
     words = ["data", "motion", "simulate", "--scale", "0.0001", "--processes", "1", "--requests", "3"]
@@ -98,7 +99,7 @@ def test_the_command_writes_a_folder_that_the_official_readers_take(tmp_path: Pa
     for split in splits.values():
         for file in official.scene_files(split):
             parts[split.name, file.shifted] += 1
-            for request in official.requests(file, official.Wanted(partial=True)):
+            for request in official.requests(file, official.Selection(partial=True)):
                 assert request.map is not None
                 drawn = maps.read_rendered_file(request.map, OFFICIAL)
                 assert drawn.shape == OFFICIAL.shape
@@ -117,6 +118,7 @@ def test_the_command_writes_a_folder_that_the_official_readers_take(tmp_path: Pa
         dataset.simulate(out, 0.0001, 0)
 
 
+@pytest.mark.long
 def test_two_processes_write_the_same_files(tmp_path: Path) -> None:
     several = []
     for processes in (1, 2):

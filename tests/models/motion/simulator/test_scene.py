@@ -127,6 +127,7 @@ def test_lanes_say_who_gives_way_and_how_fast_one_may_go() -> None:
     assert limits.max() < 25
 
 
+@pytest.mark.long
 def test_some_futures_are_partial_and_some_vehicles_miss_steps_of_the_past() -> None:
     partial = holes = 0
     for city in CITIES:

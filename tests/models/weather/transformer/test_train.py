@@ -28,6 +28,7 @@ def assert_same_weights(one: TrainedEnsemble, other: TrainedEnsemble) -> None:
         np.testing.assert_array_equal(array, other.weights[name])
 
 
+@pytest.mark.long
 def test_mean_noise_and_classes_are_learnt(toy: Toy, tmp_path) -> None:
     settings = replace(SHORT, epochs=12, sizes=replace(TINY, attention_dropout=0.0, hidden_dropout=0.0))
     ensemble = train(toy(2000, 0), toy(300, 1), settings=settings, classes=9, seed=1)

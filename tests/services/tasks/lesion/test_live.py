@@ -35,6 +35,7 @@ def as_value(mask: bytes) -> Json:
     return {"base64": base64.b64encode(mask).decode()}
 
 
+@pytest.mark.long
 async def test_live_errors_of_a_census_are_those_of_the_evaluation(
     three: Artefact, cases: list[Case], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,8 @@ from tests.models.lesion.heads import unpacked
 from tests.services.tasks.lesion.conftest import serving
 from tests.services.tasks.lesion.test_service import contents, of_message, same
 
+pytestmark = pytest.mark.long
+
 REFERENCE = Path(__file__).resolve().parents[4] / "artefacts" / "lesion" / "unet-5"
 
 

@@ -216,6 +216,7 @@ async def test_a_bad_map_harms_no_other_of_its_call(three: Artefact, form: str) 
         assert one | {"prediction_id": "", "item": 0} == alone | {"prediction_id": ""}
 
 
+@pytest.mark.long
 async def test_neighbours_of_bad_requests_are_answered_as_if_alone(three: Artefact) -> None:
     async with serving(three, max_message_bytes=64 << 20) as served:
         alone = await served.answer(scene=CONTENT)

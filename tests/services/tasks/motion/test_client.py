@@ -194,6 +194,7 @@ def test_partial_futures_are_labels(three: Artefact, tmp_path: Path) -> None:
     assert np.isnan(value[3:]).all()
 
 
+@pytest.mark.long
 def test_a_folder_is_scored_drawn_and_judged(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, out = tmp_path / "data", tmp_path / "out"
     for number in range(3):

@@ -262,6 +262,7 @@ def test_what_cannot_be_scored_is_said_before_the_service_is_asked(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_run(target: str, tmp_path: Path) -> None:
     """Peaks are those of this process, which the service is in as well."""
     gc.collect()

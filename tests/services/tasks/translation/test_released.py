@@ -21,6 +21,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path / "artefact"
 
 
+@pytest.mark.long
 async def test_an_imported_ensemble_serves_in_its_own_tokens(imported: Path) -> None:
     from models import artefact
 
@@ -50,6 +51,7 @@ def test_its_files_are_its_tokeniser(imported: Path, tmp_path: Path) -> None:
         members.translator(broken)
 
 
+@pytest.mark.long
 def test_pairs_calibrate_it_and_few_bits_have_to_rank_alike(tmp_path: Path) -> None:
     data = tmp_path / "pairs"
     pairs = tmp_path / "pairs.tsv"

@@ -59,7 +59,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Said:
+class MemberOutputs:
     """Output of the members for the next tokens of R hypotheses."""
 
     candidates: Integers
@@ -181,7 +181,7 @@ class Beams:
             return self
         return replace(self, tokens=self.tokens[:, extra:], logs=self.logs[:, extra:], values=self.values[:, :, extra:])
 
-    def step(self, said: Said) -> tuple[Beams, Integers]:
+    def step(self, outputs: MemberOutputs) -> tuple[Beams, Integers]:
         """Extend all hypotheses by one token.
 
         Returns:
@@ -190,13 +190,14 @@ class Beams:
         Raises:
             ValueError: marks or forbidden tokens are not in ``special``.
         """
-        full, last = said.special.shape[2], max((*self.rules.marks, *self.rules.forbidden, END))
+        full, last = outputs.special.shape[2], max((*self.rules.marks, *self.rules.forbidden, END))
         if last >= full:
             raise ValueError(f"tokens below {full} are told in full; marks and forbidden ones go up to {last}")
         beam, count = self.rules.beam, len(self)
-        logs = np.concatenate([said.special, said.log_probabilities], axis=2)  # [M, R, n + k]
+        logs = np.concatenate([outputs.special, outputs.log_probabilities], axis=2)  # [M, R, n + k]
         tokens = np.concatenate(
-            [np.broadcast_to(np.arange(said.special.shape[2]), said.special.shape[1:]), said.candidates], axis=1
+            [np.broadcast_to(np.arange(outputs.special.shape[2]), outputs.special.shape[1:]), outputs.candidates],
+            axis=1,
         )
         pe = np.logaddexp.reduce(logs, axis=0) - np.log(len(logs))
         totals = np.where(self._barred(tokens), -np.inf, self.running.log_prob[:, None] + pe)
@@ -210,14 +211,14 @@ class Beams:
         places = best % width
         chosen = tokens[rows, places]
         ends = (chosen == END) & possible
-        ended = self._ended(ends, rows, places, logs, pe, said.uncertainty)
+        ended = self._ended(ends, rows, places, logs, pe, outputs.uncertainty)
         goes_on = ~ends & possible
         order = np.argsort(~goes_on, axis=1, kind="stable")[:, :beam]  # the best that do not end
         exists = np.take_along_axis(goes_on, order, axis=1)
         order = np.where(exists, order, order[:, :1])
         parents = np.take_along_axis(rows, order, axis=1).ravel()
         where = np.take_along_axis(places, order, axis=1).ravel()
-        after = self._grown(parents, where, tokens, logs, pe, said.uncertainty)
+        after = self._grown(parents, where, tokens, logs, pe, outputs.uncertainty)
         if not exists.all():  # fewer than ``beam`` continue: the other rows repeat the best and must not count
             log_prob = np.where(exists.ravel(), after.running.log_prob, -np.inf)
             after = replace(after, running=replace(after.running, log_prob=log_prob))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from models.executors.onnx import OnnxGraph
 from models.tasks.translation.data.examples import pad
 from models.tasks.translation.inference.decoding import beams as beam_search
-from models.tasks.translation.inference.decoding.beams import Beams, Hypothesis, Rules, Said
+from models.tasks.translation.inference.decoding.beams import Beams, Hypothesis, MemberOutputs, Rules
 from models.tasks.translation.inference.decoding.composition import Composition, composed
 from models.tasks.translation.networks import settings
 from models.uncertainty.tokens import TokenUncertainty
@@ -131,7 +131,7 @@ class Decoder:
         }
         outputs: list[NDArray[Any]] = list(self._stepper.run(fed, self._told))
         candidates, logs, special, uncertainty = outputs[:4]
-        answer = Said(
+        answer = MemberOutputs(
             candidates,
             logs.astype(np.float64),
             special.astype(np.float64),
