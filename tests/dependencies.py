@@ -47,11 +47,11 @@ def pinned(text: str) -> dict[str, str]:
 
 def unpinned(installed: Mapping[str, str], pins: Mapping[str, str]) -> list[str]:
     """What is installed in another version than pinned, or not pinned at all."""
-    found = []
+    problems = []
     for name, version in sorted(installed.items()):
         if name not in OURS | TOOLS and pins.get(name) != version.partition("+")[0]:  # a build of a version
-            found.append(f"{name} {version} is installed, constraints.txt has {pins.get(name, 'no pin')}")
-    return found
+            problems.append(f"{name} {version} is installed, constraints.txt has {pins.get(name, 'no pin')}")
+    return problems
 
 
 def licence(distribution: Distribution) -> str:
@@ -60,7 +60,9 @@ def licence(distribution: Distribution) -> str:
     if expression := metadata.get("License-Expression"):
         return expression
     classifiers = [
-        one.rpartition("::")[2].strip() for one in metadata.get_all("Classifier") or () if "License ::" in one
+        classifier.rpartition("::")[2].strip()
+        for classifier in metadata.get_all("Classifier") or ()
+        if "License ::" in classifier
     ]
     if classifiers:
         return "; ".join(classifiers)
@@ -81,18 +83,18 @@ def vulnerable(document: Mapping[str, list[Mapping[str, object]]]) -> tuple[list
 
     It ends with "no known vulnerabilities" where it was told nothing at all, so that the second is as telling.
     """
-    found, unknown = [], []
-    for one in document["dependencies"]:
-        if "skip_reason" in one:
-            unknown.append(str(one["name"]))
-        vulnerabilities = one.get("vulns", [])
+    problems, unknown = [], []
+    for entry in document["dependencies"]:
+        if "skip_reason" in entry:
+            unknown.append(str(entry["name"]))
+        vulnerabilities = entry.get("vulns", [])
         assert isinstance(vulnerabilities, list)
-        found += [
-            f"{one['name']} {one['version']}: {known['id']}, fixed in {', '.join(known['fix_versions']) or 'none'}"
+        problems += [
+            f"{entry['name']} {entry['version']}: {known['id']}, fixed in {', '.join(known['fix_versions']) or 'none'}"
             for known in vulnerabilities
             if known["id"] not in IGNORED
         ]
-    return found, unknown
+    return problems, unknown
 
 
 def advisories(pip_audit: Path, pins: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
@@ -121,26 +123,26 @@ def asked(pip_audit: Path, pins: Mapping[str, str]) -> list[str]:
         _, unknown = advisories(pip_audit, [(first, pins[first])])
         if unknown:
             raise ConnectionError(f"nothing is known of {first} {pins[first]}")
-        found, unknown = advisories(pip_audit, pins.items())
+        problems, unknown = advisories(pip_audit, pins.items())
     except ConnectionError as error:
         print(f"advisories: NOT CHECKED, the service of PyPI cannot be asked here ({error})")
         return []
     if unknown:
         print(f"advisories: nothing is known of {', '.join(unknown)}")
-    return found
+    return problems
 
 
 def main() -> int:
     """1 where something is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--advisories", type=Path, metavar="PIP_AUDIT", help="the command that asks for them")
-    given = parser.parse_args()
-    known = {normal(one.metadata["Name"]): one for one in distributions()}
+    options = parser.parse_args()
+    known = {normal(package.metadata["Name"]): package for package in distributions()}
     pins = pinned(CONSTRAINTS.read_text())
-    wrong = unpinned({name: one.version for name, one in known.items()}, pins)
-    wrong += unlicensed({name: licence(one) for name, one in known.items()})
-    if given.advisories is not None:
-        wrong += asked(given.advisories, pins)
+    wrong = unpinned({name: package.version for name, package in known.items()}, pins)
+    wrong += unlicensed({name: licence(package) for name, package in known.items()})
+    if options.advisories is not None:
+        wrong += asked(options.advisories, pins)
     print("\n".join(wrong) if wrong else f"{len(known)} packages are pinned and licensed")
     return int(bool(wrong))
 

@@ -106,7 +106,7 @@ def snapshot(connection: Connection, cursor: Cursor, most_flushes: int) -> Snaps
 
 def _rows(connection: Connection, table: Table, ranges: Mapping[int, tuple[int, int]]) -> Rows:
     """Rows of some flushes of each writer."""
-    found: list[Any] = []
+    rows: list[Any] = []
     places = list(ranges.items())
     for start in range(0, len(places), _WRITERS_AT_ONCE):
         chosen = or_(
@@ -116,5 +116,5 @@ def _rows(connection: Connection, table: Table, ranges: Mapping[int, tuple[int, 
             )
         )
         query = select(table).where(chosen).order_by(table.c.writer, table.c.flush)
-        found += connection.execute(query).mappings().all()
-    return found
+        rows += connection.execute(query).mappings().all()
+    return rows

@@ -130,7 +130,7 @@ class Memory:
     @property
     def too_large(self) -> list[Held]:
         """Modules after which too much was held."""
-        return [one for one in self._modules if one[0] > self._most]
+        return [module for module in self._modules if module[0] > self._most]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -147,9 +147,9 @@ class Memory:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._modules and (most := max(self._modules))[0]:
             terminalreporter.write_line(f"memory: at most {most[0]} MB held after a module ({most[1]})")
-        if found := self.too_large:
+        if too_large := self.too_large:
             terminalreporter.write_line(
-                f"ERROR memory: {found[0][0]} MB held after {found[0][1]}; at most {self._most} MB are allowed "
+                f"ERROR memory: {too_large[0][0]} MB held after {too_large[0][1]}; at most {self._most} MB are allowed "
                 "(tests/memory.py): give fixtures a smaller scope, keep no large arrays in modules",
                 red=True,
             )

@@ -20,12 +20,12 @@ def free_port() -> int:
 def free_ports(count: int) -> list[int]:
     """So many of those, no two of them the same."""
     with ExitStack() as held:
-        found: list[int] = []
-        while len(found) < count:
+        ports: list[int] = []
+        while len(ports) < count:
             with suppress(OSError):
                 server = socket.create_server((HOST, _CHANCE.randrange(10_000, 32_000)))
-                found.append(int(held.enter_context(server).getsockname()[1]))
-        return found
+                ports.append(int(held.enter_context(server).getsockname()[1]))
+        return ports
 
 
 def free_offset() -> int:

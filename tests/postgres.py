@@ -56,8 +56,8 @@ class Postgres:
 
     def _signal(self, number: int) -> None:
         parent = int((self._data / "postmaster.pid").read_text().split()[0])
-        found = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True, check=False)
-        for pid in (parent, *map(int, found.stdout.split())):
+        children = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True, check=False)
+        for pid in (parent, *map(int, children.stdout.split())):
             with suppress(ProcessLookupError):  # a worker that has just ended
                 os.kill(pid, number)
 

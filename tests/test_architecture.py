@@ -73,14 +73,14 @@ LONGEST_LINES = 400
 
 @pytest.mark.parametrize("root", FORBIDDEN, ids=lambda root: root.name)
 def test_imports_run_one_way(root: Path) -> None:
-    found = [
+    violations = [
         f"{path.relative_to(PROJECT)} imports {module}"
         for path in sources(root)
         if root == SERVED_EXAMPLE or SERVED_EXAMPLE not in path.parents
         for module in imported(path)
         if module.partition(".")[0] in FORBIDDEN[root]
     ]
-    assert found == []
+    assert violations == []
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -157,7 +157,11 @@ def dependencies(path: Path, modules: Collection[str]) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 name = f"{node.module}.{alias.name}"
-                yield from (found for found in (name if name in modules else node.module or "",) if found in modules)
+                yield from (
+                    dependency
+                    for dependency in (name if name in modules else node.module or "",)
+                    if dependency in modules
+                )
 
 
 def test_no_module_is_long() -> None:
@@ -175,8 +179,8 @@ def test_no_module_is_long() -> None:
 def test_there_are_no_catch_all_modules() -> None:
     roots = (PROJECT / "services", PROJECT / "models", PROJECT / "tests", CLIENT)
     catch_all = {"utils", "util", "common", "helpers", "helper", "core", "misc"}
-    found = [path for root in roots for path in sources(root) if catch_all & {path.stem, *path.parent.parts[-1:]}]
-    assert found == []
+    offenders = [path for root in roots for path in sources(root) if catch_all & {path.stem, *path.parent.parts[-1:]}]
+    assert offenders == []
 
 
 def without_torch(program: str) -> subprocess.CompletedProcess[str]:
@@ -245,7 +249,7 @@ def test_nobody_else_provides_our_top_level_names() -> None:
     ours = {"services": "demur", "models": "demur", "demur": "demur-client", "simulators": "demur-simulators"}
     provided = packages_distributions()
     for name, distribution in ours.items():
-        others = {one for one in provided.get(name, []) if one.lower() != distribution}
+        others = {provider for provider in provided.get(name, []) if provider.lower() != distribution}
         assert others == set(), f"{name} is also installed by {others}"
 
 
@@ -263,20 +267,20 @@ ALLOWED_TERMS = {
 @pytest.mark.parametrize("task", TASKS)
 def test_a_task_is_named_in_its_own_files_and_the_registry_only(task: str) -> None:
     """Code, not prose: examples in docstrings and help texts may name a task."""
-    found = []
+    places = []
     for path in sources(PROJECT / "services"):
         relative = path.relative_to(PROJECT).as_posix()
         if relative in ALLOWED_NAMES or relative.startswith(f"services/tasks/{task}"):
             continue
         if ALLOWED_TERMS.get(relative, "").startswith(f"{task}:"):
             continue
-        found += [f"{relative}:{line}" for line in mentions(path, task)]
+        places += [f"{relative}:{line}" for line in mentions(path, task)]
     for path in sources(PROJECT / "models"):
         relative = path.relative_to(PROJECT).as_posix()
         if "tasks" in path.parts or ALLOWED_TERMS.get(relative, "").startswith(f"{task}:"):
             continue
-        found += [f"{relative}:{line}" for line in mentions(path, task)]
-    assert found == []
+        places += [f"{relative}:{line}" for line in mentions(path, task)]
+    assert places == []
 
 
 def mentions(path: Path, task: str) -> Iterator[int]:
@@ -298,8 +302,8 @@ def named(path: Path) -> tuple[tuple[int, list[str]], ...]:
         ast.FunctionDef: lambda n: [n.name],
         ast.ClassDef: lambda n: [n.name],
     }
-    found = ((node, words[type(node)](node)) for node in nodes(path) if type(node) in words)
-    return tuple((node.lineno, [word.lower() for word in each]) for node, each in found if each)
+    pairs = ((node, words[type(node)](node)) for node in nodes(path) if type(node) in words)
+    return tuple((node.lineno, [word.lower() for word in each]) for node, each in pairs if each)
 
 
 def test_the_check_for_task_names_can_fail(tmp_path: Path) -> None:

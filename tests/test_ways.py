@@ -76,9 +76,9 @@ async def served(tmp_path: Path) -> AsyncIterator[Served]:
     ways = Ways()
     with ways.installed():
         async with artefact_served(model, "vessel", tmp_path) as (_, channel, http):
-            one = rows(model, 1)
-            body = wire.protobuf_body("vessel", model.schema, one)
-            row = {name: float(value) for name, value in zip(model.schema.names, one[0], strict=True)}
+            values = rows(model, 1)
+            body = wire.protobuf_body("vessel", model.schema, values)
+            row = {name: float(value) for name, value in zip(model.schema.names, values[0], strict=True)}
             predict = channel.unary_unary("/demur.v1.VesselService/Predict")
             await predict(body)
             yield Served(ways, body, row, predict, http)

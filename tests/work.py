@@ -65,11 +65,11 @@ class _Counting:
 @contextmanager
 def unpacked() -> Iterator[Unpacked]:
     """Count what the block unpacks with ``zlib.decompressobj``; memory shows only what is kept at one time."""
-    found, made = Unpacked(), zlib.decompressobj
+    tally, made = Unpacked(), zlib.decompressobj
 
     def counting(*args: Any, **options: Any) -> _Counting:
-        found.streams += 1
-        return _Counting(made(*args, **options), found)
+        tally.streams += 1
+        return _Counting(made(*args, **options), tally)
 
     with mock.patch.object(zlib, "decompressobj", counting):
-        yield found
+        yield tally

@@ -41,6 +41,6 @@ def test_targets(figure: Figure, met: bool | None) -> None:
 
 
 def test_turns_are_shared() -> None:
-    asked: list[str] = []
-    timed = interleaved({"a": lambda: asked.append("a"), "b": lambda: asked.append("b")}, 0.01, warm_up=0)
-    assert len(timed["a"].seconds) == len(timed["b"].seconds) == asked.count("a") == asked.count("b")
+    calls: list[str] = []
+    timed = interleaved({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 0.01, warm_up=0)
+    assert len(timed["a"].seconds) == len(timed["b"].seconds) == calls.count("a") == calls.count("b")

@@ -170,10 +170,10 @@ def test_services_of_the_tests_are_on_the_device_but_for_what_cuda_does_not_take
     monkeypatch.setenv("DEMUR_VESSEL_PROVIDER", "cpu")
     monkeypatch.setenv("DEMUR_TASK", "vessel")
     for provider, on_cpu in (("cuda", {"translation"}), ("cpu", set(TASKS))):
-        found = suites.run(Setting(Device(provider=provider), False, tmp_path / "tests"))  # type: ignore[arg-type]
+        figures = suites.run(Setting(Device(provider=provider), False, tmp_path / "tests"))  # type: ignore[arg-type]
         assert {task for task in TASKS if Settings.read(seen[-1], task=task).provider == "cpu"} == on_cpu
         assert "DEMUR_TASK" not in seen[-1]
-        assert found.get("on_cpu") == (["translation"] if provider == "cuda" else None)
+        assert figures.get("on_cpu") == (["translation"] if provider == "cuda" else None)
     for text in ("README.md", "docs/settings.md", "docs/qualification.md"):
         assert "DEMUR_TRANSLATION_PROVIDER=cpu" in (PROJECT / text).read_text(), text
 
@@ -182,13 +182,13 @@ def test_a_refused_device_fails_its_part_with_the_figures(tmp_path: Path) -> Non
     source = replayable(tmp_path / "source")
     timed = {"units": 1}
     for change, refused in ((scaled(1.5), False), (disordered, True)):
-        found = variant(source, tmp_path / str(refused), change)
-        record = qualify(found, Settings(task="vessel"), tmp_path / "records").record()
+        changed = variant(source, tmp_path / str(refused), change)
+        record = qualify(changed, Settings(task="vessel"), tmp_path / "records").record()
         if not refused:
-            assert gpu_qualify.judged(found, record, timed)["verdict"] == "mapped"
+            assert gpu_qualify.judged(changed, record, timed)["verdict"] == "mapped"
             continue
         with pytest.raises(PartFailed, match="refused: power") as error:
-            gpu_qualify.judged(found, record, timed)
+            gpu_qualify.judged(changed, record, timed)
         assert (error.value.found["verdict"], error.value.found["units"]) == ("refused", 1)
         at_home = msgspec.structs.replace(record, profile=profile(Settings(task="vessel"), source))
         figures = gpu_qualify.judged(source, at_home, timed)

@@ -46,7 +46,7 @@ def check(record: Record, text: str) -> None:
 
 def on_cuda(record: Record, **parts: Outcome) -> Record:
     """The same outcomes as of a GPU, which does not run all parts."""
-    absent = {one.name: Outcome("missing", reason=one.not_on_cuda) for one in PARTS if one.not_on_cuda}
+    absent = {part.name: Outcome("missing", reason=part.not_on_cuda) for part in PARTS if part.not_on_cuda}
     return replace(record, provider="cuda", parts={**record.parts, **absent, **parts})
 
 
@@ -165,8 +165,8 @@ def test_a_record_of_before_parts_had_times_is_read(tmp_path: Path) -> None:
 
 
 def test_floors_are_shown_with_what_they_are_floors_of() -> None:
-    found = {"seconds": 2.0, "floor_seconds": 0.5, "over_floor": 4.0}
-    text = page.text(cuda(rows=Outcome("done", 3.0, "", found)))
+    figures = {"seconds": 2.0, "floor_seconds": 0.5, "over_floor": 4.0}
+    text = page.text(cuda(rows=Outcome("done", 3.0, "", figures)))
     assert "| rows | 2 | 0.5 | 4 x | - |" in text
     assert "the least times that this device could need for the same work, by the rates measured above" in text
     assert "H200" not in text
@@ -175,9 +175,9 @@ def test_floors_are_shown_with_what_they_are_floors_of() -> None:
 @pytest.mark.parametrize("name", floors.H200_SECONDS)
 def test_devices_with_the_processors_of_an_h200_have_its_floors_too(name: str) -> None:
     least = floors.H200_SECONDS[name]
-    found = {"seconds": 3 * least, "floor_seconds": least / 2, "over_floor": 6.0}
+    figures = {"seconds": 3 * least, "floor_seconds": least / 2, "over_floor": 6.0}
     device = {"machine": {}, "libraries": {}, "instruction_set": "avx2", "profile": "p", "architecture": "sm_90"}
-    record = cuda(device=Outcome("done", found=device), **{name: Outcome("done", found=found)})
+    record = cuda(device=Outcome("done", found=device), **{name: Outcome("done", found=figures)})
     text = page.text(record)
     assert "| floor of an H200, s | over that floor | target |" in text
     assert f"| {name} | {3 * least:.4g} | {least / 2:.3g} | 6 x | {least:.3g} | 3 x | - |" in text
@@ -205,14 +205,14 @@ def test_floors_of_an_h200_follow_from_its_rates() -> None:
 
 
 def test_targets_are_judged_in_full_size_on_a_gpu_only() -> None:
-    found = {
+    figures = {
         "seconds": 0.5,
         "device_memory_gib": 12.5,
         "floor_seconds": 0.25,
         "over_floor": 2.0,
         "targets": {"seconds": 0.8, "device_memory_gib": 12.0},
     }
-    record = cuda(scan=Outcome("done", 3.0, "", found))
+    record = cuda(scan=Outcome("done", 3.0, "", figures))
     judged = "| scan | 0.5 | 0.25 | 2 x | ≤ 0.8 s: met (0.5 s), ≤ 12 GiB: **missed** (12.5 GiB) |"
     alone = "| scan | 0.5 | 0.25 | 2 x | ≤ 0.8 s, ≤ 12 GiB |"
     assert judged in page.text(record)
@@ -220,7 +220,7 @@ def test_targets_are_judged_in_full_size_on_a_gpu_only() -> None:
         assert alone in page.text(other)
         assert "not judged" in page.text(other)
     for nothing in (None, 0.0):
-        unknown = cuda(scan=Outcome("done", 3.0, "", found | {"device_memory_gib": nothing}))
+        unknown = cuda(scan=Outcome("done", 3.0, "", figures | {"device_memory_gib": nothing}))
         assert "≤ 0.8 s: met (0.5 s), ≤ 12 GiB: not told |" in page.text(unknown)
 
 
@@ -232,16 +232,16 @@ def test_a_quick_run_names_the_sizes_that_it_ran() -> None:
 
 
 def test_what_the_tests_did_not_run_on_the_device_is_said() -> None:
-    found: dict[str, Any] = {"tests": [], "counts": {"passed": 2}, "failed": [], "on_cpu": ["translation"]}
-    text = page.text(cuda(tests=Outcome("done", found=found)))
+    figures: dict[str, Any] = {"tests": [], "counts": {"passed": 2}, "failed": [], "on_cpu": ["translation"]}
+    text = page.text(cuda(tests=Outcome("done", found=figures)))
     assert "| 2 passed; translation was served on the CPU |" in text
     assert "the toys of the other contract tests compute on the CPU" in text
 
 
 def test_memory_is_the_largest_increase_that_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     def largest(*used: int | None, provider: Any = "cuda") -> float | None:
-        told = iter(used)
-        monkeypatch.setattr(nvidia, "used_memory_bytes", lambda index: {3: lambda: next(told)}[index]())
+        readings = iter(used)
+        monkeypatch.setattr(nvidia, "used_memory_bytes", lambda index: {3: lambda: next(readings)}[index]())
         memory = measures._Memory(Device(provider=provider, index=3))
         for _ in used[1:]:
             memory.look()
@@ -268,10 +268,10 @@ def test_the_first_call_of_a_service_is_timed_without_its_connection(
     monkeypatch.setattr(grpc, "insecure_channel", lambda target: nullcontext(target))
     monkeypatch.setattr(grpc, "channel_ready_future", lambda channel: ready)
     monkeypatch.setattr(wire, "stub", lambda channel, task: lambda body: done.append("asked"))
-    found = measures.service(Setting(Device(), True, tmp_path))
+    figures = measures.service(Setting(Device(), True, tmp_path))
     assert done[:2] == ["connected", "asked"]
     assert done.count("connected") == 1
-    times = found["1_rows"]
+    times = figures["1_rows"]
     assert times["first_over_p50"] == pytest.approx(times["first_ms"] / times["p50_ms"])
     shown = {"p50_ms": 2.0, "first_ms": 3.0, "p99_ms": 4.0, "first_over_p50": 1.5}
     text = page.text(cuda(service=Outcome("done", found={"1_rows": shown, "start_seconds": 1.0})))

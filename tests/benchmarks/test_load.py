@@ -23,13 +23,13 @@ def protocol(request: pytest.FixtureRequest) -> Protocol:
 async def asked(served: Served, protocol: Protocol, body: object, **wishes: float) -> Ended:
     content = msgspec.json.encode(body)
     path = f"/{served.tenant.grpc.service}/Predict" if protocol == "grpc" else "/v1/predict"
-    given = {"seconds": 0.2, "connections": 3} | wishes
+    options = {"seconds": 0.2, "connections": 3} | wishes
     if protocol == "grpc":
-        return await run(Plan("grpc", served.server.port, path, content, **given))  # type: ignore[arg-type]
+        return await run(Plan("grpc", served.server.port, path, content, **options))  # type: ignore[arg-type]
     async with served.on_socket() as client:
         assert client.base_url.port is not None
         kind = "application/json"
-        return await run(Plan("http", client.base_url.port, path, content, content_type=kind, **given))  # type: ignore[arg-type]
+        return await run(Plan("http", client.base_url.port, path, content, content_type=kind, **options))  # type: ignore[arg-type]
 
 
 async def test_an_open_loop_asks_so_often_and_a_closed_one_as_often_as_it_is_answered(protocol: Protocol) -> None:
@@ -68,9 +68,9 @@ async def test_how_a_request_ended_is_read_off_the_wire(protocol: Protocol) -> N
 
 @pytest.mark.parametrize("task", [task for task in TASKS if task != "lesion"])  # a minute of the simulator
 def test_there_is_a_question_for_each_task(task: str) -> None:
-    asked = question(task)
-    assert asked.units >= 1
-    assert asked.message
+    query = question(task)
+    assert query.units >= 1
+    assert query.message
 
 
 def test_growth_is_that_of_a_line_through_what_came_after_the_beginning() -> None:
@@ -97,13 +97,13 @@ def test_the_real_service_refuses_a_flood_over_http_in_words(capsys: pytest.Capt
 def test_an_answer_leaves_nothing_behind_in_the_real_service(protocol: Protocol) -> None:
     """A middleware of the host kept a kilobyte of each for an hour."""
     cores = sorted(os.sched_getaffinity(0))
-    asked = question("vessel")
+    query = question("vessel")
     with running({cores[0]}, "vessel", lanes="1") as service:
-        generate(asked.plan(service, protocol, 2.0, callers=4, connections=4), {cores[-1]})
+        generate(query.plan(service, protocol, 2.0, callers=4, connections=4), {cores[-1]})
         before = look(service)["RSS"]
         answered = 0
         while answered <= 500:  # however long a busy machine takes; the test's time limit ends it
-            ended = generate(asked.plan(service, protocol, 6.0, callers=4, connections=4), {cores[-1]})
+            ended = generate(query.plan(service, protocol, 6.0, callers=4, connections=4), {cores[-1]})
             answered += int(ended.answered.sum())
         grown = look(service)["RSS"] - before
     assert grown * 1024 / answered < 0.5, f"{grown:.1f} MiB grown in {answered} answers"

@@ -23,8 +23,8 @@ def test_seconds_are_those_of_the_processor(
 
 def test_time_that_passes_idle_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     clocks = {"perf_counter": 0.0, "monotonic": 0.0, "time": 0.0, "process_time": 0.0}
-    asked = {name: lambda name=name: clocks[name] for name in clocks}  # type: ignore[misc]
-    monkeypatch.setattr(simulators, "time", SimpleNamespace(**asked))
+    fakes = {name: lambda name=name: clocks[name] for name in clocks}  # type: ignore[misc]
+    monkeypatch.setattr(simulators, "time", SimpleNamespace(**fakes))
 
     def call() -> str:
         for name in clocks:

@@ -25,7 +25,7 @@ def test_a_step_and_bare_ones_see_the_same(tmp_path: Path) -> None:
     members = ensembles.drawn(TINY).weights
     whole_step = opened(stepping_graph(members, TINY, SPECIAL, 4, "fp32"), tmp_path)
     inputs = steps.step_inputs(TINY, len(members), 2)
-    (told,) = whole_step.run({name: inputs[name] for name in whole_step.inputs}, (settings.SPECIAL,))
+    (actual,) = whole_step.run({name: inputs[name] for name in whole_step.inputs}, (settings.SPECIAL,))
     for number, weights in enumerate(members):
         bare = opened(steps._bare(weights, TINY, "fp32"), tmp_path)
         own = {
@@ -33,7 +33,7 @@ def test_a_step_and_bare_ones_see_the_same(tmp_path: Path) -> None:
             for name in bare.inputs
         }
         (logs,) = bare.run(own, ("logs",))
-        np.testing.assert_allclose(told[number], logs[:, :SPECIAL], atol=1e-5)
+        np.testing.assert_allclose(actual[number], logs[:, :SPECIAL], atol=1e-5)
 
 
 def test_steps_and_precisions_are_reported(tmp_path: Path) -> None:
@@ -48,9 +48,9 @@ def test_steps_and_precisions_are_reported(tmp_path: Path) -> None:
 def test_random_weights_with_a_model_of_length_end(tmp_path: Path) -> None:
     members = ensembles.drawn(ensembles.SMALL, 1, ending=True)
     decoder = ensembles.decoder(members.weights, members.sizes, members.rules, tmp_path, "fp32")
-    _, given = whole.sentences(members, 3)
-    for _, hypotheses in search(decoder, given):
-        assert all(12 < len(one.tokens) < 32 for one in hypotheses)
+    _, sentences = whole.sentences(members, 3)
+    for _, hypotheses in search(decoder, sentences):
+        assert all(12 < len(hypothesis.tokens) < 32 for hypothesis in hypotheses)
 
 
 def test_searches_are_compared(tmp_path: Path) -> None:
@@ -86,11 +86,11 @@ def test_ctranslate2_that_is_not_there(monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_the_released_size_is_measured_in_small(tmp_path: Path) -> None:
     members = ensembles.drawn(TINY)
     ensembles.write(members.weights, members.sizes, tmp_path, "int8")
-    found = full_size.measured(tmp_path, "cpu", TINY, times=1)
-    assert found["alone"] > 0
-    assert found["together"] > 0
-    assert found["tokens"] == full_size.SAID
-    assert found["stepping"] == (tmp_path / settings.STEPPING).stat().st_size
+    figures = full_size.measured(tmp_path, "cpu", TINY, times=1)
+    assert figures["alone"] > 0
+    assert figures["together"] > 0
+    assert figures["tokens"] == full_size.SAID
+    assert figures["stepping"] == (tmp_path / settings.STEPPING).stat().st_size
     assert OnnxGraph(tmp_path / settings.STEPPING).inputs[settings.PREFIX][0] == 3
 
 

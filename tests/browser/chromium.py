@@ -57,9 +57,9 @@ class Page:
 
     def value(self, expression: str) -> Any:
         """What a JavaScript expression is in the page."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in found, found
-        return found["result"].get("value")
+        response = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in response, response
+        return response["result"].get("value")
 
     def named(self, method: str) -> list[dict[str, Any]]:
         """Parameters of the events of one kind since the page was opened."""

@@ -64,8 +64,8 @@ def test_the_page_never_scrolls_sideways(page: Page, shown: Path, name: str, wid
 
 def test_nothing_but_the_page_is_asked_for_and_nothing_is_complained_about(page: Page, shown: Path) -> None:
     page.open(shown / "valid.html")
-    asked = [event["request"]["url"] for event in page.named("Network.requestWillBeSent")]
-    assert [url for url in asked if not url.startswith("data:")] == [(shown / "valid.html").as_uri()]
+    urls = [event["request"]["url"] for event in page.named("Network.requestWillBeSent")]
+    assert [url for url in urls if not url.startswith("data:")] == [(shown / "valid.html").as_uri()]
     assert page.named("Log.entryAdded") == []
     assert page.named("Runtime.exceptionThrown") == []
 
@@ -77,7 +77,7 @@ def test_a_valid_window_shows_its_curves_with_their_band(page: Page, shown: Path
         page.open(shown / "valid.html", dark=theme)
         fills = page.value("[...document.querySelectorAll('figure svg *')].map(p => getComputedStyle(p).fillOpacity)")
         assert "0.2" in fills
-    said = page.value(TEXT)
+    text = page.value(TEXT)
     for words in (
         "Error-retention",
         "R-AUC",
@@ -85,15 +85,15 @@ def test_a_valid_window_shows_its_curves_with_their_band(page: Page, shown: Path
         "population stability index",
         "95 % interval",
     ):
-        assert words in said
+        assert words in text
 
 
 def test_a_window_that_is_not_valid_says_why_and_shows_no_figure(page: Page, shown: Path) -> None:
     page.open(shown / "invalid.html")
-    said = page.value(TEXT)
-    assert "withheld" in said
-    assert "has not been heard of since" in said
-    assert "Not up to date: a ledger is away" in said
+    text = page.value(TEXT)
+    assert "withheld" in text
+    assert "has not been heard of since" in text
+    assert "Not up to date: a ledger is away" in text
     assert page.value("document.querySelectorAll('figure').length") == 0
 
 

@@ -56,7 +56,7 @@ def form(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp(request.param)
     files = FORMS[request.param](folder)
     comparison = compare(files) if len(files) > 1 else None
-    evaluations = [evaluate(one, tuple(one.groups)) for one in files]
+    evaluations = [evaluate(file, tuple(file.groups)) for file in files]
     return shown(folder / "report", evaluations, comparison, 0.0)
 
 
@@ -68,8 +68,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_nothing_but_the_page_is_asked_for_and_nothing_is_complained_about(page: Page, report: Path) -> None:
     page.open(report)
-    asked = [event["request"]["url"] for event in page.named("Network.requestWillBeSent")]
-    assert [url for url in asked if not url.startswith("data:")] == [report.as_uri()]
+    urls = [event["request"]["url"] for event in page.named("Network.requestWillBeSent")]
+    assert [url for url in urls if not url.startswith("data:")] == [report.as_uri()]
     assert page.named("Log.entryAdded") == []
     assert page.named("Runtime.exceptionThrown") == []
 
@@ -87,12 +87,12 @@ def test_the_theme_follows_the_system(page: Page, report: Path, tmp_path: Path) 
 def test_axes_and_lines_change_with_the_theme(page: Page, report: Path) -> None:
     drawn = "getComputedStyle(document.querySelector('figure svg text')).fill"
     line = "getComputedStyle(document.querySelector('figure .swatch path')).stroke"
-    found = []
+    colours = []
     for dark in (False, True):
         page.open(report, dark=dark)
-        found.append((page.value(drawn), page.value(line)))
-    assert found[0][0] != found[1][0]
-    assert found[0][1] != found[1][1]
+        colours.append((page.value(drawn), page.value(line)))
+    assert colours[0][0] != colours[1][0]
+    assert colours[0][1] != colours[1][1]
 
 
 def test_the_button_turns_the_theme_and_back(page: Page, report: Path) -> None:

@@ -39,11 +39,11 @@ def volumes(flair: bytes) -> dict[str, bytes]:
     probability = np.where(values == 0, 0, 1 / (1 + np.exp(-3 * (values - 3)))).astype(np.float32)
     inside = np.clip(probability, 1e-6, 1 - 1e-6)
     total = np.where(values == 0, 0, -inside * np.log(inside) - (1 - inside) * np.log1p(-inside)).astype(np.float32)
-    found = {"mask": (probability >= 0.5).astype(np.uint8), "probability": probability, "total": total}
-    found |= {"data": 0.75 * total, "knowledge": 0.25 * total, "rmi": 0.2 * total}
-    found["advice"] = (total > 0.5).astype(np.uint8)
+    arrays = {"mask": (probability >= 0.5).astype(np.uint8), "probability": probability, "total": total}
+    arrays |= {"data": 0.75 * total, "knowledge": 0.25 * total, "rmi": 0.2 * total}
+    arrays["advice"] = (total > 0.5).astype(np.uint8)
     return {
-        name: gzip.compress(nibabel.Nifti1Image(value, image.affine).to_bytes(), 1) for name, value in found.items()
+        name: gzip.compress(nibabel.Nifti1Image(value, image.affine).to_bytes(), 1) for name, value in arrays.items()
     }
 
 
@@ -98,8 +98,8 @@ class LesionStandIn(UnitStandIn, LesionServiceServicer):
                 complete.put(None)
 
         threading.Thread(target=read, daemon=True).start()
-        while (one := complete.get()) is not None:
-            head, images = one
+        while (item := complete.get()) is not None:
+            head, images = item
             self.requests.append(head)
             self.scans.append(images)
             time.sleep(self.seconds)
@@ -112,8 +112,8 @@ class LesionStandIn(UnitStandIn, LesionServiceServicer):
         sequence = head.sequence
         yield wire.LesionStreamResponse(progress=common.StreamProgress(units_done=7, fraction=0.5))  # of no scan
         for share, stage in ((0.25, "windows"), (0.75, "maps")):
-            told = common.StreamProgress(sequence=sequence, fraction=share, stage=stage)
-            yield wire.LesionStreamResponse(progress=told)
+            progress = common.StreamProgress(sequence=sequence, fraction=share, stage=stage)
+            yield wire.LesionStreamResponse(progress=progress)
         if images["flair"].startswith(b"bad"):
             message = "flair is not NIfTI: needed a .nii or .nii.gz file"
             error = common.ErrorDetail(code="not_an_image", message=message, field="flair", index=-1)
@@ -127,11 +127,11 @@ class LesionStandIn(UnitStandIn, LesionServiceServicer):
             name=head.name,
             answer=answer,
         )
-        wanted = [wire.LesionMap.Name(number).removeprefix("LESION_MAP_").lower() for number in head.maps] or self.maps
-        found = volumes(images["flair"]) if self.images else {}
-        for name in () if self.withhold and not answer.HasField("count") else wanted:
+        names = [wire.LesionMap.Name(number).removeprefix("LESION_MAP_").lower() for number in head.maps] or self.maps
+        arrays = volumes(images["flair"]) if self.images else {}
+        for name in () if self.withhold and not answer.HasField("count") else names:
             number = wire.LesionMap.Value(f"LESION_MAP_{name.upper()}")
-            content = found[name] if found else canned(name, images["flair"], self.size)
+            content = arrays[name] if arrays else canned(name, images["flair"], self.size)
             if self.inline:
                 response.files.add(map=number, content=content)
                 continue

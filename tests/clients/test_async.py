@@ -24,9 +24,9 @@ async def later(items):
 
 
 async def test_predict_equals_the_blocking_client(client, aclient, rows, columns):
-    asked = rows(50)
-    expected = client.vessel.predict(asked, members=True)
-    for form in (asked, columns(asked)):
+    batch = rows(50)
+    expected = client.vessel.predict(batch, members=True)
+    for form in (batch, columns(batch)):
         answer = await aclient.vessel.predict(form, members=True)
         for name in ("mean", "total", "data", "knowledge", "decisions", "shifts", "member_means"):
             np.testing.assert_array_equal(getattr(answer, name), getattr(expected, name))

@@ -8,11 +8,11 @@ from demur.v1 import common_pb2 as common
 
 
 def test_cost_is_the_mean_and_deviations_and_infinite_where_deferred(client, rows):
-    asked = rows(200)
-    answer = client.vessel.predict(asked, purpose="explore")
+    batch = rows(200)
+    answer = client.vessel.predict(batch, purpose="explore")
     assert 0 < answer.deferred.sum() < 200
     for k in (0, 2.0, np.float32(0.5)):
-        cost = client.vessel.cost(asked, k)
+        cost = client.vessel.cost(batch, k)
         assert cost.dtype == np.float64
         np.testing.assert_array_equal(np.isinf(cost), answer.deferred)
         expected = answer.mean.astype(np.float64) + float(k) * np.sqrt(answer.total.astype(np.float64))

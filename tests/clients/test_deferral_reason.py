@@ -25,8 +25,13 @@ CASES = [
 
 @pytest.mark.parametrize(("decision", "uncertainty", "threshold", "shift", "word"), CASES)
 def test_each_reason(decision: int, uncertainty: float, threshold: float, shift: int, word: str) -> None:
-    given = np.array([decision], np.uint8), np.array([uncertainty], np.float32), threshold, np.array([shift], np.uint8)
-    assert deferral_reasons(*given).tolist() == [word]
+    arguments = (
+        np.array([decision], np.uint8),
+        np.array([uncertainty], np.float32),
+        threshold,
+        np.array([shift], np.uint8),
+    )
+    assert deferral_reasons(*arguments).tolist() == [word]
     words = {1: "answer", 2: "defer", 3: "caller_deferred"}
     reasons = shift_reasons(shift)
     unit = DecidedUnit(
@@ -46,16 +51,16 @@ def test_each_reason(decision: int, uncertainty: float, threshold: float, shift:
 
 
 def test_rows_keep_their_order() -> None:
-    found = deferral_reasons(
+    reasons = deferral_reasons(
         np.array([2, 1, 3, 2], np.uint8), np.array([9, 1, 1, 1], np.float32), 2.0, np.array([0, 1, 0, 2], np.uint8)
     )
-    assert found.tolist() == ["above_threshold", "", "caller", "shifted"]
+    assert reasons.tolist() == ["above_threshold", "", "caller", "shifted"]
     none = deferral_reasons(np.empty(0, np.uint8), np.empty(0, np.float32), 2.0, np.empty(0, np.uint8))
     assert none.shape == (0,)
 
 
 def test_an_impossible_prediction_is_a_reason_of_its_own() -> None:
-    found = deferral_reasons(
+    reasons = deferral_reasons(
         np.array([2, 2, 1], np.uint8), np.array([np.inf, np.inf, 1], np.float32), 2.0, np.array([5, 1, 0], np.uint8)
     )
-    assert found.tolist() == ["impossible_prediction", "above_threshold", ""]
+    assert reasons.tolist() == ["impossible_prediction", "above_threshold", ""]

@@ -36,11 +36,11 @@ FRAMES = (pandas_frame, polars_frame, arrow_table, dict)
 
 def lists(rows: np.ndarray) -> dict[str, list[float | None]]:
     """Columns of Python values, None for NaN, the flag as a boolean."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, column in zip(NAMES, rows.T.tolist(), strict=True):
-        found[name] = [None if np.isnan(value) else value for value in column]
-    found["gfs_available"] = [bool(value) for value in found["gfs_available"]]
-    return found
+        values[name] = [None if np.isnan(value) else value for value in column]
+    values["gfs_available"] = [bool(value) for value in values["gfs_available"]]
+    return values
 
 
 METADATA_VALUES: dict[str, Any] = {
@@ -265,11 +265,11 @@ def test_answers_of_one_head_have_plain_names(client: demur.Client, rows: Any, v
 
 
 def test_frames_ask_about_ships_too(client: demur.Client, rows: Any, columns: Any) -> None:
-    asked = rows(40)
-    expected = client.vessel.predict(asked).mean
+    batch = rows(40)
+    expected = client.vessel.predict(batch).mean
     for frame in (pandas_frame, polars_frame, arrow_table):
-        np.testing.assert_array_equal(client.vessel.predict(frame(columns(asked))).mean, expected)
-        (streamed,) = client.vessel.stream([frame(columns(asked))], chunk_rows=7)
+        np.testing.assert_array_equal(client.vessel.predict(frame(columns(batch))).mean, expected)
+        (streamed,) = client.vessel.stream([frame(columns(batch))], chunk_rows=7)
         np.testing.assert_array_equal(streamed.mean, expected)
 
 

@@ -71,7 +71,7 @@ def test_single_models_say_less(client, lesion):
     lesion.maps = SINGLE
     answer = client.lesion.predict(b"scan")
     assert (answer.data, answer.knowledge, answer.rmi, answer.structural) == (None,) * 4
-    assert {one.structural_uncertainty for one in answer.lesions} == {None}
+    assert {area.structural_uncertainty for area in answer.lesions} == {None}
     assert set(answer.files) == set(SINGLE)
 
 
@@ -105,7 +105,7 @@ def test_images_are_paths_bytes_or_what_writes_itself(client, lesion, tmp_path):
     path.write_bytes(content)
     for flair in (path, str(path), content, bytearray(content), memoryview(content), image()):
         client.lesion.predict(flair)
-    assert [one["flair"] for one in lesion.scans] == [content] * 6
+    assert [scan["flair"] for scan in lesion.scans] == [content] * 6
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_wishes_travel(client, lesion):
 
 
 def test_progress_is_told(client):
-    told = []
-    client.lesion.predict(b"1", progress=lambda share, stage: told.append((share, stage)))
-    assert told == [(0.25, "windows"), (0.75, "maps")]
+    reports = []
+    client.lesion.predict(b"1", progress=lambda share, stage: reports.append((share, stage)))
+    assert reports == [(0.25, "windows"), (0.75, "maps")]
     many = []
     list(client.lesion.predict_many([b"1", b"2"], progress=lambda *what: many.append(what)))
     assert sorted(many) == [(0, 0.25, "windows"), (0, 0.75, "maps"), (1, 0.25, "windows"), (1, 0.75, "maps")]
@@ -157,8 +157,8 @@ def test_a_failed_scan_does_not_end_the_stream(client, lesion):
     outcomes = list(client.lesion.predict_many(scans))
     kinds = [demur.LesionAnswer, *[demur.ScanError] * 3, demur.LesionAnswer]
     assert [type(outcome) for outcome in outcomes] == kinds
-    assert [(one.position, one.name) for one in outcomes[1:4]] == [(1, ""), (2, ""), (3, "d")]
-    assert [one.error.code for one in outcomes[1:4]] == ["not_an_image", "unreadable", "not_an_image"]
+    assert [(error.position, error.name) for error in outcomes[1:4]] == [(1, ""), (2, ""), (3, "d")]
+    assert [error.error.code for error in outcomes[1:4]] == ["not_an_image", "unreadable", "not_an_image"]
     assert outcomes[0].name == "a"
     assert outcomes[4].files["mask"] == canned("mask", b"2")
     assert len(lesion.begins) == 1
@@ -205,12 +205,12 @@ def test_saved_files_have_the_official_names(client, tmp_path):
 
 
 def test_plain_values_are_json(client):
-    found = json.loads(json.dumps(client.lesion.predict(b"1", name="x").to_dict()))
-    assert (found["count"], found["deferred"], found["name"]) == (2, False, "x")
-    assert found["volume_interval"] == {"level": 0.9, "lower": 800, "upper": 2000}
-    assert found["lesions"][1]["centroid_mm"] == [-20.5, 4.0, 24.0]
-    assert found["files"] == sorted(MAPS)
-    assert (found["model"], found["profile"]) == ("lesion:1", PROFILE)
+    document = json.loads(json.dumps(client.lesion.predict(b"1", name="x").to_dict()))
+    assert (document["count"], document["deferred"], document["name"]) == (2, False, "x")
+    assert document["volume_interval"] == {"level": 0.9, "lower": 800, "upper": 2000}
+    assert document["lesions"][1]["centroid_mm"] == [-20.5, 4.0, 24.0]
+    assert document["files"] == sorted(MAPS)
+    assert (document["model"], document["profile"]) == ("lesion:1", PROFILE)
 
 
 def test_what_it_shows_of_itself_is_readable(client):
@@ -235,10 +235,10 @@ def test_the_scans_of_the_readme_run(target, lesion, tmp_path, monkeypatch, caps
     for name in ("anna_FLAIR_isovox.nii.gz", "anna_gt_isovox.nii.gz", "a.nii.gz"):
         (tmp_path / name).write_bytes(name.encode())
     readme.run("lesion", "127.0.0.1:4004", target)
-    said = capsys.readouterr().out
-    assert "0.25 windows" in said
-    assert "anna: answered" in said
-    assert "b.nii.gz flair: b.nii.gz cannot be read" in said, "the one that is not there"
+    output = capsys.readouterr().out
+    assert "0.25 windows" in output
+    assert "anna: answered" in output
+    assert "b.nii.gz flair: b.nii.gz cannot be read" in output, "the one that is not there"
     assert len(lesion.scans) == 2
     assert [label.value.file for label in lesion.given] == [b"anna_gt_isovox.nii.gz"]
     assert (tmp_path / "answers" / "anna_uncs_rmi.nii.gz").is_file()
@@ -255,8 +255,8 @@ def test_masks_are_labels_in_any_form(client, lesion, tmp_path):
     picture = nibabel.Nifti1Image(mask.astype(np.uint8), np.eye(4))
     path = tmp_path / "mask.nii"
     path.write_bytes(picture.to_bytes())
-    given = (path.read_bytes(), path, picture, mask, mask.astype(float))
-    labels = [demur.Label("000000000000feed-100", value) for value in given]
+    forms = (path.read_bytes(), path, picture, mask, mask.astype(float))
+    labels = [demur.Label("000000000000feed-100", value) for value in forms]
     assert client.labels.submit(labels).outcomes == ("accepted",) * 5
     files = [label.value.file for label in lesion.given]
     assert files[0] == files[1] == picture.to_bytes() == gzip.decompress(files[2])
@@ -270,8 +270,8 @@ def test_masks_are_labels_in_any_form(client, lesion, tmp_path):
 
 
 async def test_progress_is_told_asynchronously(target):
-    told = []
+    reports = []
     async with demur.aconnect(target, timeout=10) as other:
-        answer = await other.lesion.predict(b"scan", name="a", progress=lambda *what: told.append(what))
-    assert told == [(0.25, "windows"), (0.75, "maps")]
+        answer = await other.lesion.predict(b"scan", name="a", progress=lambda *what: reports.append(what))
+    assert reports == [(0.25, "windows"), (0.75, "maps")]
     assert answer.name == "a"

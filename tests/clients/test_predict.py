@@ -16,10 +16,10 @@ from tests.clients.stand_in import PROFILE
 
 def test_answer_is_the_models(client, rows, model):
     power, uncertainty = model
-    asked = rows(200)
-    answer = client.vessel.predict(asked)
-    total = uncertainty(asked)
-    np.testing.assert_array_equal(answer.mean, power(asked))
+    batch = rows(200)
+    answer = client.vessel.predict(batch)
+    total = uncertainty(batch)
+    np.testing.assert_array_equal(answer.mean, power(batch))
     np.testing.assert_array_equal(answer.variance, total)
     np.testing.assert_array_equal(answer.total, total)
     np.testing.assert_array_equal(answer.data, total * np.float32(0.75))
@@ -38,12 +38,12 @@ def test_answer_is_the_models(client, rows, model):
 
 
 def test_columns_and_arrays_agree(client, rows, columns):
-    asked = rows(50)
-    by_array = client.vessel.predict(asked)
-    for form in (columns(asked), asked.astype(np.float64), asked.tolist(), np.asfortranarray(asked)):
+    batch = rows(50)
+    by_array = client.vessel.predict(batch)
+    for form in (columns(batch), batch.astype(np.float64), batch.tolist(), np.asfortranarray(batch)):
         np.testing.assert_array_equal(client.vessel.predict(form).mean, by_array.mean)
-    np.testing.assert_array_equal(client.vessel.predict(asked[7]).mean, by_array.mean[7:8])
-    np.testing.assert_array_equal(client.vessel.predict(columns(asked[7:8])).mean, by_array.mean[7:8])
+    np.testing.assert_array_equal(client.vessel.predict(batch[7]).mean, by_array.mean[7:8])
+    np.testing.assert_array_equal(client.vessel.predict(columns(batch[7:8])).mean, by_array.mean[7:8])
 
 
 def test_arrays_are_read_only_and_float32(client, rows):
@@ -72,22 +72,22 @@ def test_members_on_request(client, rows):
 
 
 def test_shift_has_reasons(client, rows):
-    asked = np.tile(rows(1) * 0.01, (4, 1))
-    asked[1, 2] = 39  # beyond the trained speed
-    asked[2:, 8] = 25  # beyond trained waves, and where members disagree
-    answer = client.vessel.predict(asked)
+    batch = np.tile(rows(1) * 0.01, (4, 1))
+    batch[1, 2] = 39  # beyond the trained speed
+    batch[2:, 8] = 25  # beyond trained waves, and where members disagree
+    answer = client.vessel.predict(batch)
     both = ("outside_training_range", "knowledge_above_reference")
     assert answer.shift_reasons == ((), both[:1], both, both)
     np.testing.assert_array_equal(answer.shifted, [False, True, True, True])
 
 
 def test_a_caller_can_be_stricter(client, rows):
-    asked = np.tile(rows(1) * 0.01, (3, 1))
-    asked[:, 8] = [0, 2, 20]
-    answer = client.vessel.predict(asked, defer_above=20_000.0)
+    batch = np.tile(rows(1) * 0.01, (3, 1))
+    batch[:, 8] = [0, 2, 20]
+    answer = client.vessel.predict(batch, defer_above=20_000.0)
     np.testing.assert_array_equal(answer.decisions, [1, 3, 2])
     np.testing.assert_array_equal(answer.deferred, [False, True, True])
-    assert client.vessel.predict(asked[:1]).answered
+    assert client.vessel.predict(batch[:1]).answered
 
 
 def test_purposes_travel(client, vessel, rows):
@@ -101,8 +101,8 @@ def test_purposes_travel(client, vessel, rows):
 
 
 def test_intervals(client, vessel, rows):
-    asked = rows(20)
-    answer = client.vessel.predict(asked)
+    batch = rows(20)
+    answer = client.vessel.predict(batch)
     for level, multiplier in ((0.5, 0.7), (0.9, 2.0), (0.7, 1.35), (0.25, 0.35)):
         low, high = answer.interval(level)
         half = multiplier * np.sqrt(answer.total, dtype=np.float64)
@@ -112,7 +112,7 @@ def test_intervals(client, vessel, rows):
         with pytest.raises(demur.InvalidInput, match="level"):
             answer.interval(level)
     vessel.singular = True
-    answer = client.vessel.predict(asked)
+    answer = client.vessel.predict(batch)
     low, high = answer.interval(0.95)
     np.testing.assert_allclose((high - low) / 2, NormalDist().inv_cdf(0.975) * np.sqrt(answer.total), rtol=1e-3)
     assert answer.knowledge is None
@@ -128,13 +128,13 @@ def test_what_does_not_exist_is_none(client, vessel, rows):
 
 
 def test_wrong_columns_send_nothing(client, vessel, rows, columns):
-    asked = columns(rows(2))
+    batch = columns(rows(2))
     client.vessel.describe()
     for broken in (
-        {name: values for name, values in asked.items() if name != "stw"},
-        {**asked, "speed": asked["stw"]},
-        {**asked, "stw": [1.0, 2.0, 3.0]},
-        {**asked, "stw": 1e39},
+        {name: values for name, values in batch.items() if name != "stw"},
+        {**batch, "speed": batch["stw"]},
+        {**batch, "stw": [1.0, 2.0, 3.0]},
+        {**batch, "stw": 1e39},
     ):
         with pytest.raises(demur.InvalidInput, match=r"stw|speed"):
             client.vessel.predict(broken)
@@ -161,10 +161,10 @@ def test_describe(client):
 
 
 def test_service_refuses_with_the_same_error(client, rows):
-    asked = rows(4)
-    asked[2, 2] = 400
+    batch = rows(4)
+    batch[2, 2] = 400
     with pytest.raises(demur.InvalidInput) as caught:
-        client.vessel.predict(asked)
+        client.vessel.predict(batch)
     error = caught.value
     assert (error.code, error.field, error.value, error.unit, error.index) == (
         "out_of_range",
@@ -286,8 +286,8 @@ def test_nobody_there(rows):
     with demur.connect("127.0.0.1:1", retry=demur.Retry(attempts=2, initial_seconds=0.01)) as client:
         with pytest.raises(demur.Unavailable) as caught:
             client.vessel.predict(rows(1), timeout=5)
-        told = "no service answers at 127.0.0.1:1; start it with `demur up` or check the address"
-        assert str(caught.value) == told
+        message = "no service answers at 127.0.0.1:1; start it with `demur up` or check the address"
+        assert str(caught.value) == message
         assert not client.ready(0.2)
 
 

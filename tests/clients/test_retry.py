@@ -10,16 +10,16 @@ GONE = demur.Unavailable("gone")
 
 def pauses(retry, deadline=None, error=GONE):
     budget = RetryBudget(retry)
-    found = []
-    while (pause := budget.pause(error, len(found) + 1, deadline or Deadline(None))) is not None:
-        found.append(pause)
-    return found
+    waits = []
+    while (pause := budget.pause(error, len(waits) + 1, deadline or Deadline(None))) is not None:
+        waits.append(pause)
+    return waits
 
 
 def test_pauses_double_up_to_the_largest():
-    found = pauses(demur.Retry(attempts=6, initial_seconds=1, max_seconds=4))
-    assert len(found) == 5
-    for pause, most in zip(found, (1, 2, 4, 4, 4), strict=True):
+    waits = pauses(demur.Retry(attempts=6, initial_seconds=1, max_seconds=4))
+    assert len(waits) == 5
+    for pause, most in zip(waits, (1, 2, 4, 4, 4), strict=True):
         assert most / 2 <= pause <= most
 
 

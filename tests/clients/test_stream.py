@@ -48,9 +48,9 @@ def test_options_travel(client, vessel, rows):
 
 
 def test_large_batches_are_split_and_put_together(client, rows):
-    asked = rows(1000)
-    whole = client.vessel.predict(asked, members=True)
-    answers = list(client.vessel.stream([asked, asked[:5]], chunk_rows=300, members=True))
+    batch = rows(1000)
+    whole = client.vessel.predict(batch, members=True)
+    answers = list(client.vessel.stream([batch, batch[:5]], chunk_rows=300, members=True))
     assert [len(answer) for answer in answers] == [1000, 5]
     joined = answers[0]
     for name in ("mean", "total", "data", "knowledge", "uncertainty", "decisions", "shifts", "deferred"):
@@ -64,8 +64,8 @@ def test_large_batches_are_split_and_put_together(client, rows):
 
 
 def test_more_than_a_message(client, rows, model):
-    asked = np.tile(rows(100), (4500, 1))  # 18 MB
-    (answer,) = client.vessel.stream([asked])
+    batch = np.tile(rows(100), (4500, 1))  # 18 MB
+    (answer,) = client.vessel.stream([batch])
     np.testing.assert_array_equal(answer.mean, np.tile(model[0](rows(100)), 4500))
 
 
@@ -180,8 +180,8 @@ def test_a_changed_schema_is_learnt(client, vessel, rows):
 
 
 def test_memory_is_bounded(client, rows):
-    asked = rows(10_000)  # 0.4 MB there, 0.22 MB back
-    batches = (asked.copy() for _ in range(200))
+    batch = rows(10_000)  # 0.4 MB there, 0.22 MB back
+    batches = (batch.copy() for _ in range(200))
     stream = client.vessel.stream(batches, window=4)
     next(stream)
     tracemalloc.start()

@@ -208,8 +208,8 @@ async def test_asynchronously_it_is_the_same(name, task, asked, stand_in, target
         answers = []
         for ask in (other.predict, asked.predict):
             stand_in.answered, stand_in.scans = 0, []  # each counts from the start
-            found = ask(question)
-            answers.append(await found if asyncio.iscoroutine(found) else found)
+            result = ask(question)
+            answers.append(await result if asyncio.iscoroutine(result) else result)
         assert answers[0].to_dict() == answers[1].to_dict()
         assert getattr(answers[0], "files", None) == getattr(answers[1], "files", None)
         assert (await other.describe()).task == name
@@ -219,16 +219,16 @@ async def test_asynchronously_it_is_the_same(name, task, asked, stand_in, target
                 await other.predict(wrong)
 
         async def questions():
-            for one in (question, *task.refused, task.question(2)):
+            for item in (question, *task.refused, task.question(2)):
                 await asyncio.sleep(0)
-                yield one
+                yield item
 
         stand_in.early = 1  # sentences of a translation that are told before its result
-        outcomes = [one async for one in other.predict_many(questions())]
-        failed = [isinstance(one, demur.ChunkError | demur.ScanError) for one in outcomes]
+        outcomes = [outcome async for outcome in other.predict_many(questions())]
+        failed = [isinstance(outcome, demur.ChunkError | demur.ScanError) for outcome in outcomes]
         assert failed == [False, *[True] * len(task.refused), False]
         stand_in.most_unanswered = 0
-        assert len([one async for one in other.predict_many([question] * 9, window=1)]) == 9
+        assert len([outcome async for outcome in other.predict_many([question] * 9, window=1)]) == 9
         assert stand_in.most_unanswered == 1
         async with aclosing(other.predict_many(question for _ in iter(int, 1))) as stream:
             await anext(stream)

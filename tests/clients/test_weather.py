@@ -37,9 +37,9 @@ def shared() -> Iterator[demur.Client]:
 
 
 def test_heads_are_the_models(client):
-    asked = some_rows(80)
-    means, probabilities = members_of(asked)
-    answer = client.weather.predict(asked, members=True)
+    batch = some_rows(80)
+    means, probabilities = members_of(batch)
+    answer = client.weather.predict(batch, members=True)
     temperature, precipitation = answer.temperature, answer.precipitation
     np.testing.assert_array_equal(temperature.mean, means.mean(axis=0))
     np.testing.assert_array_equal(temperature.member_means, means)
@@ -98,13 +98,13 @@ def test_a_head_that_the_model_lacks_is_none(client, weather, head):
     weather.heads = (head,)
     answer = client.weather.predict(some_rows(5))
     (joined,) = client.weather.stream([some_rows(5)], chunk_rows=2)
-    for found in (answer, joined):
-        assert list(found.heads) == [head]
-        assert (found.temperature is None) == (head == "precipitation")
-        assert (found.precipitation is None) == (head == "temperature")
-        assert len(found) == len(found.prediction_ids) == 5
-        assert head in repr(found)
-        assert {name.partition(".")[0] for name in found.to_dict()} == {head}
+    for result in (answer, joined):
+        assert list(result.heads) == [head]
+        assert (result.temperature is None) == (head == "precipitation")
+        assert (result.precipitation is None) == (head == "temperature")
+        assert len(result) == len(result.prediction_ids) == 5
+        assert head in repr(result)
+        assert {name.partition(".")[0] for name in result.to_dict()} == {head}
 
 
 def test_withheld_predictions_have_no_class(client, weather):
@@ -127,9 +127,9 @@ def test_no_rows_give_an_empty_answer(client):
 
 def test_wishes_travel_by_head(client, weather):
     wish = {"temperature": 1.6, "precipitation": -0.9}
-    asked = some_rows(50)
-    plain, stricter = client.weather.predict(asked), client.weather.predict(asked, defer_above=wish)
-    (streamed,) = client.weather.stream([asked], defer_above=wish)
+    batch = some_rows(50)
+    plain, stricter = client.weather.predict(batch), client.weather.predict(batch, defer_above=wish)
+    (streamed,) = client.weather.stream([batch], defer_above=wish)
     for question in weather.questions[1:]:
         assert dict(question.defer_above_by_head) == pytest.approx(wish)
         assert not question.HasField("defer_above")
@@ -183,25 +183,25 @@ def test_description_tells_metadata_classes_flags_and_sentinels(client):
 
 def contents(answer: demur.WeatherAnswer) -> dict[str, Any]:
     """All arrays of an answer but the identities, which differ from question to question."""
-    found = {
+    fields = {
         name: values for name, values in answer.to_dict().items() if not name.endswith(("_id", "shifted", "reasons"))
     }
-    found["means"] = answer.temperature.member_means
-    found["variances"] = answer.temperature.member_variances
-    found["probabilities"] = answer.precipitation.member_probabilities
+    fields["means"] = answer.temperature.member_means
+    fields["variances"] = answer.temperature.member_variances
+    fields["probabilities"] = answer.precipitation.member_probabilities
     for name, head in answer.heads.items():
-        found[f"{name} decided"] = np.array([head.threshold, *head.decisions, head.recorded])
-        found[f"{name} said"] = np.array([head.measure, head.policy, head.model, head.profile])
-    return found
+        fields[f"{name} decided"] = np.array([head.threshold, *head.decisions, head.recorded])
+        fields[f"{name} said"] = np.array([head.measure, head.policy, head.model, head.profile])
+    return fields
 
 
-def assert_same(one: demur.WeatherAnswer, other: demur.WeatherAnswer) -> None:
-    mine, its = contents(one), contents(other)
+def assert_same(answer: demur.WeatherAnswer, other: demur.WeatherAnswer) -> None:
+    mine, its = contents(answer), contents(other)
     assert list(mine) == list(its)
     for name in mine:
         np.testing.assert_array_equal(mine[name], its[name], err_msg=name)
-    assert (one.model, one.profile, one.recorded) == (other.model, other.profile, other.recorded)
-    assert one.precipitation.class_names == other.precipitation.class_names
+    assert (answer.model, answer.profile, answer.recorded) == (other.model, other.profile, other.recorded)
+    assert answer.precipitation.class_names == other.precipitation.class_names
     assert all(len(set(head.prediction_ids)) == len(other) for head in other.heads.values())
 
 
@@ -213,20 +213,20 @@ def test_a_stream_put_together_is_the_unary_answer(shared, sizes, chunk_rows, wi
         batches, purpose="decide", members=True, chunk_rows=chunk_rows, window=window, defer_above={"temperature": 1.6}
     )
     with closing(streamed):
-        for asked, answer in zip(batches, streamed, strict=True):
-            whole = shared.weather.predict(asked, members=True, defer_above={"temperature": 1.6})
-            if len(asked):
+        for batch, answer in zip(batches, streamed, strict=True):
+            whole = shared.weather.predict(batch, members=True, defer_above={"temperature": 1.6})
+            if len(batch):
                 assert_same(whole, answer)
-            assert len(answer) == len(asked)
+            assert len(answer) == len(batch)
 
 
 async def test_asynchronously_too(target, client):
     batches = [some_rows(size) for size in (3, 0, 17, 40)]
-    expected = [client.weather.predict(asked, members=True) for asked in batches]
+    expected = [client.weather.predict(batch, members=True) for batch in batches]
     async with demur.aconnect(target, timeout=10) as opened:
         assert (await opened.weather.describe()) == client.weather.describe()
-        answers = await asyncio.gather(*(opened.weather.predict(asked, members=True) for asked in batches))
-        streamed = [one async for one in opened.weather.stream(batches, purpose="decide", members=True, chunk_rows=7)]
+        answers = await asyncio.gather(*(opened.weather.predict(batch, members=True) for batch in batches))
+        streamed = [item async for item in opened.weather.stream(batches, purpose="decide", members=True, chunk_rows=7)]
         assert (await opened.weather.commit(answers[0])).units == 6
     for whole, answer, joined in zip(expected, answers, streamed, strict=True):
         if len(whole):
@@ -236,10 +236,10 @@ async def test_asynchronously_too(target, client):
 
 def test_a_column_that_is_missing_sends_nothing(client, weather):
     client.weather.describe()
-    asked = dict(zip(NAMES, some_rows(3).T, strict=True))
-    del asked["gfs_humidity"]
+    columns = dict(zip(NAMES, some_rows(3).T, strict=True))
+    del columns["gfs_humidity"]
     with pytest.raises(demur.InvalidInput, match="'gfs_humidity' is missing"):
-        client.weather.predict(asked)
+        client.weather.predict(columns)
     assert weather.rows == []
 
 
@@ -259,8 +259,8 @@ def test_the_weather_of_the_readme_runs(target, weather, tmp_path, monkeypatch):
     for name in METADATA:
         frame[name] = "text"
     frame.to_csv("weather.csv", index=False)
-    found = readme.run("weather", "127.0.0.1:4001", target)
-    assert list(found["table"].columns) == list(found["answer"].to_dict())
+    namespace = readme.run("weather", "127.0.0.1:4001", target)
+    assert list(namespace["table"].columns) == list(namespace["answer"].to_dict())
     np.testing.assert_array_equal(weather.rows[0], some_rows(30))
     assert sum(run.count for run in weather.commits[0].units) == 60
 

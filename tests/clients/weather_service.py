@@ -21,7 +21,7 @@ MEMBERS = np.array([-0.5, 0.0, 0.5], np.float32)
 def features() -> list[common.FeatureSpec]:
     """An angle, a temperature, one with a sentinel, a flag and a share; all but the flag may be missing."""
     ranges = {"sun_elevation": ("°", -90, 90), "gfs_available": ("1", 0, 1), "gfs_humidity": ("%", 0, 100)}
-    found = []
+    specs = []
     for name in NAMES:
         unit, lower, upper = ranges.get(name, ("°C", -90, 60))
         spec = common.FeatureSpec(name=name, unit=unit, lower=lower, upper=upper, nullable=name != "gfs_available")
@@ -29,8 +29,8 @@ def features() -> list[common.FeatureSpec]:
             spec.values.extend([0.0, 1.0])
         if name == "gfs_soil_temperature":
             spec.sentinels.append(-9999.0)
-        found.append(spec)
-    return found
+        specs.append(spec)
+    return specs
 
 
 def members_of(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -62,11 +62,11 @@ class Outcome:
     @property
     def decisions(self) -> dict[str, list[str]]:
         """Head to the decisions of its items."""
-        found: dict[str, list[str]] = {}
+        by_head: dict[str, list[str]] = {}
         for item in self.answer["items"]:
             for head, decided in item["heads"].items():
-                found.setdefault(head, []).append(decided["decision"])
-        return found
+                by_head.setdefault(head, []).append(decided["decision"])
+        return by_head
 
     @property
     def ids(self) -> list[str]:
@@ -189,11 +189,11 @@ def detail(error: grpc.aio.AioRpcError) -> dict[str, Any]:
     if raw is None:
         return {}
     message = common_pb2.ErrorDetail.FromString(raw)
-    found = {name.name: value for name, value in message.ListFields() if value}
-    found["index"] = message.index
+    fields = {name.name: value for name, value in message.ListFields() if value}
+    fields["index"] = message.index
     if message.index < 0:
-        del found["index"]
-    return found
+        del fields["index"]
+    return fields
 
 
 @asynccontextmanager
@@ -299,8 +299,8 @@ async def serving(
 
 def events(text: str) -> list[tuple[str, dict[str, Any]]]:
     """Server-sent events as (name, data)."""
-    found = []
+    parsed = []
     for block in filter(None, text.split("\n\n")):
         name, data = block.split("\n", 1)
-        found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
-    return found
+        parsed.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+    return parsed

@@ -88,9 +88,9 @@ async def test_a_stricter_caller_is_kept_apart_from_the_policy(toy: Toy, protoco
         strict = await served.ask(protocol, toy.good | {"defer_above": toy.strict})
         assert {d for column in strict.decisions.values() for d in column} == {"CALLER_DEFERRED"}
         head, threshold = next(iter(toy.strict.items()))
-        one = await served.ask(protocol, toy.good | {"defer_above": {head: threshold}})
-        assert set(one.decisions[head]) == {"CALLER_DEFERRED"}
-        assert all(set(column) == {"ANSWER"} for name, column in one.decisions.items() if name != head)
+        outcome = await served.ask(protocol, toy.good | {"defer_above": {head: threshold}})
+        assert set(outcome.decisions[head]) == {"CALLER_DEFERRED"}
+        assert all(set(column) == {"ANSWER"} for name, column in outcome.decisions.items() if name != head)
 
 
 async def test_a_caller_cannot_be_laxer_than_the_policy(toy: Toy, protocol: Protocol) -> None:
@@ -124,8 +124,8 @@ async def test_withheld_predictions_stay_hidden(toy: Toy, protocol: Protocol) ->
                 assert (head["says"] is None) == (head["decision"] == "DEFER")
         assert outcome.answer["items"][-1]["payload"] is None
         own = await served.ask(protocol, toy.good | {"defer_above": toy.strict})
-        said = [head["says"] for item in own.answer["items"] for head in item["heads"].values()]
-        assert None not in said, "what the policy would answer is the caller's to see"
+        values = [head["says"] for item in own.answer["items"] for head in item["heads"].values()]
+        assert None not in values, "what the policy would answer is the caller's to see"
 
 
 async def test_a_shift_is_flagged_and_defers_only_by_policy(toy: Toy, protocol: Protocol) -> None:

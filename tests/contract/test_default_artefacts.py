@@ -80,15 +80,15 @@ def body(served: Served) -> bytes:
 def deferrals(message: Message) -> Iterator[common_pb2.Deferral]:
     """All of an answer, wherever in it."""
     for _, value in message.ListFields():
-        for one in value if isinstance(value, list) or hasattr(value, "append") else [value]:
-            if isinstance(one, common_pb2.Deferral):
-                yield one
-            elif isinstance(one, Message):
-                yield from deferrals(one)
+        for part in value if isinstance(value, list) or hasattr(value, "append") else [value]:
+            if isinstance(part, common_pb2.Deferral):
+                yield part
+            elif isinstance(part, Message):
+                yield from deferrals(part)
 
 
-def uncertainties(found: list[common_pb2.Deferral]) -> np.ndarray:
-    return np.concatenate([np.frombuffer(one.uncertainty, "<f4") for one in found])
+def uncertainties(messages: list[common_pb2.Deferral]) -> np.ndarray:
+    return np.concatenate([np.frombuffer(message.uncertainty, "<f4") for message in messages])
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -97,10 +97,10 @@ async def test_both_protocols_say_the_same_under_the_profile_of_the_device(task:
         request = body(served)
         response = await served.over_http(request)
         assert response.status_code == 200, response.text
-        one, other = served.message(await served.over_grpc(request)), served.message(response.content)
-        here, there = list(deferrals(one)), list(deferrals(other))
-        assert one.model == other.model == served.source.tag
-        assert one.profile == other.profile == profile(served.settings, served.source).name
+        answer, other = served.message(await served.over_grpc(request)), served.message(response.content)
+        here, there = list(deferrals(answer)), list(deferrals(other))
+        assert answer.model == other.model == served.source.tag
+        assert answer.profile == other.profile == profile(served.settings, served.source).name
         assert len(uncertainties(here)) == UNITS[task]
         assert np.isfinite(uncertainties(here)).all()
         np.testing.assert_allclose(uncertainties(here), uncertainties(there), rtol=1e-3)
@@ -109,7 +109,7 @@ async def test_both_protocols_say_the_same_under_the_profile_of_the_device(task:
         if served.settings.provider == "cpu":  # devices may add in another order from call to call
             for deferral in (*here, *there):
                 deferral.ClearField("ids")
-            assert one == other
+            assert answer == other
 
 
 @pytest.mark.parametrize("task", TASKS)

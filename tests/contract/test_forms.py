@@ -23,10 +23,10 @@ def file(content: bytes = SLICES, name: str = "slices") -> dict[str, Any]:
 async def test_a_form_is_answered_like_the_same_question_as_json() -> None:
     async with serving(TOY) as served:
         formed = seen(await served.http.post("/v1/predict", files=file()))
-        asked = await served.ask("http", TOY.good)
-        assert formed.timeless == asked.timeless
+        expected = await served.ask("http", TOY.good)
+        assert formed.timeless == expected.timeless
         content = base64.b64decode(formed.answer["files"]["mask-0.json"])
-        assert json.loads(content) == [asked.answer["items"][0]["payload"]]
+        assert json.loads(content) == [expected.answer["items"][0]["payload"]]
 
 
 async def test_an_archive_holds_the_answer_and_its_files() -> None:

@@ -136,25 +136,25 @@ async def test_events_follow_the_work_on_a_real_socket(toy: Toy) -> None:
     async with serving(toy) as served, served.on_socket() as client:
         served.probe.hold()
         location = (await client.post("/v1/jobs", json=toy.slow)).headers["location"]
-        told: list[tuple[str, dict]] = []
+        received: list[tuple[str, dict]] = []
         async with client.stream("GET", f"{location}/events") as response:
             assert response.headers["content-type"].startswith("text/event-stream")
             buffer = ""
             async for part in response.aiter_text():
                 buffer += part
                 whole, _, buffer = buffer.rpartition("\n\n")
-                told += events(whole) if whole else []
+                received += events(whole) if whole else []
                 served.probe.release(2 if toy is volume.TOY else toy.quanta)
-        assert [name for name, _ in told][-1] == "done"
-        assert {name for name, _ in told[:-1]} == {"running"}
-        fractions = [view["progress"]["fraction"] for _, view in told]
+        assert [name for name, _ in received][-1] == "done"
+        assert {name for name, _ in received[:-1]} == {"running"}
+        fractions = [view["progress"]["fraction"] for _, view in received]
         assert fractions == sorted(fractions)
-        assert all("result" not in view for _, view in told), "which may be large, and is fetched"
+        assert all("result" not in view for _, view in received), "which may be large, and is fetched"
         assert (await client.get(location)).json()["result"]["items"]
         if toy is volume.TOY:
             assert len({fraction for fraction in fractions if 0 < fraction < 1}) >= 2
         if toy is texts.TOY:
-            assert told[-1][1]["progress"]["items"] == 2
+            assert received[-1][1]["progress"]["items"] == 2
 
 
 async def test_events_of_an_ended_job_are_its_last_view(toy: Toy) -> None:

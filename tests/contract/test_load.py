@@ -218,7 +218,7 @@ async def test_requests_that_share_a_pass_get_their_own_rows() -> None:
         await served.until(lambda: served.scheduler.active == 13)
         served.probe.executed.clear()
         served.probe.release()
-        assert [(await one).timeless for one in together] == alone
+        assert [(await pending).timeless for pending in together] == alone
         await first
         assert len(served.probe.executed) < len(bodies), "they did share passes"
         assert max(map(len, served.probe.executed)) <= rows.QUANTUM_ROWS

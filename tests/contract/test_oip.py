@@ -39,64 +39,69 @@ Ask = Callable[..., Any]
 
 @pytest.fixture(params=sorted(ASKS))
 def ask(request: pytest.FixtureRequest) -> Ask:
-    found: Ask = ASKS[request.param]
-    return found
+    function: Ask = ASKS[request.param]
+    return function
 
 
 async def test_answers_are_those_of_the_services_own_protocol(toy: Toy, ask: Ask) -> None:
     async with serving(toy, lanes=2) as served:
         for body in (toy.good, toy.doubtful, toy.unknowable, toy.strange, toy.slow):
-            own, found = await served.ask("grpc", body), await ask(served, body)
+            own, outputs = await served.ask("grpc", body), await ask(served, body)
             items = own.answer["items"]
             for head in toy.strict:
                 prefix = f"{head}_" if len(toy.strict) > 1 else ""
                 decided = [item["heads"][head] for item in items]
-                words = [Decision(value).name for value in found[f"{prefix}decision"]]
-                assert words == [one["decision"] for one in decided]
-                assert found[f"{prefix}deferred"].tolist() == [word != "ANSWER" for word in words]
-                expected = [NAN if one["uncertainty"] is None else one["uncertainty"] for one in decided]
-                np.testing.assert_allclose(found[f"{prefix}uncertainty"], expected, rtol=1e-6)
-                assert [bool(bits) for bits in found[f"{prefix}shifted"]] == [bool(one["shifted"]) for one in decided]
+                words = [Decision(value).name for value in outputs[f"{prefix}decision"]]
+                assert words == [unit["decision"] for unit in decided]
+                assert outputs[f"{prefix}deferred"].tolist() == [word != "ANSWER" for word in words]
+                expected = [NAN if unit["uncertainty"] is None else unit["uncertainty"] for unit in decided]
+                np.testing.assert_allclose(outputs[f"{prefix}uncertainty"], expected, rtol=1e-6)
+                assert [bool(bits) for bits in outputs[f"{prefix}shifted"]] == [
+                    bool(unit["shifted"]) for unit in decided
+                ]
 
 
 async def test_an_answer_says_what_decided_it(toy: Toy) -> None:
     async with serving(toy) as served:
         answer = await method(served)(message(toy, toy.good, id="mine"))
         assert (answer.model_name, answer.model_version, answer.id) == (toy.name, VERSION, "mine")
-        told = {name: getattr(one, one.WhichOneof("parameter_choice")) for name, one in answer.parameters.items()}
-        texts = {name: told.pop(name) for name in list(told) if name.endswith(TEXT_SUFFIX)}
-        fractions = [name for name, one in told.items() if isinstance(one, float)]
-        assert texts == {f"{name}{TEXT_SUFFIX}": repr(told[name]) for name in fractions}
+        parameters = {
+            name: getattr(parameter, parameter.WhichOneof("parameter_choice"))
+            for name, parameter in answer.parameters.items()
+        }
+        texts = {name: parameters.pop(name) for name in list(parameters) if name.endswith(TEXT_SUFFIX)}
+        fractions = [name for name, value in parameters.items() if isinstance(value, float)]
+        assert texts == {f"{name}{TEXT_SUFFIX}": repr(parameters[name]) for name in fractions}
         posted_too = (await posted(served, toy.good, id="mine")).json()
-        assert posted_too["parameters"] == told
+        assert posted_too["parameters"] == parameters
         assert (posted_too["id"], posted_too["model_version"]) == ("mine", VERSION)
-        assert (told["model"], told["profile"]) == (MODEL, PROFILE)
-        assert (told["purpose"], told["recorded"]) == ("decide", False)
+        assert (parameters["model"], parameters["profile"]) == (MODEL, PROFILE)
+        assert (parameters["purpose"], parameters["recorded"]) == ("decide", False)
         for policy in served.tenant.pipeline.policies.all():
             prefix = f"{policy.head}_" if len(toy.strict) > 1 else ""
-            assert told[f"{prefix}policy"] == policy.version
-            assert told[f"{prefix}measure"] == policy.measure
-            assert told[f"{prefix}threshold"] == policy.threshold
+            assert parameters[f"{prefix}policy"] == policy.version
+            assert parameters[f"{prefix}measure"] == policy.measure
+            assert parameters[f"{prefix}threshold"] == policy.threshold
 
 
 async def test_units_have_ids_of_their_own(toy: Toy, ask: Ask) -> None:
     async with serving(toy) as served:
         ids: list[str] = []
         for _ in range(6):
-            found = await ask(served, toy.good)
-            for name, array in found.items():
+            outputs = await ask(served, toy.good)
+            for name, array in outputs.items():
                 if name.endswith("unit_ids"):
-                    ids += [one if isinstance(one, str) else one.decode() for one in array.tolist()]
-        assert sorted(int(one.removeprefix(f"{EPOCH:016x}-")) for one in ids) == list(range(len(ids)))
+                    ids += [value if isinstance(value, str) else value.decode() for value in array.tolist()]
+        assert sorted(int(unit.removeprefix(f"{EPOCH:016x}-")) for unit in ids) == list(range(len(ids)))
 
 
 async def test_withheld_predictions_stay_hidden(toy: Toy, ask: Ask) -> None:
     async with serving(toy, withhold=True) as served:
-        found = await ask(served, toy.doubtful)
-        hidden = np.isnan(says(toy, found).astype(float).reshape(len(first_head(toy, found, "deferred")), -1)).all(
+        outputs = await ask(served, toy.doubtful)
+        hidden = np.isnan(says(toy, outputs).astype(float).reshape(len(first_head(toy, outputs, "deferred")), -1)).all(
             axis=1
         )
-        np.testing.assert_array_equal(hidden, first_head(toy, found, "deferred"))
+        np.testing.assert_array_equal(hidden, first_head(toy, outputs, "deferred"))
         assert hidden.any()
 
 
@@ -129,16 +134,16 @@ async def test_a_client_of_kserve_reads_the_threshold(toy: Toy) -> None:
     """Its messages, as published, have parameters of three kinds: true or false, whole numbers and texts."""
     request_type, response_type = kserve_messages()
     async with serving(toy) as served:
-        asked = request_type.FromString(message(toy, toy.good).SerializeToString())
+        request = request_type.FromString(message(toy, toy.good).SerializeToString())
         heads = tuple(toy.strict)
         name = f"defer_above_{heads[0]}" if heads[1:] else "defer_above"
-        asked.parameters[name].string_param = repr(toy.strict[heads[0]])
+        request.parameters[name].string_param = repr(toy.strict[heads[0]])
         call = served.channel.unary_unary(
             f"/{SERVICE}/ModelInfer",
             request_serializer=request_type.SerializeToString,
             response_deserializer=response_type.FromString,
         )
-        answer = await call(asked)
+        answer = await call(request)
         policies = served.tenant.pipeline.policies.all()
     for policy in policies:
         threshold = f"{policy.head}_threshold" if heads[1:] else "threshold"
@@ -151,8 +156,10 @@ def kserve_messages() -> tuple[Any, Any]:
     """Request and response as KServe's ``grpc_predict_v2.proto`` has them, in a pool of their own."""
     proto = descriptor_pb2.FileDescriptorProto()
     oip_pb2.DESCRIPTOR.CopyToProto(proto)
-    (parameter,) = (one for one in proto.message_type if one.name == "InferParameter")
-    for field in [one for one in parameter.field if one.name not in ("bool_param", "int64_param", "string_param")]:
+    (parameter,) = (kind for kind in proto.message_type if kind.name == "InferParameter")
+    for field in [
+        member for member in parameter.field if member.name not in ("bool_param", "int64_param", "string_param")
+    ]:
         parameter.field.remove(field)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(proto)
@@ -275,8 +282,8 @@ async def test_draining_refuses_calls_and_goes_on_answering_probes(toy: Toy) -> 
 
 async def test_calls_are_counted_by_what_they_came_by(toy: Toy) -> None:
     async with serving(toy) as served:
-        for asked in ASKS.values():
-            await asked(served, toy.good)
+        for call in ASKS.values():
+            await call(served, toy.good)
         async for _ in stream(served, [message(toy, toy.good)]):
             pass
         await served.http.get("/v2/no/such/path")
@@ -297,9 +304,9 @@ async def test_a_stream_answers_in_order_and_outlives_refusals(toy: Toy) -> None
         requests = [message(toy, toy.good, id=str(number)) for number in range(4)]
         requests[1].inputs[0].datatype = "BOOL"
         requests[2].model_name = "other"
-        answers = [one async for one in stream(served, requests)]
-        assert [one.infer_response.id for one in answers] == list("0123")
-        assert [bool(one.error_message) for one in answers] == [False, True, True, False]
+        answers = [response async for response in stream(served, requests)]
+        assert [response.infer_response.id for response in answers] == list("0123")
+        assert [bool(response.error_message) for response in answers] == [False, True, True, False]
         assert arrays(answers[0].infer_response).keys() == arrays(answers[3].infer_response).keys()
 
 
@@ -307,8 +314,8 @@ async def test_items_of_a_stream_come_as_they_are_done() -> None:
     toy = texts.TOY
     async with serving(toy) as served:
         request = message(toy, texts.text("one two three four", "one") | {"stream_items": True})
-        *items, last = [arrays(one.infer_response) async for one in stream(served, [request])]
-        assert [one["item"].tolist() for one in items] == [[1], [0]]
+        *items, last = [arrays(response.infer_response) async for response in stream(served, [request])]
+        assert [item["item"].tolist() for item in items] == [[1], [0]]
         assert last["item"].tolist() == [0, 1]
 
 

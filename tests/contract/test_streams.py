@@ -20,8 +20,8 @@ TOY = rows.TOY
 GOOD = [rows.row(10), rows.row(12)]
 
 
-def chunk(sequence: int, *given: dict[str, Any]) -> dict[str, Any]:
-    return {"chunk": sequence, "rows": list(given or GOOD)}
+def chunk(sequence: int, *records: dict[str, Any]) -> dict[str, Any]:
+    return {"chunk": sequence, "rows": list(records or GOOD)}
 
 
 async def sent_all(served: Served, frames: Any) -> list[dict[str, Any]]:
@@ -52,8 +52,8 @@ async def test_chunks_are_answered_in_their_order() -> None:
         assert first == {"accepted": True}
         assert [frame["result"] for frame in results] == list(range(40))
         for index, frame in enumerate(results):
-            said = [item["heads"]["level"]["says"] for item in frame["answer"]["items"]]
-            assert said == [2.0 * (index % 50)] * (index % 3 + 1), "each chunk has the answer to its own rows"
+            values = [item["heads"]["level"]["says"] for item in frame["answer"]["items"]]
+            assert values == [2.0 * (index % 50)] * (index % 3 + 1), "each chunk has the answer to its own rows"
         units = sum(2 * (index % 3 + 1) for index in range(40))
         assert last == {"progress": {"chunks": 40, "units": units}}
 
@@ -64,9 +64,9 @@ async def test_a_chunk_may_come_in_pieces() -> None:
         whole = {"chunk": 1, "slices": slices}
         parts = [{"part": {"slices": slices[:1]}}, {"part": {"slices": []}}, {"chunk": 2, "slices": slices[1:]}]
         _, *frames, last = await sent(served, whole, *parts, {"chunk": 3, "slices": slices[:1]})
-        said = {frame["items_of"]: frame["answer"]["items"] for frame in frames if "items_of" in frame}
-        assert said[2][0]["payload"] == said[1][0]["payload"]
-        assert len(said[3][0]["payload"]) == 1, "nothing of one chunk gets into the next"
+        items_of = {frame["items_of"]: frame["answer"]["items"] for frame in frames if "items_of" in frame}
+        assert items_of[2][0]["payload"] == items_of[1][0]["payload"]
+        assert len(items_of[3][0]["payload"]) == 1, "nothing of one chunk gets into the next"
         assert last["progress"]["chunks"] == 3
 
 
@@ -205,8 +205,8 @@ async def test_progress_reaches_the_caller_while_a_chunk_runs() -> None:
         assert await call.read() == {"accepted": True}
         for quarter in (1, 2, 3):
             served.probe.release(1)
-            told = await asyncio.wait_for(call.read(), 60)
-            assert told == {"running": 3, "fraction": quarter / 4, "stage": "slices"}
+            progress = await asyncio.wait_for(call.read(), 60)
+            assert progress == {"running": 3, "fraction": quarter / 4, "stage": "slices"}
         served.probe.release()
         await call.done_writing()
         *_, item, end, last = [frame async for frame in left(call)]
@@ -218,11 +218,11 @@ async def test_progress_reaches_the_caller_while_a_chunk_runs() -> None:
 async def test_what_a_later_chunk_has_to_say_waits_for_its_turn() -> None:
     async with serving(volume.TOY, lanes=2) as served:
         frames = [{"chunk": index, **volume.volume(*[[20.0, 80.0]] * (9 - 4 * index))} for index in range(3)]
-        accepted, *told, _ = await sent(served, *frames)
+        accepted, *received, _ = await sent(served, *frames)
         assert accepted == {"accepted": True}
-        turns = [frame.get("running", frame.get("items_of", frame.get("result"))) for frame in told]
+        turns = [frame.get("running", frame.get("items_of", frame.get("result"))) for frame in received]
         assert turns == sorted(turns)
-        assert [frame["result"] for frame in told if "result" in frame] == [0, 1, 2]
+        assert [frame["result"] for frame in received if "result" in frame] == [0, 1, 2]
 
 
 async def test_unsent_progress_gives_way_to_later_progress() -> None:
@@ -238,16 +238,16 @@ async def test_unsent_progress_gives_way_to_later_progress() -> None:
 
 async def test_a_failing_sentence_is_an_item_error_and_its_chunk_and_stream_go_on() -> None:
     async with serving(texts.TOY) as served:
-        _, *told, last = await sent(
+        _, *received, last = await sent(
             served, {"chunk": 0, **texts.text("one two three", "a boom", "b")}, {"chunk": 1, **texts.text("c")}
         )
-        failed = [frame for frame in told if "failed" in frame]
+        failed = [frame for frame in received if "failed" in frame]
         assert [(frame["failed"], frame["item"], frame["error"]["code"]) for frame in failed] == [
             (0, 1, "execution_failed")
         ]
-        said = [frame["answer"]["items"][0]["payload"] for frame in told if "items_of" in frame]
-        assert said == ["B", "ONE TWO THREE", "C"]
-        assert [frame["result"] for frame in told if "result" in frame] == [0, 1]
+        payloads = [frame["answer"]["items"][0]["payload"] for frame in received if "items_of" in frame]
+        assert payloads == ["B", "ONE TWO THREE", "C"]
+        assert [frame["result"] for frame in received if "result" in frame] == [0, 1]
         assert last == {"progress": {"chunks": 2, "units": 3}}
         assert served.scheduler.active == 0
 
@@ -281,9 +281,9 @@ async def test_large_chunks_are_checked_beside_the_event_loop_and_answered_alike
         task.expand = noted
         sizes = (1, 8 * INLINE_BYTES, 1)
         frames = [{"chunk": index, "note": "x" * size, **texts.text("a b")} for index, size in enumerate(sizes)]
-        _, *told, last = await sent(served, *frames)
+        _, *received, last = await sent(served, *frames)
         assert last["progress"] == {"chunks": 3, "units": 3}
-        assert [frame["result"] for frame in told if "result" in frame] == [0, 1, 2]
+        assert [frame["result"] for frame in received if "result" in frame] == [0, 1, 2]
         assert sorted(name.startswith("offload") for name in where) == [False, False, True]
 
 

@@ -14,8 +14,8 @@ def series(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 
 def recorded() -> dict[str, set[str]]:
     """Recorded series; which labels they keep is the first part of their name."""
-    found: dict[str, set[str]] = {}
+    labels: dict[str, set[str]] = {}
     for rule in rules():
         if (name := rule.get("record")) is not None:
-            found.setdefault(name, set()).update(name.partition(":")[0].split("_"), rule.get("labels", {}))
-    return found
+            labels.setdefault(name, set()).update(name.partition(":")[0].split("_"), rule.get("labels", {}))
+    return labels

@@ -64,8 +64,8 @@ def podman(*words: str, check: bool = True, seconds: float = 60) -> str:
 
 def base() -> str:
     """A base image: DEMUR_TEST_BASE, or one made of Debian's packages, once a machine."""
-    if given := os.environ.get("DEMUR_TEST_BASE"):
-        return given
+    if image := os.environ.get("DEMUR_TEST_BASE"):
+        return image
     if BASE in podman("images", "--format={{.Repository}}:{{.Tag}}").split():
         return BASE
     with tempfile.TemporaryDirectory() as scratch:
@@ -133,8 +133,8 @@ class Container:
 
     def state(self) -> dict[str, object]:
         """As the runtime has it."""
-        found: dict[str, object] = json.loads(podman("inspect", "--format={{json .State}}", self.name))
-        return found
+        document: dict[str, object] = json.loads(podman("inspect", "--format={{json .State}}", self.name))
+        return document
 
     def logs(self) -> str:
         """The last of what it said."""

@@ -32,12 +32,12 @@ OWN = {"up": SCRAPED, "ALERTS": SCRAPED | {"alertname", "alertstate", "severity"
 
 def exported(folder: Path) -> dict[str, set[str]]:
     """Name of each series to its labels; ``folder`` is for a ledger."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    labels: defaultdict[str, set[str]] = defaultdict(set)
     for text in (service_text(), monitor_text(folder)):
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
-                found[sample.name] |= set(sample.labels) | SCRAPED
-    return dict(found) | OWN
+                labels[sample.name] |= set(sample.labels) | SCRAPED
+    return dict(labels) | OWN
 
 
 def service_text() -> str:

@@ -17,9 +17,9 @@ _DURATION = r"(\d+)([smhd])"
 
 def rules(text: str) -> str:
     """A file of rules."""
-    text = re.sub(rf"\[{_DURATION}\]", lambda found: f"[{_shorter(found, LEAST_RANGE)}]", text)
-    text = re.sub(rf"\boffset {_DURATION}", lambda found: f"offset {_shorter(found, LEAST_RANGE)}", text)
-    text = re.sub(rf"\bfor: {_DURATION}", lambda found: f"for: {_shorter(found, LEAST_FOR)}", text)
+    text = re.sub(rf"\[{_DURATION}\]", lambda window: f"[{_shorter(window, LEAST_RANGE)}]", text)
+    text = re.sub(rf"\boffset {_DURATION}", lambda offset: f"offset {_shorter(offset, LEAST_RANGE)}", text)
+    text = re.sub(rf"\bfor: {_DURATION}", lambda delay: f"for: {_shorter(delay, LEAST_FOR)}", text)
     text = re.sub(rf"\binterval: {_DURATION}", "interval: 1s", text)
     return re.sub(r'window(=~|=)"[^"]*"', f'window="{WINDOW}"', text)
 
@@ -28,7 +28,7 @@ def prometheus(text: str, *, offset: int, alertmanager: str) -> str:
     """``prometheus.yml`` for services and a monitor whose ports are moved by ``DEMUR_PORT_OFFSET``."""
     text = re.sub(r"(scrape|evaluation)_interval: 15s", r"\1_interval: 1s", text)
     text = re.sub(r"# external_labels: .*", "external_labels: {runbooks: base/}", text)
-    text = re.sub(r"localhost:(300\d)\b", lambda found: f"127.0.0.1:{int(found[1]) + offset}", text)
+    text = re.sub(r"localhost:(300\d)\b", lambda match: f"127.0.0.1:{int(match[1]) + offset}", text)
     return _at(text, {"localhost:9093": alertmanager})
 
 
@@ -46,6 +46,6 @@ def _at(text: str, addresses: dict[str, str]) -> str:
     return text
 
 
-def _shorter(found: re.Match[str], least: int) -> str:
-    seconds = int(found[1]) * _SECONDS[found[2]]
+def _shorter(match: re.Match[str], least: int) -> str:
+    seconds = int(match[1]) * _SECONDS[match[2]]
     return f"{max(least, math.ceil(seconds / FACTOR))}s"

@@ -28,8 +28,8 @@ def metrics(expression: str) -> set[str]:
     """Names of the series that an expression reads."""
     rest = re.sub(r"\{[^}]*\}", "", _STRING.sub('""', expression))
     rest = _DURATION.sub("", _GROUPING.sub("", rest))
-    found = re.finditer(rf"(?<![\w.]){NAME}(?!\s*\()(?![\w:])", rest)
-    return {match[0] for match in found} - _WORDS
+    matches = re.finditer(rf"(?<![\w.]){NAME}(?!\s*\()(?![\w:])", rest)
+    return {match[0] for match in matches} - _WORDS
 
 
 def matched_labels(expression: str) -> set[tuple[str, str]]:

@@ -94,11 +94,11 @@ def kustomize(folder: Path) -> tuple[Object, ...]:
     done = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     assert not done.stderr, done.stderr
-    return tuple(one for one in yaml.load_all(done.stdout, yaml.CSafeLoader) if one)
+    return tuple(document for document in yaml.load_all(done.stdout, yaml.CSafeLoader) if document)
 
 
 def of_kind(objects: tuple[Object, ...], *kinds: str) -> list[Object]:
-    return [one for one in objects if one["kind"] in kinds]
+    return [manifest for manifest in objects if manifest["kind"] in kinds]
 
 
 def one(objects: tuple[Object, ...], kind: str, name: str) -> Object:
@@ -107,9 +107,9 @@ def one(objects: tuple[Object, ...], kind: str, name: str) -> Object:
     Raises:
         AssertionError: there is not exactly one.
     """
-    found = [each for each in of_kind(objects, kind) if each["metadata"]["name"] == name]
-    assert len(found) == 1, (kind, name, len(found))
-    return found[0]
+    matches = [each for each in of_kind(objects, kind) if each["metadata"]["name"] == name]
+    assert len(matches) == 1, (kind, name, len(matches))
+    return matches[0]
 
 
 def pods(objects: tuple[Object, ...]) -> Iterator[tuple[str, Object, Object]]:
@@ -148,12 +148,12 @@ def task_of(labels: Object) -> str | None:
 
 def environment(objects: tuple[Object, ...], container: Object) -> dict[str, str | None]:
     """Variables of a container; None stands for what only a Secret or the pod itself knows."""
-    found: dict[str, str | None] = {}
+    variables: dict[str, str | None] = {}
     for source in container.get("envFrom", ()):
-        found |= one(objects, "ConfigMap", source["configMapRef"]["name"])["data"]
+        variables |= one(objects, "ConfigMap", source["configMapRef"]["name"])["data"]
     for variable in container.get("env", ()):
-        found[variable["name"]] = variable.get("value")
-    return found
+        variables[variable["name"]] = variable.get("value")
+    return variables
 
 
 def selects(selector: Object, labels: Object) -> bool:

@@ -44,8 +44,8 @@ def complaints(thing: dict[str, Any]) -> list[str]:
     Raises:
         AssertionError: there is no schema of its kind.
     """
-    found = _validator(thing["apiVersion"], thing["kind"]).iter_errors(thing)
-    return [f"{error.json_path}: {error.message}" for error in found] + [f"{path} is null" for path in _nulls(thing)]
+    errors = _validator(thing["apiVersion"], thing["kind"]).iter_errors(thing)
+    return [f"{error.json_path}: {error.message}" for error in errors] + [f"{path} is null" for path in _nulls(thing)]
 
 
 def _nulls(value: Any, path: str = "$") -> list[str]:
@@ -53,7 +53,7 @@ def _nulls(value: Any, path: str = "$") -> list[str]:
     if value is None:
         return [path]
     if isinstance(value, dict):
-        return [found for key, each in value.items() for found in _nulls(each, f"{path}.{key}")]
+        return [place for key, each in value.items() for place in _nulls(each, f"{path}.{key}")]
     if isinstance(value, list):
-        return [found for index, each in enumerate(value) for found in _nulls(each, f"{path}[{index}]")]
+        return [place for index, each in enumerate(value) for place in _nulls(each, f"{path}[{index}]")]
     return []

@@ -123,9 +123,9 @@ def empty_expressions(prometheus: Prometheus) -> list[str]:
     empty = []
     for path in DASHBOARDS:
         for expression in expressions(json.loads(path.read_text())):
-            asked = expression.replace('model="$model"', 'model=~".*"')
+            query = expression.replace('model="$model"', 'model=~".*"')
             for variable, value in (CHOSEN | VARIABLES).items():
-                asked = asked.replace(variable, value)
-            if not prometheus.ask(asked) and not any(word in asked for word in MAY_BE_EMPTY):
-                empty.append(asked)
+                query = query.replace(variable, value)
+            if not prometheus.ask(query) and not any(word in query for word in MAY_BE_EMPTY):
+                empty.append(query)
     return empty

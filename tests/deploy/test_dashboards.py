@@ -37,7 +37,7 @@ def expressions(board: dict[str, Any]) -> Iterator[str]:
         if variable["type"] == "query":
             selector, label = re.fullmatch(r"label_values\((.*), (\w+)\)", variable["query"]["query"]).groups()
             yield f"count by ({label}) ({selector})"
-    yield from (found["expr"] for found in board["annotations"]["list"])
+    yield from (annotation["expr"] for annotation in board["annotations"]["list"])
 
 
 def test_there_is_one_for_the_fleet_and_one_for_a_task() -> None:
@@ -57,10 +57,10 @@ def test_panels_have_numbers_of_their_own_and_do_not_overlap(board: dict[str, An
     for place in places:
         assert 0 <= place["x"] <= 24 - place["w"]
         assert min(place["w"], place["h"]) > 0
-    for one, other in combinations(places, 2):
-        beside = one["x"] + one["w"] <= other["x"] or other["x"] + other["w"] <= one["x"]
-        above = one["y"] + one["h"] <= other["y"] or other["y"] + other["h"] <= one["y"]
-        assert beside or above, (one, other)
+    for left, other in combinations(places, 2):
+        beside = left["x"] + left["w"] <= other["x"] or other["x"] + other["w"] <= left["x"]
+        above = left["y"] + left["h"] <= other["y"] or other["y"] + other["h"] <= left["y"]
+        assert beside or above, (left, other)
 
 
 def test_panels_say_what_they_show_and_in_which_unit(board: dict[str, Any]) -> None:
@@ -96,20 +96,20 @@ def test_variables_are_defined_before_they_are_used(board: dict[str, Any]) -> No
 
 
 def test_expressions_are_good_ones(board: dict[str, Any], series: dict[str, set[str]], tmp_path: Path) -> None:
-    asked = [without_variables(expression) for expression in expressions(board)]
-    assert len(asked) > 40
-    parses(asked, tmp_path)
-    for expression in asked:
+    queries = [without_variables(expression) for expression in expressions(board)]
+    assert len(queries) > 40
+    parses(queries, tmp_path)
+    for expression in queries:
         check_known(expression, series)
 
 
 def test_legends_name_labels_that_are_there(board: dict[str, Any]) -> None:
     for panel in drawn(board):
         for target in panel["targets"]:
-            wanted = set(re.findall(r"\{\{(\w+)\}\}", target.get("legendFormat", "")))
+            labels = set(re.findall(r"\{\{(\w+)\}\}", target.get("legendFormat", "")))
             kept = re.search(r"\bby \(([^)]*)\)", target["expr"])
             if kept is not None:
-                assert wanted <= {label.strip() for label in kept[1].split(",")} | {"quantile"}, target["expr"]
+                assert labels <= {label.strip() for label in kept[1].split(",")} | {"quantile"}, target["expr"]
 
 
 def test_overrides_match_something(board: dict[str, Any]) -> None:
@@ -126,12 +126,12 @@ def test_overrides_match_something(board: dict[str, Any]) -> None:
 
 
 def test_the_dashboard_of_a_task_shows_every_live_figure() -> None:
-    asked = " ".join(expressions(json.loads(next(p for p in DASHBOARDS if p.stem == "task").read_text())))
-    wanted = ("curve", "r_auc", "f1_auc", "f1_at_95", "error", "answered_error", "mean_error", "system_error", "valid")
-    assert all(re.search(rf"\bdemur_live_{name}\{{", asked) for name in wanted)
+    text = " ".join(expressions(json.loads(next(p for p in DASHBOARDS if p.stem == "task").read_text())))
+    figures = ("curve", "r_auc", "f1_auc", "f1_at_95", "error", "answered_error", "mean_error", "system_error", "valid")
+    assert all(re.search(rf"\bdemur_live_{name}\{{", text) for name in figures)
     for name in ("r_auc", "f1_auc", "f1_at_95", "error", "answered_error", "mean_error", "system_error"):
-        assert f"demur_live_{name}_low{{" in asked, "a figure is shown with its interval"
-        assert f"demur_live_{name}_high{{" in asked
+        assert f"demur_live_{name}_low{{" in text, "a figure is shown with its interval"
+        assert f"demur_live_{name}_high{{" in text
 
 
 def test_every_exported_metric_can_be_seen_somewhere(series: dict[str, set[str]]) -> None:

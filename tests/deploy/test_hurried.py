@@ -30,11 +30,11 @@ def test_times_are_shorter_but_long_enough_for_two_scrapes() -> None:
 def test_configurations_get_other_addresses() -> None:
     text = (FOLDER / "prometheus.yml").read_text()
     made = hurried.prometheus(text, offset=500, alertmanager="c:3")
-    found = yaml.safe_load(made)
-    targets = [job["static_configs"][0]["targets"] for job in found["scrape_configs"]]
+    document = yaml.safe_load(made)
+    targets = [job["static_configs"][0]["targets"] for job in document["scrape_configs"]]
     assert targets == [[f"127.0.0.1:{port}" for port in range(3501, 3506)], ["127.0.0.1:3500"]]
-    assert found["alerting"]["alertmanagers"][0]["static_configs"][0]["targets"] == ["c:3"]
-    assert found["global"]["external_labels"] == {"runbooks": "base/"}
+    assert document["alerting"]["alertmanagers"][0]["static_configs"][0]["targets"] == ["c:3"]
+    assert document["global"]["external_labels"] == {"runbooks": "base/"}
     assert "localhost" not in made
 
 

@@ -100,7 +100,7 @@ def test_what_is_in_it() -> None:
 
 def test_it_says_what_it_consists_of() -> None:
     document = json.loads(inside("cat", "/opt/demur/sbom.cdx.json"))
-    names = {one["purl"].partition("@")[0] for one in document["components"]}
+    names = {component["purl"].partition("@")[0] for component in document["components"]}
     assert {"pkg:pypi/demur", "pkg:pypi/bentoml", "pkg:pypi/onnxruntime", "pkg:deb/debian/libc6"} <= names
     code = "from importlib.metadata import distributions as d; print(len({x.metadata['Name'] for x in d()}))"
     installed = int(inside("python", "-c", code))
@@ -113,12 +113,12 @@ def test_vessel_answers_on_both_ports_and_drains(start: Start, volume: str) -> N
     container = start(flags=[ARTEFACTS, f"--volume={volume}:/var/lib/demur", "--env=DEMUR_TASK=vessel", "--cpus=1"])
     seconds = container.wait_ready()
     print(f"ready after {seconds:.1f} s")
-    found = artefact.read(PROJECT / "artefacts" / "vessel" / "dnn-10")
+    reference = artefact.read(PROJECT / "artefacts" / "vessel" / "dnn-10")
     rows = inputs()
-    columns = {feature.name: rows[:50, index] for index, feature in enumerate(found.manifest.schema)}
+    columns = {feature.name: rows[:50, index] for index, feature in enumerate(reference.manifest.schema)}
     with demur.connect(f"127.0.0.1:{container.grpc}") as client:
         answered = client.vessel.predict(columns)
-    assert answered.model == found.tag
+    assert answered.model == reference.tag
     body = {"rows": [{name: float(values[0]) for name, values in columns.items()}]}
     reply = httpx.post(f"http://127.0.0.1:{container.http}/v1/predict", json=body)
     assert reply.status_code == 200, reply.text
@@ -153,12 +153,12 @@ def ask_packed(port: int, rows: np.ndarray) -> int:
 def test_weather_answers(start: Start) -> None:
     container = start("serve", "weather", flags=[ARTEFACTS, "--tmpfs=/var/lib/demur"])
     container.wait_ready()
-    found = artefact.read(PROJECT / "artefacts" / "weather" / "catboost-10")
+    reference = artefact.read(PROJECT / "artefacts" / "weather" / "catboost-10")
     rows = simulate(0.0002, 0)["eval_in"].features[:3]
-    columns = {feature.name: rows[:, index] for index, feature in enumerate(found.manifest.schema)}
+    columns = {feature.name: rows[:, index] for index, feature in enumerate(reference.manifest.schema)}
     with demur.connect(f"127.0.0.1:{container.grpc}") as client:
         answered = client.weather.predict(columns)
-    assert answered.model == found.tag
+    assert answered.model == reference.tag
     assert answered.temperature is not None
     assert len(answered.temperature.mean) == 3
     assert container.stop() == 0

@@ -38,19 +38,19 @@ def pinned(path: Path) -> dict[str, str]:
 def stage(name: str) -> str:
     """What stands in the Containerfile between one FROM and the next, comments left out."""
     text = re.sub(r"^#.*\n", "", CONTAINERFILE, flags=re.MULTILINE)
-    found = re.search(rf"^FROM \S+ AS {name}\n(.*?)(?=^FROM |\Z)", text, re.MULTILINE | re.DOTALL)
-    assert found is not None
-    return found[1]
+    match = re.search(rf"^FROM \S+ AS {name}\n(.*?)(?=^FROM |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert match is not None
+    return match[1]
 
 
 @pytest.mark.parametrize("variant", ["cpu", "gpu"])
 def test_lists_of_packages_are_what_the_project_depends_on(variant: str) -> None:
     listed = pinned(IMAGES / f"requirements-{variant}.txt")
     optional = PYPROJECT["optional-dependencies"]
-    asked = [Requirement(text) for text in PYPROJECT["dependencies"]]
-    asked += [Requirement(text) for extra in EXTRAS for text in optional.get(extra, [])]
+    requirements = [Requirement(text) for text in PYPROJECT["dependencies"]]
+    requirements += [Requirement(text) for extra in EXTRAS for text in optional.get(extra, [])]
     runtime = {"cpu": "onnxruntime", "gpu": "onnxruntime-gpu"}[variant]
-    for requirement in asked:
+    for requirement in requirements:
         name = canonicalize_name(requirement.name)
         if name.startswith("onnxruntime"):
             name = runtime
@@ -97,8 +97,8 @@ def test_what_is_copied_is_in_the_context_and_in_the_bento() -> None:
     packed = [pattern.strip("/").removesuffix("/**").removesuffix("/*") for pattern in BENTOFILE["include"]]
     for path in (path.replace("${VARIANT}", "cpu") for path in copied):
         assert (PROJECT / path).exists()
-        assert any(path == one or path.startswith(f"{one}/") for one in let_in), path
-        assert any(path == one or path.startswith(f"{one}/") for one in packed), path
+        assert any(path == folder or path.startswith(f"{folder}/") for folder in let_in), path
+        assert any(path == folder or path.startswith(f"{folder}/") for folder in packed), path
 
 
 def test_the_result_runs_as_nobody_in_particular_and_says_what_it_is() -> None:
@@ -138,7 +138,7 @@ def test_the_script_asks_each_engine_for_the_same(engine: str, tmp_path: Path) -
     fake = tmp_path / engine
     fake.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
     fake.chmod(0o755)
-    asked = {}
+    arguments = {}
     for what in ("cpu", "gpu", "artefacts", "copier"):
         environment = os.environ | {
             "PATH": f"{tmp_path}:{os.environ['PATH']}",
@@ -150,14 +150,14 @@ def test_the_script_asks_each_engine_for_the_same(engine: str, tmp_path: Path) -
         ran = subprocess.run(
             [IMAGES / "build.sh", what], env=environment, capture_output=True, text=True, check=True, cwd=tmp_path
         )
-        asked[what] = ran.stdout.splitlines()
-        assert "CREATED=1970-01-02T00:00:00Z" in asked[what]
-        assert f"VERSION={__version__}" in asked[what]
-        assert "REVISION=abc" in asked[what]
-        assert asked[what].count("--network=host") == asked[what].count("--pull") == 1
-    assert asked["cpu"][-1] == "built localhost/demur:cpu"
-    assert {"VARIANT=gpu", "BASE=base@sha256:1", "SOURCE_DATE_EPOCH=86400"} <= set(asked["gpu"])
-    assert asked["artefacts"][-1] == f"built localhost/demur-artefacts:{__version__}"
+        arguments[what] = ran.stdout.splitlines()
+        assert "CREATED=1970-01-02T00:00:00Z" in arguments[what]
+        assert f"VERSION={__version__}" in arguments[what]
+        assert "REVISION=abc" in arguments[what]
+        assert arguments[what].count("--network=host") == arguments[what].count("--pull") == 1
+    assert arguments["cpu"][-1] == "built localhost/demur:cpu"
+    assert {"VARIANT=gpu", "BASE=base@sha256:1", "SOURCE_DATE_EPOCH=86400"} <= set(arguments["gpu"])
+    assert arguments["artefacts"][-1] == f"built localhost/demur-artefacts:{__version__}"
     assert subprocess.run([IMAGES / "build.sh", "else"], env=environment, capture_output=True).returncode == 2
 
 
@@ -199,7 +199,7 @@ def test_the_bill_of_materials(sbom: ModuleType, tmp_path: Path, monkeypatch: py
     assert made[0] == made[1]
     document = json.loads(made[0])
     assert document["metadata"]["timestamp"] == "1970-01-02T00:00:00Z"
-    by_name = {one["name"]: one for one in document["components"]}
+    by_name = {component["name"]: component for component in document["components"]}
     assert sorted(by_name) == ["libc6", "other", "some-thing"]
     assert by_name["some-thing"]["hashes"] == [{"alg": "SHA-256", "content": "a" * 64}]
     assert by_name["some-thing"]["licenses"] == [{"expression": "MIT"}]

@@ -49,8 +49,8 @@ class Pod:
             if "grpc" in probe:
                 (port,) = (p["name"] for p in self.container["ports"] if p["containerPort"] == probe["grpc"]["port"])
                 with grpc.insecure_channel(f"{HOST}:{self.ports[port]}") as channel:
-                    asked = health_pb2.HealthCheckRequest(service=probe["grpc"].get("service", ""))
-                    state = health_pb2_grpc.HealthStub(channel).Check(asked, timeout=5).status
+                    request = health_pb2.HealthCheckRequest(service=probe["grpc"].get("service", ""))
+                    state = health_pb2_grpc.HealthStub(channel).Check(request, timeout=5).status
                     return "ok" if state == health_pb2.HealthCheckResponse.SERVING else str(state)
             answer = self.get(probe["httpGet"]["port"], probe["httpGet"]["path"])
             return "ok" if 200 <= answer.status_code < 400 else f"{answer.status_code}: {answer.text}"
@@ -64,9 +64,9 @@ class Pod:
         """Asks the startup probe as often as kubelet would."""
         probe = self.container["startupProbe"]
         end = time.monotonic() + min(PATIENCE_SECONDS, probe["failureThreshold"] * probe["periodSeconds"])
-        while (said := self.ask(probe)) != "ok":
+        while (state := self.ask(probe)) != "ok":
             assert self.process.poll() is None, "it ended"
-            assert time.monotonic() < end, said
+            assert time.monotonic() < end, state
             time.sleep(0.2)
 
 
@@ -77,8 +77,8 @@ def pod(name: str, folder: Path, **more: str) -> Iterator[Pod]:
     spec = one(objects, "Deployment", name)["spec"]["template"]["spec"]
     (container,) = spec["containers"]
     numbers = dict(zip((port["name"] for port in container["ports"]), free_ports(len(container["ports"])), strict=True))
-    asked = {key: value or "" for key, value in environment(objects, container).items()}
-    asked |= {
+    variables = {key: value or "" for key, value in environment(objects, container).items()}
+    variables |= {
         "DEMUR_HOME": str(folder / "home"),
         "BENTOML_HOME": str(folder / "bentoml"),
         "HOME": str(folder),
@@ -93,7 +93,7 @@ def pod(name: str, folder: Path, **more: str) -> Iterator[Pod]:
         process = subprocess.Popen(
             [sys.executable, "-m", "services.cli", *container["args"]],
             cwd=PROJECT,
-            env=bare | asked | more,
+            env=bare | variables | more,
             stdout=log,
             stderr=log,
         )
@@ -127,8 +127,8 @@ def test_probes_metrics_and_the_end_of_a_service_and_its_monitor(folder: Path) -
             monitor.wait_started()
             assert monitor.ask(monitor.container["livenessProbe"]) == "ok"
             end = time.monotonic() + 60
-            while (said := monitor.ask(monitor.container["readinessProbe"])) != "ok":
-                assert time.monotonic() < end, said
+            while (state := monitor.ask(monitor.container["readinessProbe"])) != "ok":
+                assert time.monotonic() < end, state
                 time.sleep(0.2)
             assert "\ndemur_monitor_last_success_timestamp_seconds " in monitor.get("http", "/metrics").text
             _ends(monitor)

@@ -82,9 +82,9 @@ def test_rendered_pods_run_and_end(pods: Path) -> None:
         assert state["HostConfig"]["ReadonlyRootfs"]
         assert state["Config"]["User"].startswith("10001")
         assert state["EffectiveCaps"] in (None, [])
-    said = podman("exec", "demur-vessel-pod-0-demur", PYTHON, "-c", CORES).stdout.strip()
+    cores = podman("exec", "demur-vessel-pod-0-demur", PYTHON, "-c", CORES).stdout.strip()
     limit = one(rendered(OVERLAY), "Deployment", "demur-vessel")["spec"]["template"]["spec"]["containers"][0]
-    assert int(said) <= int(limit["resources"]["limits"]["cpu"])
+    assert int(cores) <= int(limit["resources"]["limits"]["cpu"])
     vessel = "demur-vessel-pod-0-demur"
     assert podman("exec", vessel, PYTHON, "-c", ASK).stdout.split() == [b"200"]
     podman("kill", "--signal", "KILL", vessel)
@@ -119,9 +119,9 @@ def _archive(folder: Path) -> bytes:
 def _units(container: str) -> int:
     """In the ledger, which is whole; what lay in the journal has a second to get there."""
     time.sleep(2)
-    found = json.loads(podman("exec", container, "demur", "ledger", "verify", "--json", "--ledger", "vessel").stdout)
-    assert [one["faults"] for one in found["ledgers"]] == [[]]
-    return int(found["ledgers"][0]["units"])
+    report = json.loads(podman("exec", container, "demur", "ledger", "verify", "--json", "--ledger", "vessel").stdout)
+    assert [ledger["faults"] for ledger in report["ledgers"]] == [[]]
+    return int(report["ledgers"][0]["units"])
 
 
 def _wait_restarted(container: str) -> None:

@@ -45,20 +45,20 @@ def each(*names: str) -> Iterator[tuple[str, Object, Object, Object]]:
 
 def settings(name: str, labels: Object, container: Object) -> Settings:
     """What a process of this pod reads."""
-    found = {
+    variables = {
         key: SECRETS.get(key, "") if value is None else value
         for key, value in environment(rendered(name), container).items()
     }
-    return Settings.read(found, task=task_of(labels))
+    return Settings.read(variables, task=task_of(labels))
 
 
 @pytest.mark.parametrize("name", RENDERED)
 def test_variables_are_settings_that_can_be_read(name: str) -> None:
     for pod, labels, _, container in each(name):
-        found = environment(rendered(name), container)
-        assert Settings.strangers(found) == {}, pod
+        variables = environment(rendered(name), container)
+        assert Settings.strangers(variables) == {}, pod
         read = settings(name, labels, container)
-        assert found.get("DEMUR_TASK") == task_of(labels), pod
+        assert variables.get("DEMUR_TASK") == task_of(labels), pod
         assert str(read.home) == "/var/lib/demur"
         known = {port["name"]: port["containerPort"] for port in container["ports"]}
         if task_of(labels) is None:
@@ -68,7 +68,9 @@ def test_variables_are_settings_that_can_be_read(name: str) -> None:
             assert container["args"] == ["serve"]
             assert (known.pop("http"), known.pop("grpc")) == read.ports == (3000, 4000)
         assert set(known.values()) <= {3100}
-        assert bool(known) == (found.get("DEMUR_PROBE_PORT") == "3100") == ("DEMUR_TLS_CERTIFICATE" in found), pod
+        assert bool(known) == (variables.get("DEMUR_PROBE_PORT") == "3100") == ("DEMUR_TLS_CERTIFICATE" in variables), (
+            pod
+        )
 
 
 @pytest.mark.parametrize("name", RENDERED)
@@ -76,25 +78,25 @@ def test_paths_of_settings_are_mounted(name: str) -> None:
     for pod, labels, spec, container in each(name):
         volumes = {volume["name"]: volume for volume in spec["volumes"]}
         mounts = {mount["mountPath"]: mount for mount in container["volumeMounts"]}
-        found = environment(rendered(name), container)
+        variables = environment(rendered(name), container)
         writable = {path for path, mount in mounts.items() if not mount.get("readOnly")}
         assert (
             {"/var/lib/demur", "/tmp"} <= writable <= {"/var/lib/demur", "/tmp", "/var/lib/demur/evidence", "/dev/shm"}
         )
-        assert found["BENTOML_HOME"].startswith("/tmp/"), "BentoML writes there"  # type: ignore[union-attr]
-        for key, value in found.items():
+        assert variables["BENTOML_HOME"].startswith("/tmp/"), "BentoML writes there"  # type: ignore[union-attr]
+        for key, value in variables.items():
             if key in ("DEMUR_TOKENS", "DEMUR_TLS_CERTIFICATE", "DEMUR_TLS_KEY", "DEMUR_TLS_CLIENT_CA"):
                 path = PurePosixPath(value or "")
                 mount = mounts[str(path.parent)]
                 assert mount["readOnly"], pod
                 assert "subPath" not in mount, "a renewed Secret would not arrive"
                 assert "secret" in volumes[mount["name"]], pod
-        if found.get("DEMUR_LEDGER_STORE"):
-            volume = volumes[mounts[found["DEMUR_LEDGER_STORE"]]["name"]]
+        if variables.get("DEMUR_LEDGER_STORE"):
+            volume = volumes[mounts[variables["DEMUR_LEDGER_STORE"]]["name"]]
             claim = one(rendered(name), "PersistentVolumeClaim", volume["persistentVolumeClaim"]["claimName"])
             assert claim["spec"]["accessModes"] == ["ReadWriteMany"], "all replicas and the monitor read it"
         if task_of(labels) is not None and name != "kserve":
-            assert mounts[found["DEMUR_ARTEFACTS"]]["readOnly"], pod  # type: ignore[index]
+            assert mounts[variables["DEMUR_ARTEFACTS"]]["readOnly"], pod  # type: ignore[index]
 
 
 @pytest.mark.parametrize("name", RENDERED)
@@ -141,8 +143,10 @@ def test_resources_are_enough_for_what_settings_allow(name: str) -> None:
         assert quantity(limits["cpu"]).is_integer(), f"{pod}: lanes are whole cores"
         assert name == "cpu-dev" or limits == requests, pod
         assert all(quantity(requests[key]) <= quantity(limits[key]) for key in limits)
-        found = environment(rendered(name), container)
-        assert (found["OMP_NUM_THREADS"], found.get("DEMUR_LANES", "0")) == ("1", "0"), "lanes are all the parallelism"
+        variables = environment(rendered(name), container)
+        assert (variables["OMP_NUM_THREADS"], variables.get("DEMUR_LANES", "0")) == ("1", "0"), (
+            "lanes are all the parallelism"
+        )
         volumes = {volume["name"]: volume.get("emptyDir", {}) for volume in spec["volumes"]}
         if task_of(labels) is None:
             continue
@@ -209,21 +213,23 @@ def test_accelerators_are_whole_and_asked_for_together(name: str) -> None:
 def of_cuda(task: str) -> bool:
     """Whether the reference artefact has graphs that the CUDA provider takes: none of trees alone, none of 8 bits."""
     executors = artefact.read(folder(DEFAULT_MODELS[task])).manifest.executors
-    return any(one.kind == "onnx" for one in executors) and all(one.precision != "int8" for one in executors)
+    return any(executor.kind == "onnx" for executor in executors) and all(
+        executor.precision != "int8" for executor in executors
+    )
 
 
 @pytest.mark.parametrize("name", WITH_GPU)
 def test_a_gpu_is_for_tasks_whose_reference_artefact_runs_on_it(name: str) -> None:
-    found = {}
+    providers = {}
     for pod, labels, _, container in each(name):
         if (task := task_of(labels)) is None:
             continue
         assert "DEMUR_MODEL" not in environment(rendered(name), container), f"{pod}: the reference artefact"
-        found[task] = settings(name, labels, container).provider
-    assert found.keys() == DEFAULT_MODELS.keys()
-    on_gpu = {task for task, provider in found.items() if provider == "cuda"}
+        providers[task] = settings(name, labels, container).provider
+    assert providers.keys() == DEFAULT_MODELS.keys()
+    on_gpu = {task for task, provider in providers.items() if provider == "cuda"}
     assert on_gpu == {"lesion", "motion"}
-    assert on_gpu <= {task for task in found if of_cuda(task)}
+    assert on_gpu <= {task for task in providers if of_cuda(task)}
     assert not of_cuda("translation"), "in eight bits"
     for _, labels, _, container in each(name):
         if task_of(labels) not in on_gpu:
@@ -268,18 +274,18 @@ def test_there_is_one_monitor() -> None:
 def test_the_base_alone_refuses_to_serve_and_to_forget_silently() -> None:
     objects = kustomize(DEPLOY / "base")
     for _, labels, spec in pods(objects):
-        found = environment(objects, spec["containers"][0])
-        assert found["DEMUR_LEDGER"] == "none"
+        variables = environment(objects, spec["containers"][0])
+        assert variables["DEMUR_LEDGER"] == "none"
         with pytest.raises(SettingsError, match="without tokens"):
-            Settings.read({key: value or "" for key, value in found.items()}, task=task_of(labels))
+            Settings.read({key: value or "" for key, value in variables.items()}, task=task_of(labels))
 
 
 def test_only_one_node_of_ones_own_serves_without_tokens() -> None:
     for name in ("cpu-dev", "gpu-prod", "kserve"):
         for pod, _, _, container in each(name):
-            found = environment(rendered(name), container)
-            assert ("DEMUR_TOKENS" in found) == (name != "cpu-dev"), pod
-            assert (found.get("DEMUR_ALLOW_REMOTE") == "1") == (name == "cpu-dev"), pod
+            variables = environment(rendered(name), container)
+            assert ("DEMUR_TOKENS" in variables) == (name != "cpu-dev"), pod
+            assert (variables.get("DEMUR_ALLOW_REMOTE") == "1") == (name == "cpu-dev"), pod
 
 
 def _gpu_image(name: str) -> str:

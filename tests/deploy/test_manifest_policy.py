@@ -31,9 +31,9 @@ def test_checkov_finds_nothing_that_is_not_accepted(name: str, tmp_path: Path) -
     path.write_text(yaml.safe_dump_all(rendered(name)))
     words = ("--framework", "kubernetes", "--skip-download", "--compact", "--quiet", "--output", "json")
     done = subprocess.run([program, "-f", path, *words], capture_output=True, text=True, timeout=280, check=False)
-    said = json.loads(done.stdout)
-    assert said["summary"]["passed"] > 80, said["summary"]
-    assert said["summary"]["parsing_errors"] == 0
-    failed = {check["check_id"]: check["check_name"] for check in said["results"]["failed_checks"]}
+    report = json.loads(done.stdout)
+    assert report["summary"]["passed"] > 80, report["summary"]
+    assert report["summary"]["parsing_errors"] == 0
+    failed = {check["check_id"]: check["check_name"] for check in report["results"]["failed_checks"]}
     accepted = ACCEPTED | (IN_DEVELOPMENT if name == "cpu-dev" else {})
     assert {rule: what for rule, what in failed.items() if rule not in accepted} == {}

@@ -38,15 +38,15 @@ def ports(spec: Object) -> dict[str, int]:
 @pytest.mark.parametrize("name", WITH_SERVICES)
 def test_selectors_hit_the_pods_that_they_mean(name: str) -> None:
     objects = rendered(name)
-    labels = {deployment: found for deployment, found, _ in pods(objects)}
+    labels = {deployment: pod_labels for deployment, pod_labels, _ in pods(objects)}
     for deployment in of_kind(objects, "Deployment"):
-        hit = [each for each, found in labels.items() if selects(deployment["spec"]["selector"], found)]
+        hit = [each for each, pod_labels in labels.items() if selects(deployment["spec"]["selector"], pod_labels)]
         assert hit == [deployment["metadata"]["name"]], "a Deployment takes its own pods, and no other's"
         for spread in deployment["spec"]["template"]["spec"].get("topologySpreadConstraints", ()):
             assert spread["labelSelector"] == deployment["spec"]["selector"]
     for service in of_kind(objects, "Service"):
         selector = {"matchLabels": service["spec"]["selector"]}
-        (hit,) = [each for each, found in labels.items() if selects(selector, found)]
+        (hit,) = [each for each, pod_labels in labels.items() if selects(selector, pod_labels)]
         own = service["metadata"]["name"].replace("demur-headless-", "demur-")
         assert hit == own, service["metadata"]["name"]
         spec = one(objects, "Deployment", hit)["spec"]["template"]["spec"]
@@ -135,15 +135,15 @@ def test_autoscalers_look_at_load_that_is_exported_and_adapted(series: dict[str,
         )
         assert "<<.GroupBy>>" in rule["metricsQuery"]
         adapted[metric] = rule
-    wanted = {
+    expected = {
         metric["pods"]["metric"]["name"]
         for name in WITH_SERVICES
         for scaler in of_kind(rendered(name), "HorizontalPodAutoscaler")
         for metric in scaler["spec"]["metrics"]
     }
-    assert wanted == set(adapted)
-    assert wanted <= set(series)
-    assert not any("abstain" in metric or "units" in metric for metric in wanted), "abstention is no load"
+    assert expected == set(adapted)
+    assert expected <= set(series)
+    assert not any("abstain" in metric or "units" in metric for metric in expected), "abstention is no load"
 
 
 @pytest.mark.parametrize("name", WITH_OPERATORS)
@@ -165,16 +165,16 @@ def test_prometheus_reads_every_pod_once_under_the_name_that_alerts_know(name: s
                 reading[pod].append(service["metadata"]["labels"][of_services["spec"]["jobLabel"]])
     assert reading == {pod: ["demur-monitor" if pod == "demur-monitor" else "demur"] for pod in reading}
     jobs = {job["job_name"] for job in yaml.safe_load((FOLDER / "prometheus.yml").read_text())["scrape_configs"]}
-    assert {job for found in reading.values() for job in found} <= jobs, (
+    assert {job for readers in reading.values() for job in readers} <= jobs, (
         "as deploy/observability/prometheus.yml has them"
     )
 
 
 def test_rendered_alerts_read_what_is_exported(series: dict[str, set[str]]) -> None:
     (rule,) = of_kind(rendered("gpu-prod"), "PrometheusRule")
-    asked = [each["expr"] for group in rule["spec"]["groups"] for each in group["rules"]]
-    assert len(asked) == len([*rules()])
-    assert {metric for expression in asked for metric in metrics(expression)} <= set(series)
+    queries = [each["expr"] for group in rule["spec"]["groups"] for each in group["rules"]]
+    assert len(queries) == len([*rules()])
+    assert {metric for expression in queries for metric in metrics(expression)} <= set(series)
 
 
 @pytest.mark.parametrize("name", RENDERED)
@@ -184,13 +184,13 @@ def test_policies_hit_pods_and_ports_and_leave_no_pod_without(name: str) -> None
     assert policies["default-deny"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
     reached: dict[str, set[Any]] = {pod: set() for pod, _, _ in pods(objects)}
     for policy, spec in policies.items():
-        hit = [(pod, found) for pod, labels, found in pods(objects) if selects(spec["podSelector"], labels)]
+        hit = [(pod, template) for pod, labels, template in pods(objects) if selects(spec["podSelector"], labels)]
         assert hit, f"{policy} is for no pod"
         for rule in spec.get("ingress", ()):
             assert rule["from"], f"{policy} is open to all"
-            for pod, found in hit:
+            for pod, pod_spec in hit:
                 for port in rule["ports"]:
-                    assert port["port"] in ports(found), (policy, pod, port)
+                    assert port["port"] in ports(pod_spec), (policy, pod, port)
                     reached[pod].add(port["port"])
         for rule in spec.get("egress", ()):
             assert rule["to"], f"{policy} lets out to all"
@@ -206,10 +206,10 @@ def test_routes_lead_to_services(name: str) -> None:
     for route in of_kind(objects, "HTTPRoute", "GRPCRoute"):
         (rule,), (host,) = route["spec"]["rules"], route["spec"]["hostnames"]
         hosts.append((route["kind"], host))
-        wanted = "http" if route["kind"] == "HTTPRoute" else "grpc"
+        protocol = "http" if route["kind"] == "HTTPRoute" else "grpc"
         for backend in rule["backendRefs"]:
             service = one(objects, "Service", backend["name"])
-            assert {port["name"]: port["port"] for port in service["spec"]["ports"]}[wanted] == backend["port"]
+            assert {port["name"]: port["port"] for port in service["spec"]["ports"]}[protocol] == backend["port"]
             assert service["spec"]["selector"]["app.kubernetes.io/instance"] == host.partition(".")[0]
         assert sum(backend["weight"] for backend in rule["backendRefs"]) == 100
         (parent,) = route["spec"]["parentRefs"]
@@ -221,21 +221,21 @@ def test_routes_lead_to_services(name: str) -> None:
 def test_certificates_are_of_the_names_that_are_asked_for(name: str) -> None:
     objects = rendered(name)
     names = one(objects, "Certificate", "demur")["spec"]["dnsNames"]
-    asked = [f"{service['metadata']['name']}.demur.svc" for service in of_kind(objects, "Service")]
+    hosts = [f"{service['metadata']['name']}.demur.svc" for service in of_kind(objects, "Service")]
     routed = {
         ref["name"] for route in of_kind(objects, "HTTPRoute") for ref in route["spec"]["rules"][0]["backendRefs"]
     }
     for policy in of_kind(objects, "BackendTLSPolicy"):
-        asked.append(policy["spec"]["validation"]["hostname"])
+        hosts.append(policy["spec"]["validation"]["hostname"])
         assert {target["name"] for target in policy["spec"]["targetRefs"]} == routed
     for monitor, key in (("PodMonitor", "podMetricsEndpoints"), ("ServiceMonitor", "endpoints")):
         for each in of_kind(objects, monitor):
             (endpoint,) = each["spec"][key]
             assert endpoint["scheme"] == "https"
-            asked.append(endpoint["tlsConfig"]["serverName"])
+            hosts.append(endpoint["tlsConfig"]["serverName"])
     for certificate in of_kind(objects, "Certificate"):
         assert f"`{certificate['spec']['issuerRef']['name']}`" in README.read_text()
-    for host in asked:
+    for host in hosts:
         assert any(fnmatch(host, pattern) and host.count(".") == pattern.count(".") for pattern in names), host
 
 
@@ -265,23 +265,25 @@ def test_the_quota_holds_everything_at_its_largest(name: str) -> None:
 
 def _references(spec: Object) -> list[tuple[str, str, str | None]]:
     """Kind, name and key of everything that a pod refers to."""
-    found: list[tuple[str, str, str | None]] = []
+    references: list[tuple[str, str, str | None]] = []
     if (account := spec.get("serviceAccountName")) not in (None, "default"):
-        found.append(("ServiceAccount", account, None))
-    found.append(("PriorityClass", spec["priorityClassName"], None))
+        references.append(("ServiceAccount", account, None))
+    references.append(("PriorityClass", spec["priorityClassName"], None))
     for container in (*spec["containers"], *spec.get("initContainers", ())):
         for source in container.get("envFrom", ()):
-            found.append(("ConfigMap", source["configMapRef"]["name"], None))
+            references.append(("ConfigMap", source["configMapRef"]["name"], None))
         for variable in container.get("env", ()):
             for kind, chosen in variable.get("valueFrom", {}).items():
                 if kind != "fieldRef":
-                    found.append((kind[0].upper() + kind[1:].removesuffix("KeyRef"), chosen["name"], chosen["key"]))
+                    references.append(
+                        (kind[0].upper() + kind[1:].removesuffix("KeyRef"), chosen["name"], chosen["key"])
+                    )
     for volume in spec["volumes"]:
         if "persistentVolumeClaim" in volume:
-            found.append(("PersistentVolumeClaim", volume["persistentVolumeClaim"]["claimName"], None))
+            references.append(("PersistentVolumeClaim", volume["persistentVolumeClaim"]["claimName"], None))
         if "secret" in volume:
-            found.append(("Secret", volume["secret"]["secretName"], None))
-    return found
+            references.append(("Secret", volume["secret"]["secretName"], None))
+    return references
 
 
 def _scraping(thing: Object) -> list[tuple[str, str]]:

@@ -38,17 +38,17 @@ MAY_DIFFER = {
 @pytest.mark.parametrize("name", RENDERED)
 def test_every_object_is_what_its_schema_says(name: str) -> None:
     objects = rendered(name)
-    found = {f"{one['kind']}/{one['metadata']['name']}": complaints(one) for one in objects}
-    assert {name: wrong for name, wrong in found.items() if wrong} == {}
-    assert len(found) == len(objects), "a kind and name twice"
-    outside = {one["metadata"].get("namespace") for one in objects if one["kind"] not in CLUSTER_WIDE}
+    errors = {f"{manifest['kind']}/{manifest['metadata']['name']}": complaints(manifest) for manifest in objects}
+    assert {name: wrong for name, wrong in errors.items() if wrong} == {}
+    assert len(errors) == len(objects), "a kind and name twice"
+    outside = {manifest["metadata"].get("namespace") for manifest in objects if manifest["kind"] not in CLUSTER_WIDE}
     assert outside == {"demur"}
 
 
 def test_every_component_is_in_some_combination() -> None:
     used = {name for components in COMBINATIONS.values() for name in components} | {"canary"}
     assert used == set(COMPONENTS)
-    kinds = {one["kind"] for name in RENDERED for one in rendered(name)}
+    kinds = {manifest["kind"] for name in RENDERED for manifest in rendered(name)}
     assert {path.stem for path in (Path(__file__).parent / "crds").glob("*.json")} - {"gateway"} <= {
         kind.lower() for kind in kinds
     }, "a schema that nothing is held against"
@@ -71,7 +71,7 @@ def test_a_task_is_a_small_patch_of_the_template(tasks: str, task: str) -> None:
 
 @pytest.mark.parametrize("kind", MAY_DIFFER)
 def test_tasks_differ_in_little_else_than_their_name(kind: str) -> None:
-    objects = [one for one in of_kind(rendered("replicas"), kind) if one["metadata"].get("labels")]
+    objects = [manifest for manifest in of_kind(rendered("replicas"), kind) if manifest["metadata"].get("labels")]
     plain = {
         task: _plain(
             next(o for o in objects if o["metadata"]["labels"].get("app.kubernetes.io/instance") == task), task
@@ -106,7 +106,7 @@ def test_dashboards_are_those_of_the_repository(name: str) -> None:
 
 def test_only_kubernetes_own_kinds_are_left_by_core_only() -> None:
     for name in ("cpu-dev", "no-operators"):
-        groups = {one["apiVersion"].rpartition("/")[0] for one in rendered(name)}
+        groups = {manifest["apiVersion"].rpartition("/")[0] for manifest in rendered(name)}
         assert groups <= {"", "apps", "autoscaling", "policy", "networking.k8s.io", "scheduling.k8s.io"}, name
 
 
@@ -177,7 +177,11 @@ def _plain(thing: Object, task: str) -> Any:
 def _differing(a: Any, b: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     """Paths at which two documents differ, down to the first key that may."""
     if isinstance(a, dict) and isinstance(b, dict) and (not path or path[-1] not in set().union(*MAY_DIFFER.values())):
-        return [found for key in sorted({*a, *b}) for found in _differing(a.get(key), b.get(key), (*path, str(key)))]
+        return [
+            difference
+            for key in sorted({*a, *b})
+            for difference in _differing(a.get(key), b.get(key), (*path, str(key)))
+        ]
     if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-        return [found for one, other in zip(a, b, strict=True) for found in _differing(one, other, path)]
+        return [difference for item, other in zip(a, b, strict=True) for difference in _differing(item, other, path)]
     return [] if a == b else [path]

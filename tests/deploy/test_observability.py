@@ -43,9 +43,9 @@ def test_promtool_and_amtool_accept_everything() -> None:
 
 def test_what_demur_up_starts_is_scraped() -> None:
     jobs = {job["job_name"]: job["static_configs"] for job in read(FOLDER / "prometheus.yml")["scrape_configs"]}
-    targets = {name: [target for one in configs for target in one["targets"]] for name, configs in jobs.items()}
+    targets = {name: [target for config in configs for target in config["targets"]] for name, configs in jobs.items()}
     settings = [Settings.read({}, task=task) for task in TENANTS]
-    assert targets["demur"] == sorted(f"localhost:{one.ports[0]}" for one in settings)
+    assert targets["demur"] == sorted(f"localhost:{service.ports[0]}" for service in settings)
     assert targets["demur-monitor"] == [f"localhost:{settings[0].monitor_address[1]}"]
 
 
@@ -184,7 +184,7 @@ def test_a_runbook_is_short_and_says_what_one_needs_at_night(name: str) -> None:
 
 
 def test_queries_of_runbooks_are_good_ones(series: dict[str, set[str]], tmp_path: Path) -> None:
-    queries = [query for found in QUERIES.values() for query in found]
+    queries = [query for group in QUERIES.values() for query in group]
     assert len(queries) > 30
     parses(queries, tmp_path)
     for query in queries:

@@ -31,15 +31,15 @@ def test_alerts_and_settings_exist() -> None:
     assert set(re.findall(r"\bDemur[A-Z]\w+", TEXT)) <= set(alerts())
     assert (
         set(re.findall(r"\bDEMUR_\w+", TEXT))
-        <= {f"DEMUR_{one.name.upper()}" for one in fields(Settings)} | READ_ELSEWHERE
+        <= {f"DEMUR_{setting.name.upper()}" for setting in fields(Settings)} | READ_ELSEWHERE
     )
 
 
 def test_commands_and_their_options_exist() -> None:
-    found = re.findall(r"demur (ledger|policy|monitor|models|evaluate) (\w[\w-]*)((?: [^`\n]*)?)", TEXT)
-    assert len(found) > 12
+    commands = re.findall(r"demur (ledger|policy|monitor|models|evaluate) (\w[\w-]*)((?: [^`\n]*)?)", TEXT)
+    assert len(commands) > 12
     context = click.Context(cli)
-    for command, action, rest in found:
+    for command, action, rest in commands:
         group = cli.get_command(context, command)
         assert isinstance(group, click.Group), f"demur {command}"
         chosen = group.get_command(context, action)

@@ -71,9 +71,9 @@ class Prometheus:
 
     def value(self, query: str) -> float | None:
         """The value of the only series of a result; None where it is empty."""
-        found = self.ask(query)
-        assert len(found) <= 1, found
-        return float(found[0]["value"][1]) if found else None
+        series = self.ask(query)
+        assert len(series) <= 1, series
+        return float(series[0]["value"][1]) if series else None
 
     def up(self) -> set[str]:
         """Addresses of the targets whose last scrape succeeded."""

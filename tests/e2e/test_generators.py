@@ -45,11 +45,11 @@ def urls(served: Installation) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def documents(urls: dict[str, str]) -> dict[str, Any]:
-    found = {}
+    by_task = {}
     for task, url in urls.items():
         with urllib.request.urlopen(f"{url}/v1/openapi.json") as response:
-            found[task] = json.load(response)
-    return found
+            by_task[task] = json.load(response)
+    return by_task
 
 
 @pytest.fixture(scope="module")
@@ -107,8 +107,8 @@ def ran(*command: object, cwd: Path | None = None, **environment: str) -> str:
 
 def outcomes_of(script: str, folder: Path, urls: dict[str, str]) -> dict[str, str]:
     """Case to traceback."""
-    found: dict[str, str] = json.loads(ran(BIN / "python", CALLS / f"{script}.py", folder, json.dumps(urls)))
-    return found
+    outcomes: dict[str, str] = json.loads(ran(BIN / "python", CALLS / f"{script}.py", folder, json.dumps(urls)))
+    return outcomes
 
 
 def in_parallel(generate: Callable[[str], str]) -> list[str]:
@@ -136,8 +136,8 @@ def attrs_outcomes(folder: Path, urls: dict[str, str]) -> dict[str, str]:
         words = ("--path", folder / f"{task}.openapi.json", "--output-path", folder / f"{task}_attrs")
         return ran(program, "generate", *words, "--meta", "none", "--fail-on-warning")
 
-    for told in in_parallel(generate):
-        assert "arning" not in told, told
+    for output in in_parallel(generate):
+        assert "arning" not in output, output
     return outcomes_of("openapi_python_client", folder, urls)
 
 
@@ -172,13 +172,13 @@ def java_outcomes(folder: Path, urls: dict[str, str]) -> dict[str, str]:
     smallest = {"openapi": "3.1.0", "info": {"title": "least", "version": "1"}, "paths": {}}
     smallest["components"] = {"schemas": {"One": {"type": "object", "properties": {"a": {"type": "string"}}}}}
     (folder / "smallest.openapi.json").write_text(json.dumps(smallest))
-    told = {}
+    warnings = {}
     for task in ("smallest", *TASKS):
         words = ("generate", "-g", "python", "--package-name", f"{task}_generated", "-o", folder / f"{task}_java")
         lines = ran(program, *words, "-i", folder / f"{task}.openapi.json").splitlines()
-        told[task] = {line for line in lines if "WARN" in line or "ERROR" in line}
-    own = told.pop("smallest")  # those of any document of OpenAPI 3.1
-    assert all(lines <= own for lines in told.values()), told
+        warnings[task] = {line for line in lines if "WARN" in line or "ERROR" in line}
+    own = warnings.pop("smallest")  # those of any document of OpenAPI 3.1
+    assert all(lines <= own for lines in warnings.values()), warnings
     return outcomes_of("openapi_generator", folder, urls)
 
 
@@ -195,8 +195,8 @@ def test_openapi_typescript(folder: Path, urls: dict[str, str]) -> None:
         pytest.skip(f"no {NODE_MODULES}: run `npm ci` in tests/generators/typescript, or set DEMUR_GENERATORS_NODE")
     for task in TASKS:
         script = NODE_MODULES / ".bin" / "openapi-typescript"
-        told = ran(script, folder / f"{task}.openapi.json", "-o", folder / f"{task}.d.ts")
-        assert "arn" not in told, told
+        output = ran(script, folder / f"{task}.openapi.json", "-o", folder / f"{task}.d.ts")
+        assert "arn" not in output, output
     (folder / "node_modules").symlink_to(NODE_MODULES)
     for name in ("calls.ts", "tsconfig.json", "package.json"):
         shutil.copy(GENERATORS / "typescript" / name, folder)

@@ -47,25 +47,25 @@ def called(served: Installation, task: str, *arguments: str, documents: tuple[Js
 def answers(served: Installation, task: str, method: str, *documents: Json) -> list[Json]:
     """All messages that answer those sent."""
     text = called(served, task, f"demur.v1.{task.capitalize()}Service/{method}", documents=documents)
-    found, decoder = [], json.JSONDecoder()
+    messages, decoder = [], json.JSONDecoder()
     while text := text.lstrip():
         document, end = decoder.raw_decode(text)
-        found.append(document)
+        messages.append(document)
         text = text[end:]
-    return found
+    return messages
 
 
 def decided(deferral: Json, count: int = 1) -> None:
     """How units were decided, in words and numbers."""
     assert len(deferral["plainUncertainty"]) == len(deferral["plainDecisions"]) == len(deferral["plainIds"]) == count
     assert {word.removeprefix("DECISION_") for word in deferral["plainDecisions"]} <= {"ANSWER", "DEFER"}
-    assert all(one["shifts"] for one in deferral["plainShifts"])
+    assert all(shift["shifts"] for shift in deferral["plainShifts"])
     assert not {"uncertainty", "decisions", "shifts"} & set(deferral)
 
 
 def rows(columns: dict[str, float]) -> Json:
-    told = [{"name": name, "values": [value if np.isfinite(value) else "NaN"]} for name, value in columns.items()]
-    return {"named": {"columns": told}}
+    named = [{"name": name, "values": [value if np.isfinite(value) else "NaN"]} for name, value in columns.items()]
+    return {"named": {"columns": named}}
 
 
 @pytest.mark.parametrize("version", ["grpc-v1", "grpc-v1alpha"])
@@ -73,28 +73,28 @@ def test_both_versions_of_reflection_are_read(served: Installation, version: str
     listed = called(served, "vessel", "--reflect-protocol", version, "--list-services", "").split()
     assert {"demur.v1.VesselService", "demur.v1.LabelService", "inference.GRPCInferenceService"} < set(listed)
     assert "grpc.reflection.v1.ServerReflection" in listed
-    said = called(served, "vessel", "--reflect-protocol", version, "demur.v1.VesselService/Describe")
-    assert json.loads(said)["task"] == "vessel"
+    output = called(served, "vessel", "--reflect-protocol", version, "demur.v1.VesselService/Describe")
+    assert json.loads(output)["task"] == "vessel"
 
 
 def documented(mark: str) -> Json:
     """The JSON behind a mark of the page."""
-    found = re.search(rf"<!-- {mark} -->\n```json\n(.*?)```", PAGE, re.DOTALL)
-    assert found
-    document: Json = json.loads(found[1])
+    match = re.search(rf"<!-- {mark} -->\n```json\n(.*?)```", PAGE, re.DOTALL)
+    assert match
+    document: Json = json.loads(match[1])
     return document
 
 
 def fields(document: Any, place: str = "") -> set[str]:
     """Where something is said in a document of JSON."""
     if isinstance(document, dict):
-        return {name for key, one in document.items() for name in fields(one, f"{place}.{key}")}
+        return {name for key, value in document.items() for name in fields(value, f"{place}.{key}")}
     return {place}
 
 
 def test_vessel_as_the_page_has_it(served: Installation) -> None:
-    asked, expected = documented("request"), documented("answer")
-    (answer,) = answers(served, "vessel", "Predict", asked)
+    request, expected = documented("request"), documented("answer")
+    (answer,) = answers(served, "vessel", "Predict", request)
     decided(answer["power"]["deferral"])
     del answer["power"]["intervals"]
     assert fields(answer) - {".power.deferral.ids.first"} == fields(expected)
@@ -104,10 +104,10 @@ def test_vessel_as_the_page_has_it(served: Installation) -> None:
         "vessel",
         "PredictStream",
         {"begin": {"plain": True}},
-        *({"chunk": {"sequence": place, "rows": asked["rows"]}} for place in range(2)),
+        *({"chunk": {"sequence": place, "rows": request["rows"]}} for place in range(2)),
     )
     results = [frame["result"]["answer"] for frame in frames if "result" in frame]
-    assert [one["power"]["plainMean"] for one in results] == [answer["power"]["plainMean"]] * 2
+    assert [result["power"]["plainMean"] for result in results] == [answer["power"]["plainMean"]] * 2
 
 
 def test_weather_with_missing_values(served: Installation) -> None:
@@ -115,8 +115,8 @@ def test_weather_with_missing_values(served: Installation) -> None:
     with np.load(artefact.path(artefact.manifest.golden)) as golden:
         row = next(row for row in golden["rows"][1:] if np.isnan(row).any())
     names = [feature.name for feature in artefact.schema.features]
-    asked = {"plain": True, "rows": rows(dict(zip(names, row.tolist(), strict=True)))}
-    (answer,) = answers(served, "weather", "Predict", asked)
+    request = {"plain": True, "rows": rows(dict(zip(names, row.tolist(), strict=True)))}
+    (answer,) = answers(served, "weather", "Predict", request)
     decided(answer["temperature"]["deferral"])
     decided(answer["precipitation"]["deferral"])
     assert len(answer["precipitation"]["plainProbabilities"]) == answer["precipitation"]["classes"] == 9
@@ -136,8 +136,8 @@ def test_translation(served: Installation) -> None:
         {"begin": {"plain": True}},
         {"chunk": {"sequence": 1, "request": {"texts": ["He opened the door."]}}},
     )
-    (said,) = [frame["sentence"]["sentence"] for frame in frames if "sentence" in frame]
-    decided(said["deferral"])
+    (streamed,) = [frame["sentence"]["sentence"] for frame in frames if "sentence" in frame]
+    decided(streamed["deferral"])
 
 
 def test_motion_from_a_scene_in_json(served: Installation) -> None:
@@ -148,16 +148,16 @@ def test_motion_from_a_scene_in_json(served: Installation) -> None:
         "Predict",
         {"plain": True, "scene": base64.b64encode(scene).decode(), "track_ids": [streets.FAST]},
     )
-    (one,) = answer["answers"]
-    decided(one["deferral"])
-    assert len(one["plainTrajectories"]) == one["modes"] * one["steps"] * 2
-    assert sum(one["plainConfidences"]) == pytest.approx(1, abs=1e-5)
+    (vehicle,) = answer["answers"]
+    decided(vehicle["deferral"])
+    assert len(vehicle["plainTrajectories"]) == vehicle["modes"] * vehicle["steps"] * 2
+    assert sum(vehicle["plainConfidences"]) == pytest.approx(1, abs=1e-5)
 
 
 def test_lesion_in_one_message_and_in_pieces(served: Installation) -> None:
     scan = base64.b64encode(heads.packed(heads.head((48, 48, 44), ((20, 26, 22), (28, 22, 24))))).decode()
-    asked = {"plain": True, "flair": scan, "maps": ["LESION_MAP_MASK"], "encoding": "LESION_ENCODING_UINT8"}
-    (answer,) = answers(served, "lesion", "Predict", asked)
+    request = {"plain": True, "flair": scan, "maps": ["LESION_MAP_MASK"], "encoding": "LESION_ENCODING_UINT8"}
+    (answer,) = answers(served, "lesion", "Predict", request)
     decided(answer["answer"]["deferral"])
     (mask,) = answer["files"]
     frames = answers(

@@ -23,19 +23,19 @@ def counted(
 
 
 def test_the_pages_python_prints_what_the_page_says(counted: Installation) -> None:
-    found = re.search(r"<!-- python -->\n```python\n(.*?)```\n\n```\n(.*?)```", PAGE, re.DOTALL)
-    assert found
-    code = found[1].replace("127.0.0.1:4005", counted.grpc)
+    match = re.search(r"<!-- python -->\n```python\n(.*?)```\n\n```\n(.*?)```", PAGE, re.DOTALL)
+    assert match
+    code = match[1].replace("127.0.0.1:4005", counted.grpc)
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ran.stdout == found[2], ran.stderr
+    assert ran.stdout == match[2], ran.stderr
 
 
 def test_the_example_resolves_what_was_deferred(counted: Installation) -> None:
     command = [sys.executable, str(PROJECT / "examples" / "label.py"), "--target", counted.grpc]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    answer, asked, resolved = ran.stdout.splitlines()
+    answer, question, resolved = ran.stdout.splitlines()
     assert answer.startswith("<Answer: 2 rows, 1 deferred")
-    assert asked == "asked for: measured propeller shaft power, kW; stw 24.5 kn, awind_vcomp_provider 62.0 kn"
+    assert question == "asked for: measured propeller shaft power, kW; stw 24.5 kn, awind_vcomp_provider 62.0 kn"
     assert re.fullmatch(r"[0-9a-f]{16}-\d+: 31,250 kW, requested", resolved), ran.stderr
 
 

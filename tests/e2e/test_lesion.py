@@ -39,15 +39,15 @@ def flair_of(scans: Path) -> Path:
 
 
 def test_the_reference_artefact_serves_scans(served: Installation, scans: Path) -> None:
-    told: list[str] = []
+    stages: list[str] = []
     with demur.connect(target(served)) as client:
         described = client.lesion.describe()
-        answer = client.lesion.predict(flair_of(scans), progress=lambda share, stage: told.append(stage))
+        answer = client.lesion.predict(flair_of(scans), progress=lambda share, stage: stages.append(stage))
     assert described.model.startswith("lesion-unet-5:")
     assert [(head.name, head.unit) for head in described.heads] == [("lesions", "1")]
     assert answer.model == described.model
     assert set(answer.files) == {"mask", "probability", "total", "data", "knowledge", "rmi", "advice"}
-    assert "segmenting" in told
+    assert "segmenting" in stages
     truth = (
         np.asarray(nibabel.load(str(flair_of(scans)).replace("/flair/", "/gt/").replace("FLAIR", "gt")).dataobj) == 1
     )

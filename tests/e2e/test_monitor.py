@@ -22,29 +22,29 @@ def live(served: Installation) -> dict[str, Any]:
 
 
 def window(document: dict[str, Any], name: str = "1d") -> dict[str, Any]:
-    wanted = {"task": "vessel", "window": name, "source": "requested"}
-    (found,) = [one for one in document["windows"] if wanted.items() <= one.items()]
-    return dict(found)
+    keys = {"task": "vessel", "window": name, "source": "requested"}
+    (chosen,) = [entry for entry in document["windows"] if keys.items() <= entry.items()]
+    return dict(chosen)
 
 
 def until(served: Installation, name: str, value: int) -> dict[str, Any]:
     """The window once it has so many units or labels."""
     end = time.monotonic() + 60
-    while (found := window(live(served)))[name] != value:
-        assert time.monotonic() < end, (name, found[name], value)
+    while (state := window(live(served)))[name] != value:
+        assert time.monotonic() < end, (name, state[name], value)
         time.sleep(0.3)
-    return found
+    return state
 
 
 def settled(served: Installation) -> dict[str, Any]:
     """The window once it has all that was asked before this call, such as by other tests."""
     now = time.time()
-    found = live(served)
-    while min(one["complete_until"] for one in found["ledgers"]) < now:
-        assert time.time() < now + 60, found["ledgers"]
+    state = live(served)
+    while min(ledger["complete_until"] for ledger in state["ledgers"]) < now:
+        assert time.time() < now + 60, state["ledgers"]
         time.sleep(0.3)
-        found = live(served)
-    return window(found)
+        state = live(served)
+    return window(state)
 
 
 def test_rows_and_labels_arrive_in_the_windows(served: Installation) -> None:
@@ -56,8 +56,8 @@ def test_rows_and_labels_arrive_in_the_windows(served: Installation) -> None:
     with demur.connect(served.grpc) as client:
         answer = client.vessel.predict(columns)
         assert answer.recorded
-        found = until(served, "units", before["units"] + ROWS)
-        assert found["units"] - found["answered"] == before["units"] - before["answered"] + int(answer.deferred.sum())
+        after = until(served, "units", before["units"] + ROWS)
+        assert after["units"] - after["answered"] == before["units"] - before["answered"] + int(answer.deferred.sum())
         done = 0
         while requests := client.requests.claim(count=100):
             for request in requests:

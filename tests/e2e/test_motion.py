@@ -36,7 +36,7 @@ def scene(data: Path) -> Path:
 
 
 def tracks(scene: Path) -> list[int]:
-    return [one.track_id for one in Scene.FromString(scene.read_bytes()).prediction_requests]
+    return [request.track_id for request in Scene.FromString(scene.read_bytes()).prediction_requests]
 
 
 def target(served: Installation) -> str:
@@ -53,12 +53,12 @@ def test_the_reference_artefact_serves_scenes_and_maps(served: Installation, sce
     assert described.model.startswith("motion-bc-5:")
     assert [(head.name, head.error_unit, head.acceptable) for head in described.heads] == [("trajectories", "nats", 25)]
     assert answers.model == described.model
-    assert [one.agent.track_id for one in answers] == requests
-    for one, other in zip(answers, drawn, strict=True):
-        assert one.trajectories.shape == one.scene_trajectories.shape == (5, 25, 2)
-        assert np.sum(one.confidences) == pytest.approx(1, abs=1e-5)
-        assert one.knowledge.shape == (25,)
-        np.testing.assert_allclose(other.trajectories, one.trajectories, atol=1e-3)
+    assert [vehicle.agent.track_id for vehicle in answers] == requests
+    for answer, other in zip(answers, drawn, strict=True):
+        assert answer.trajectories.shape == answer.scene_trajectories.shape == (5, 25, 2)
+        assert np.sum(answer.confidences) == pytest.approx(1, abs=1e-5)
+        assert answer.knowledge.shape == (25,)
+        np.testing.assert_allclose(other.trajectories, answer.trajectories, atol=1e-3)
 
 
 def test_a_folder_is_scored_drawn_and_judged(served: Installation, data: Path, tmp_path: Path) -> None:
@@ -68,7 +68,9 @@ def test_a_folder_is_scored_drawn_and_judged(served: Installation, data: Path, t
     with (out / "summary.csv").open() as file:
         rows = list(csv.DictReader(file))
     submitted = Submission.FromString((out / "submission.pb").read_bytes()).predictions
-    assert [(one.scene_id, str(one.track_id)) for one in submitted] == [(row["scene"], row["track"]) for row in rows]
+    assert [(prediction.scene_id, str(prediction.track_id)) for prediction in submitted] == [
+        (row["scene"], row["track"]) for row in rows
+    ]
     assert {row["decision"] for row in rows} <= {"answer", "defer"}
     assert len(list((out / "figures").iterdir())) == len(rows)
     judging = ["--predictions", str(out / "submission.pb"), "--scenes", str(scenes), "--json"]
@@ -91,15 +93,15 @@ def test_the_code_of_the_page_runs(
     for words, others in (("127.0.0.1:4003", target(served)), ("[4308]", f"[{track}]"), ("[7]", f"[{track}]")):
         assert words in code
         code = code.replace(words, others)
-    said: list[object] = []
-    exec(compile(code, "docs/motion.md", "exec"), {"print": said.append})
-    assert "\n  prediction " in str(said[0])
-    assert [type(one) for one in said[1:]] == [demur.MotionAnswers] * 2
+    printed: list[object] = []
+    exec(compile(code, "docs/motion.md", "exec"), {"print": printed.append})
+    assert "\n  prediction " in str(printed[0])
+    assert [type(value) for value in printed[1:]] == [demur.MotionAnswers] * 2
 
 
 def test_the_commands_of_the_page_answer(served: Installation, scene: Path, tmp_path: Path) -> None:
     """Those of curl."""
-    (block,) = (one for one in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) if "curl -F" in one)
+    (block,) = (example for example in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) if "curl -F" in example)
     (tmp_path / "scene.pb").write_bytes(scene.read_bytes())
     first, second = tracks(scene)[:2]
     for line in block.splitlines():

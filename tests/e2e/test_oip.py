@@ -33,7 +33,9 @@ def cases() -> Iterator[str]:
     for path in sorted(SCRIPT.glob("*.py")):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("case_"):
-                yield from (f"{node.name}[{one}]" for one in ("grpc", "http")) if node.args.args else (node.name,)
+                yield from (
+                    (f"{node.name}[{protocol}]" for protocol in ("grpc", "http")) if node.args.args else (node.name,)
+                )
 
 
 SHAPE = (48, 48, 44)
@@ -54,7 +56,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "scene.pb").write_bytes(streets.CONTENT)
     grid = recipes.read(read(PROJECT / "artefacts" / "motion" / "bc-5")).grid
     renderer = Renderer(parse(streets.CONTENT), grid)
-    np.save(folder / "maps.npy", np.stack([renderer.draw(one) for one in streets.agents()]).astype(np.float32))
+    np.save(folder / "maps.npy", np.stack([renderer.draw(agent) for agent in streets.agents()]).astype(np.float32))
     (folder / "flair.nii.gz").write_bytes(heads.packed(heads.head(SHAPE, SPOTS)))
     np.save(folder / "shape.npy", SHAPE)
     weather = read(PROJECT / "artefacts" / "weather" / "catboost-10")
@@ -76,8 +78,8 @@ def outcomes(python: Path, inputs: Path, served: Installation) -> dict[str, str]
         [str(python), str(SCRIPT), str(inputs), json.dumps(where)], capture_output=True, text=True, timeout=240
     )
     assert ran.returncode == 0, ran.stderr
-    found: dict[str, str] = json.loads(ran.stdout)
-    return found
+    results: dict[str, str] = json.loads(ran.stdout)
+    return results
 
 
 @pytest.mark.parametrize("case", list(cases()))

@@ -26,9 +26,9 @@ SECTIONS = {
 
 def block(mark: str, served: Installation) -> str:
     """The code behind a mark, with the ports of these services."""
-    found = re.search(rf"<!-- {mark} -->\n```\w+\n(.*?)```", PAGE, re.DOTALL)
-    assert found, mark
-    return re.sub(r"127\.0\.0\.1:(\d+)", lambda m: f"127.0.0.1:{int(m[1]) + served.offset}", found[1])
+    match = re.search(rf"<!-- {mark} -->\n```\w+\n(.*?)```", PAGE, re.DOTALL)
+    assert match, mark
+    return re.sub(r"127\.0\.0\.1:(\d+)", lambda m: f"127.0.0.1:{int(m[1]) + served.offset}", match[1])
 
 
 def shell(code: str) -> Any:
@@ -37,7 +37,7 @@ def shell(code: str) -> Any:
 
 
 def values(answer: Any) -> dict[str, Any]:
-    return {one["name"]: one["data"] for one in answer["outputs"]}
+    return {output["name"]: output["data"] for output in answer["outputs"]}
 
 
 def test_curl_with_json(served: Installation) -> None:
@@ -48,8 +48,8 @@ def test_curl_with_json(served: Installation) -> None:
 
 
 def test_curl_with_bytes(served: Installation) -> None:
-    found = values(shell(block("curl-binary", served)))
-    assert len(found["translation"]) == len(found["deferred"]) == 1
+    outputs = values(shell(block("curl-binary", served)))
+    assert len(outputs["translation"]) == len(outputs["deferred"]) == 1
 
 
 @pytest.mark.skipif(not PYTHON.is_file(), reason=f"no stock client at {PYTHON}: run `make .venv-oip/ready`")
@@ -59,35 +59,35 @@ def test_python_over_both_protocols(served: Installation) -> None:
         f'Client("127.0.0.1:{4005 + served.offset}")', f'Client("127.0.0.1:{3005 + served.offset}")'
     )
     assert over_http.count(str(3005 + served.offset)) == 2
-    said = [
-        subprocess.run([str(PYTHON), "-c", one], capture_output=True, text=True, check=True).stdout
-        for one in (code, over_http)
+    outputs = [
+        subprocess.run([str(PYTHON), "-c", program], capture_output=True, text=True, check=True).stdout
+        for program in (code, over_http)
     ]
-    numbers = [one.splitlines()[0] for one in said]
+    numbers = [output.splitlines()[0] for output in outputs]
     assert numbers[0] == numbers[1]
-    assert re.fullmatch(r"(answered|deferred) [0-9a-f]{16}-\d+", said[0].splitlines()[1])
+    assert re.fullmatch(r"(answered|deferred) [0-9a-f]{16}-\d+", outputs[0].splitlines()[1])
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_tables_name_what_services_have(task: str, served: Installation) -> None:
     port = default_ports(task)[0] + served.offset
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/v2/models/{task}") as reply:
-        told = json.loads(reply.read())
+        metadata = json.loads(reply.read())
     section = re.search(SECTIONS[task] + r"(.*?)(?=\n\*\*\w|\n## )", PAGE, re.DOTALL)
     assert section
     common = re.search(r"\n## Tensors\n(.*?)\n\*\*", PAGE, re.DOTALL)
     assert common
     named = words(section[1]) | words(common[1])
-    outputs = {re.sub(r"^(temperature|precipitation)_", "", one["name"]) for one in told["outputs"]}
+    outputs = {re.sub(r"^(temperature|precipitation)_", "", tensor["name"]) for tensor in metadata["outputs"]}
     assert outputs <= named
-    inputs = {one["name"] for one in told["inputs"] if len(told["inputs"]) < 10}
+    inputs = {tensor["name"] for tensor in metadata["inputs"] if len(metadata["inputs"]) < 10}
     assert inputs <= named | {"rows"}
     if task in ("translation", "motion", "lesion"):
         rows = re.findall(r"^\| (`.*?) \|", section[1], re.MULTILINE)
         assert words(" ".join(rows)) <= outputs, "the page promises no more than there is"
-    by_name = {one["name"] for one in told["outputs"] if not one["parameters"]["default"]}
+    by_name = {tensor["name"] for tensor in metadata["outputs"] if not tensor["parameters"]["default"]}
     lines = [line for line in section[1].splitlines() if "by name" in line]
-    assert {re.sub(r"^(temperature|precipitation)_", "", one) for one in by_name} <= words(" ".join(lines))
+    assert {re.sub(r"^(temperature|precipitation)_", "", name) for name in by_name} <= words(" ".join(lines))
 
 
 def words(text: str) -> set[str]:

@@ -34,8 +34,8 @@ def refused(http: httpx.Client, method: str, url: str, kind: str) -> None:
     answer = http.request(method, url, content=PICKLE, headers={"content-type": kind})
     assert answer.status_code == 415, f"{method} {url} with {kind}: {answer.status_code} {answer.text[:200]}"
     if method != "HEAD":
-        said = answer.json()  # clients of the Open Inference Protocol read a text there
-        assert (said.get("detail") or said["error"])["code"] == "content_type"
+        document = answer.json()  # clients of the Open Inference Protocol read a text there
+        assert (document.get("detail") or document["error"])["code"] == "content_type"
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -58,15 +58,15 @@ def test_bodies_of_no_type_that_is_taken_are_refused(served: Installation, http:
     """Each route that takes a body: a type that it does not name is refused before the body is looked at."""
     base = f"http://127.0.0.1:{default_ports(task)[0] + served.offset}"
     document = http.get(f"{base}/v1/openapi.json").json()
-    found = 0
+    count = 0
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             if "requestBody" not in operation:
                 continue
-            found += 1
+            count += 1
             for kind in ("application/x-python-pickle", "application/octet-stream", "text/xml"):
                 refused(http, method.upper(), base + path.format(**VALUES), kind)
-    assert found >= 12
+    assert count >= 12
 
 
 def test_every_route_of_the_monitor_refuses_pickles(served: Installation, http: httpx.Client) -> None:

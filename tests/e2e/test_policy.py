@@ -34,8 +34,8 @@ def changing(vessel: Installation) -> Iterator[Installation]:
 def asked(installation: Installation, *words: str) -> dict[str, Any]:
     done = installation.run("policy", *words, "--json")
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 def put(installation: Installation, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -148,12 +148,12 @@ def test_a_certificate_takes_its_threshold_into_force(changing: Installation, tm
     np.savetxt(table, np.stack([error, uncertainty], 1), delimiter=",", header="error,uncertainty", comments="")
     done = changing.run("calibrate", "--predictions", str(table), "--risk", "0.1", "--acceptable", "0.5", "--json")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    report = json.loads(done.stdout)
     kept = tmp_path / "certificate.json"
     kept.write_text(done.stdout)
     policy = asked(changing, "set", "vessel", "--certificate", str(kept))["policy"]
-    assert (policy["mode"], policy["threshold"]) == ("certified", pytest.approx(found["threshold"], rel=1e-6))
-    assert policy["certificate"] == found["certificate"]
+    assert (policy["mode"], policy["threshold"]) == ("certified", pytest.approx(report["threshold"], rel=1e-6))
+    assert policy["certificate"] == report["certificate"]
 
 
 def test_no_certifiable_threshold_defers_all(changing: Installation, tmp_path: Path) -> None:

@@ -40,9 +40,9 @@ def tags(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -
         "mapped": variant(source, folder / "mapped", scaled(1.5)),
         "refused": variant(source, folder / "refused", disordered),
     }
-    for one in made.values():
-        assert installation.run("models", "import", "vessel", str(one.directory)).returncode == 0
-    return {name: one.tag for name, one in made.items()}
+    for artefact in made.values():
+        assert installation.run("models", "import", "vessel", str(artefact.directory)).returncode == 0
+    return {name: artefact.tag for name, artefact in made.items()}
 
 
 def ask(installation: Installation, path: str, body: Any = None) -> Any:
@@ -60,11 +60,11 @@ def test_a_profile_on_another_scale_is_mapped_and_answers(
     installation: Installation, tags: dict[str, str], tmp_path: Path
 ) -> None:
     with serving(installation, tmp_path / "log", "--model", tags["mapped"]):
-        told = ask(installation, "/v1/model")
-        assert told["profile"]["name"] == "cpu-fp16-stacked"
-        assert told["qualification"]["verdict"] == "mapped"
-        assert told["qualification"]["calibrated_under"] == "cpu-fp32-stacked"
-        assert told["qualification"]["done"] == 1
+        described = ask(installation, "/v1/model")
+        assert described["profile"]["name"] == "cpu-fp16-stacked"
+        assert described["qualification"]["verdict"] == "mapped"
+        assert described["qualification"]["calibrated_under"] == "cpu-fp32-stacked"
+        assert described["qualification"]["done"] == 1
         answer = predict(installation)
         assert answer["decision"] == ["ANSWER"]
         assert 'demur_qualification{profile="cpu-fp16-stacked",task="vessel",verdict="mapped"} 1.0' in (
@@ -75,16 +75,16 @@ def test_a_profile_on_another_scale_is_mapped_and_answers(
         shown = installation.run("policy", "show", "vessel").stdout
         assert "mapped: " in shown
     with serving(installation, tmp_path / "again", "--model", tags["mapped"], DEMUR_QUALIFY="require"):
-        assert ask(installation, "/v1/model")["qualification"]["measured"] == told["qualification"]["measured"]
+        assert ask(installation, "/v1/model")["qualification"]["measured"] == described["qualification"]["measured"]
         assert predict(installation)["threshold"] == answer["threshold"]
 
 
 def test_other_scores_are_refused_and_nothing_is_answered(
     installation: Installation, tags: dict[str, str], tmp_path: Path
 ) -> None:
-    found = installation.run("models", "qualify", tags["refused"], "--json")
-    assert found.returncode == 1
-    assert json.loads(found.stdout)["verdict"] == "refused"
+    completed = installation.run("models", "qualify", tags["refused"], "--json")
+    assert completed.returncode == 1
+    assert json.loads(completed.stdout)["verdict"] == "refused"
     with serving(installation, tmp_path / "log", "--model", tags["refused"]):
         answer = predict(installation)
         assert answer["decision"] == ["DEFER"]

@@ -19,9 +19,9 @@ PAGES = (PROJECT / "README.md").read_text() + (PROJECT / "docs" / "tour.md").rea
 
 def block(mark: str) -> tuple[str, str]:
     """Return the code block after a mark, and the block of output that follows it."""
-    found = re.search(rf"<!-- {mark} -->\n```\w+\n(.*?)```\n\n```\w*\n(.*?)```", PAGES, re.DOTALL)
-    assert found, f"no page has an example marked {mark} with its output"
-    return found[1], found[2]
+    match = re.search(rf"<!-- {mark} -->\n```\w+\n(.*?)```\n\n```\w*\n(.*?)```", PAGES, re.DOTALL)
+    assert match, f"no page has an example marked {mark} with its output"
+    return match[1], match[2]
 
 
 def test_curl_example(served: Installation) -> None:
@@ -29,14 +29,14 @@ def test_curl_example(served: Installation) -> None:
     ran = subprocess.run(
         ["sh", "-c", code.replace("http://127.0.0.1:3005", served.http)], capture_output=True, text=True, check=True
     )
-    shown, given = json.loads(output), json.loads(ran.stdout)
-    assert shown.keys() == given.keys()
-    assert shown["power"].keys() == given["power"].keys()
-    assert (shown["model"], shown["profile"]) == (given["model"], given["profile"])
+    shown, actual = json.loads(output), json.loads(ran.stdout)
+    assert shown.keys() == actual.keys()
+    assert shown["power"].keys() == actual["power"].keys()
+    assert (shown["model"], shown["profile"]) == (actual["model"], actual["profile"])
     for field in ("mean", "variance", "total", "data", "knowledge", "uncertainty"):
-        np.testing.assert_allclose(given["power"][field], shown["power"][field], rtol=1e-3)
-    assert given["power"]["decision"] == shown["power"]["decision"]
-    assert given["shifted_inputs"] == shown["shifted_inputs"]
+        np.testing.assert_allclose(actual["power"][field], shown["power"][field], rtol=1e-3)
+    assert actual["power"]["decision"] == shown["power"]["decision"]
+    assert actual["shifted_inputs"] == shown["shifted_inputs"]
 
 
 def test_python_example(served: Installation) -> None:
@@ -58,13 +58,13 @@ def test_judge_example(served: Installation, tmp_path: Path) -> None:
         )
         assert ran.returncode == 0, ran.stderr
     shown = output.removesuffix("...\n").splitlines()
-    for expected, given in zip(shown, ran.stdout.splitlines(), strict=False):
-        assert len(expected.split()) == len(given.split()), given
-        for one, other in zip(expected.split(), given.split(), strict=True):
+    for expected, actual in zip(shown, ran.stdout.splitlines(), strict=False):
+        assert len(expected.split()) == len(actual.split()), actual
+        for word, other in zip(expected.split(), actual.split(), strict=True):
             try:  # another processor rounds the last digits otherwise
-                assert float(other) == pytest.approx(float(one), rel=1e-2)
+                assert float(other) == pytest.approx(float(word), rel=1e-2)
             except ValueError:
-                assert other == one
+                assert other == word
     assert "Answering the most certain" in (tmp_path / "report" / "report.html").read_text()
 
 
@@ -82,11 +82,11 @@ def test_live_example(installations: Callable[[], Installation], tmp_path: Path)
         assert fresh.run(*policy).returncode == 0
         ran = subprocess.run(program, capture_output=True, text=True, check=False, cwd=tmp_path, env=RUN)
     assert ran.returncode == 0, ran.stderr
-    shown, given = output.splitlines()[4:], ran.stdout.splitlines()
-    assert [line.split()[0] for line in given[2:]] == [line.split()[0] for line in shown[2:]]
-    assert given[0].split(";")[0] == shown[0].split(";")[0]
-    for one, other in zip(given[3:], shown[3:], strict=True):
-        (_, live_value, low, _, high, truth), (*_, shown_truth) = one.split(), other.split()
+    shown, actual = output.splitlines()[4:], ran.stdout.splitlines()
+    assert [line.split()[0] for line in actual[2:]] == [line.split()[0] for line in shown[2:]]
+    assert actual[0].split(";")[0] == shown[0].split(";")[0]
+    for row, other in zip(actual[3:], shown[3:], strict=True):
+        (_, live_value, low, _, high, truth), (*_, shown_truth) = row.split(), other.split()
         assert truth == shown_truth
         width = float(high) - float(low)
         assert float(low) < float(live_value) < float(high)

@@ -77,13 +77,13 @@ def test_vessel_rows_with_a_bad_one(served: Installation, rows: Path, tmp_path: 
     assert answer.member_variances is not None
     means, spreads = np.float64(answer.member_means), np.float64(answer.member_variances)
     errors = (means.mean(axis=0) - power) ** 2
-    found = evaluated(served, "vessel", out)
-    assert found["n"] == 2300
-    assert found["notes"] == ["1 rows have no prediction (refused, or withheld): they are left out"]
-    assert found["rmse"] == pytest.approx(float(np.sqrt(errors.mean())), rel=1e-12)
+    report = evaluated(served, "vessel", out)
+    assert report["n"] == 2300
+    assert report["notes"] == ["1 rows have no prediction (refused, or withheld): they are left out"]
+    assert report["rmse"] == pytest.approx(float(np.sqrt(errors.mean())), rel=1e-12)
     total = spreads.mean(axis=0) + means.var(axis=0)
-    assert found["measures"]["tvar"]["r_auc"] == pytest.approx(trapezoid_r_auc(errors, total), rel=1e-9)
-    assert found["r_auc"] == pytest.approx(trapezoid_r_auc(errors, answer.uncertainty), rel=1e-9)
+    assert report["measures"]["tvar"]["r_auc"] == pytest.approx(trapezoid_r_auc(errors, total), rel=1e-9)
+    assert report["r_auc"] == pytest.approx(trapezoid_r_auc(errors, answer.uncertainty), rel=1e-9)
     with out.open() as file:
         table = list(csv.DictReader(file))
     assert "stw = 355 kn: must be " in table[1999]["error"]
@@ -133,8 +133,8 @@ def test_weather_submission_and_both_heads(served: Installation, tmp_path: Path)
 def test_a_real_scene(served: Installation, test_data: Path, tmp_path: Path) -> None:
     source = there(test_data / "motion" / "shifts_test_scene.pb")
     counts = scored(served, "motion", source, tmp_path)
-    found = evaluated(served, "motion", tmp_path / "submission.pb", "--scenes", source)
-    assert found["n"] == counts["requests"] == 2
+    report = evaluated(served, "motion", tmp_path / "submission.pb", "--scenes", source)
+    assert report["n"] == counts["requests"] == 2
     with (tmp_path / "summary.csv").open() as file:
         assert all(bool(row["reason"]) == (row["decision"] != "answer") for row in csv.DictReader(file))
 
@@ -148,13 +148,17 @@ def test_real_sentences(served: Installation, test_data: Path, tmp_path: Path) -
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
     scored(served, "translation", tmp_path / "src.en.txt", tmp_path / "out")
     submission, references = tmp_path / "out" / "submission.jsonl", tmp_path / "ref.ru.txt"
-    found = evaluated(served, "translation", submission, "--references", references)
+    report = evaluated(served, "translation", submission, "--references", references)
     expected = []
     for line, truth in zip(submission.read_text().splitlines(), references.read_text().splitlines(), strict=True):
         hypotheses = json.loads(line)["hypos"]
-        shares = [one["confidence"] * gleu([truth.split()], one["text"].split()) for one in hypotheses if one["text"]]
+        shares = [
+            hypothesis["confidence"] * gleu([truth.split()], hypothesis["text"].split())
+            for hypothesis in hypotheses
+            if hypothesis["text"]
+        ]
         expected.append(100 * sum(shares))
-    assert found["egleu"] == pytest.approx(float(np.mean(expected)), rel=1e-9)
+    assert report["egleu"] == pytest.approx(float(np.mean(expected)), rel=1e-9)
 
 
 @pytest.mark.timeout(900)
@@ -168,9 +172,9 @@ def test_a_real_scan_as_grand_challenge_has_it(served: Installation, test_data: 
     shutil.copy(patient / "lesion_mask.nii.gz", truths / "07_gt_isovox.nii.gz")
     counts = scored(served, "lesion", tmp_path / "input", tmp_path / "out", "--submission")
     assert (counts["scans"], counts["left_out"]) == (1, 0)
-    (one,) = counts["answers"]
-    assert bool(one["reason"]) == one["deferred"]
-    found = evaluated(served, "lesion", tmp_path / "out", "--ground-truth", truths)
+    (answer,) = counts["answers"]
+    assert bool(answer["reason"]) == answer["deferred"]
+    report = evaluated(served, "lesion", tmp_path / "out", "--ground-truth", truths)
     (tmp_path / "alone").mkdir()
     shutil.move(tmp_path / "out" / "images", tmp_path / "alone" / "images")
     challenge = evaluated(served, "lesion", tmp_path / "alone", "--ground-truth", truths)
@@ -181,4 +185,4 @@ def test_a_real_scan_as_grand_challenge_has_it(served: Installation, test_data: 
     _, truth = volumes.mask(truths / "07_gt_isovox.nii.gz")
     expected = ndsc(truth, mask)
     assert 0 < expected < 1
-    assert found["ndsc"] == challenge["ndsc"] == pytest.approx(expected, rel=1e-9)
+    assert report["ndsc"] == challenge["ndsc"] == pytest.approx(expected, rel=1e-9)

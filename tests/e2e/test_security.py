@@ -85,10 +85,10 @@ def guarded(installations: Callable[[], Installation], tmp_path_factory: pytest.
         assert made.returncode == 0, made.stderr
         tokens[name] = made.stdout.strip()
     processes = tuple(begun(installation, environment, *words) for words in (("serve", "vessel"), ("monitor", "run")))
-    found = Guarded(installation, authority, directory, environment, f"http://127.0.0.1:{probe}", processes, tokens)
+    service = Guarded(installation, authority, directory, environment, f"http://127.0.0.1:{probe}", processes, tokens)
     try:
-        wait(lambda: answers(f"{found.probe}/readyz"))
-        yield found
+        wait(lambda: answers(f"{service.probe}/readyz"))
+        yield service
     finally:
         for process in processes:
             process.send_signal(signal.SIGTERM)
@@ -170,13 +170,13 @@ def test_commands_and_examples_bring_what_the_environment_says(guarded: Guarded)
     other = guarded.run("policy", "set", "vessel", "--target-retention", "0.9", "--author", "me", token="chief")
     assert "must be chief, the name of the token" in other.stderr
     acts = json.loads(guarded.run("audit", "vessel", "--json", token="chief").stdout)["acts"]
-    (act,) = [one for one in acts if one["kind"] == "policy"]  # other tests of this service give labels
+    (act,) = [entry for entry in acts if entry["kind"] == "policy"]  # other tests of this service give labels
     assert (act["actor"], act["reason"]) == ("chief", "night")
     assert "needs the scope policy" in guarded.run("audit", "vessel", token="bridge").stderr
     what_if = guarded.run("policy", "what-if", "vessel", "--threshold", "1", token="bridge")
     assert "needs the scope metrics" in what_if.stderr
-    asked = example(guarded, "predict", guarded.installation.grpc, token="bridge")
-    assert "answered" in asked.stdout, asked.stderr
+    completed = example(guarded, "predict", guarded.installation.grpc, token="bridge")
+    assert "answered" in completed.stdout, completed.stderr
 
 
 def test_the_example_of_live_figures_brings_it_to_the_monitor_too(guarded: Guarded, tmp_path: Path) -> None:

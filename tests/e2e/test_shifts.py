@@ -15,8 +15,8 @@ from tests.e2e.conftest import Installation
 
 @pytest.fixture
 def client(served: Installation) -> Any:
-    with demur.connect(served.grpc) as found:
-        yield found
+    with demur.connect(served.grpc) as opened:
+        yield opened
 
 
 def posted(served: Installation, rows: list[dict[str, float]]) -> dict[str, Any]:
@@ -30,14 +30,14 @@ def test_a_shift_names_its_columns_everywhere(served: Installation, client: demu
     answer = client.vessel.predict(columns, purpose="explore")
     assert answer.shifted_inputs[0] == ()
     waves, speed = answer.shifted_inputs[1]
-    trained = {one.name: one for one in client.vessel.describe().features}
+    trained = {feature.name: feature for feature in client.vessel.describe().features}
     assert (waves.column, waves.unit, waves.value) == ("comb_wind_swell_wave_height", "m", 9.0)
     assert (speed.column, speed.unit, speed.value) == ("stw", "kn", 27.0)
-    for one in (waves, speed):
-        assert (one.trained_lower, one.trained_upper) == pytest.approx(
-            (trained[one.column].trained_lower, trained[one.column].trained_upper)
+    for shift in (waves, speed):
+        assert (shift.trained_lower, shift.trained_upper) == pytest.approx(
+            (trained[shift.column].trained_lower, trained[shift.column].trained_upper)
         )
-        assert math.isnan(one.expected)
+        assert math.isnan(shift.expected)
     assert waves.deviations > speed.deviations > 0
     assert "training had" in str(speed)
 
@@ -48,15 +48,15 @@ def test_a_shift_names_its_columns_everywhere(served: Installation, client: demu
     assert inputs["deviations"] == pytest.approx([waves.deviations, speed.deviations])
     assert inputs["expected"] == [None, None]
 
-    asked = {
+    request = {
         "inputs": [
             {"name": name, "datatype": "FP32", "shape": [2], "data": values} for name, values in columns.items()
         ],
         "outputs": [{"name": "shifted_inputs"}, {"name": "shifted"}],
         "parameters": {"purpose": "explore"},
     }
-    answered = httpx.post(f"{served.http}/v2/models/vessel/infer", json=asked).raise_for_status().json()
-    by_name = {one["name"]: one["data"] for one in answered["outputs"]}
+    answered = httpx.post(f"{served.http}/v2/models/vessel/infer", json=request).raise_for_status().json()
+    by_name = {output["name"]: output["data"] for output in answered["outputs"]}
     assert by_name["shifted_inputs"][0] == "[]"
     assert '"column":"stw"' in by_name["shifted_inputs"][1]
 
@@ -71,9 +71,9 @@ def test_metres_per_second_in_a_column_of_knots_are_noticed_by_the_request(clien
     assert flagged(wrong, "outside_training_range") < 0.1
     assert flagged(wrong, "unlikely_inputs") + flagged(wrong, "outside_training_range") > 0.99
     worst = [inputs[0] for inputs in wrong.shifted_inputs if inputs]
-    named = sum(one.column == "stw" for one in worst)
+    named = sum(shift.column == "stw" for shift in worst)
     assert named > len(worst) / 3  # more often than any other column
-    assert all(one.expected > one.value for one in worst if one.column == "stw" and one.deviations < -3)
+    assert all(shift.expected > shift.value for shift in worst if shift.column == "stw" and shift.deviations < -3)
 
 
 def flagged(answer: demur.Answer, reason: str) -> float:

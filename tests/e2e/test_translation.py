@@ -31,14 +31,14 @@ def lines(tmp_path: Path) -> Path:
 def test_the_reference_artefact_serves(served: Installation) -> None:
     with demur.connect(target(served)) as client:
         described = client.translation.describe()
-        (found,) = client.translation.predict(LINES[1])
+        (translation,) = client.translation.predict(LINES[1])
     assert described.model.startswith("translation-transformer-3:")
     assert [(head.name, head.acceptable) for head in described.heads] == [("hypotheses", 60)]
-    assert [len(one.hypotheses) for one in found.sentences] == [5, 5]
-    assert found.text[slice(*found.sentences[0].span)] == found.sentences[0].best.text
-    for one in found.sentences:
-        assert np.isfinite(one.uncertainty)
-        assert one.best.tokens.knowledge.min() >= 0
+    assert [len(unit.hypotheses) for unit in translation.sentences] == [5, 5]
+    assert translation.text[slice(*translation.sentences[0].span)] == translation.sentences[0].best.text
+    for sentence in translation.sentences:
+        assert np.isfinite(sentence.uncertainty)
+        assert sentence.best.tokens.knowledge.min() >= 0
 
 
 def test_a_file_is_scored_and_judged(served: Installation, lines: Path, tmp_path: Path) -> None:
@@ -46,11 +46,11 @@ def test_a_file_is_scored_and_judged(served: Installation, lines: Path, tmp_path
     references.write_text("".join(f"{line}\n" for line in REFERENCES))
     ran = served.run("score", "translation", str(lines), str(out), "--fairseq")
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    said = (out / "translation.txt").read_text().splitlines()
-    assert "https://example.org" in said[2]
+    translated = (out / "translation.txt").read_text().splitlines()
+    assert "https://example.org" in translated[2]
     for predictions in (out / "submission.jsonl", out / "output.txt"):
-        asked = ["--predictions", str(predictions), "--references", str(references), "--json"]
-        judged = served.run("evaluate", "--task", "translation", *asked)
+        options = ["--predictions", str(predictions), "--references", str(references), "--json"]
+        judged = served.run("evaluate", "--task", "translation", *options)
         assert judged.returncode == 0, judged.stderr
         (figures, *_) = json.loads(judged.stdout)["measures"].values()
         assert 0 <= figures["error"] <= 100
@@ -64,14 +64,14 @@ def test_the_code_of_the_page_runs(
     monkeypatch.chdir(tmp_path)
     assert "127.0.0.1:4002" in asking
     code = asking.replace("127.0.0.1:4002", target(served)) + f"    {labelling}"
-    said: list[object] = []
-    exec(compile(code, "docs/translation.md", "exec"), {"print": lambda *words: said.append(words)})
-    assert len(said) == 3 + 4, "text, summary, underlined, and the sentences of the book"
+    printed: list[object] = []
+    exec(compile(code, "docs/translation.md", "exec"), {"print": lambda *words: printed.append(words)})
+    assert len(printed) == 3 + 4, "text, summary, underlined, and the sentences of the book"
 
 
 def test_the_commands_of_the_page_answer(served: Installation) -> None:
-    (block,) = (one for one in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) if "curl --json" in one)
-    for line in (one for one in block.splitlines() if one.startswith("curl")):
+    (block,) = (example for example in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) if "curl --json" in example)
+    for line in (text for text in block.splitlines() if text.startswith("curl")):
         command = line.replace("127.0.0.1:3002", f"127.0.0.1:{3002 + served.offset}").replace("curl ", "curl -sS ")
         ran = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
         assert ran.returncode == 0, ran.stderr

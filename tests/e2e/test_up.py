@@ -31,8 +31,8 @@ def test_a_second_up_names_the_first(served: Installation) -> None:
 
 
 def test_what_up_says_to_try_works(served: Installation) -> None:
-    said = (served.home / "up.log").read_text()
-    command = said.rpartition("Try:\n")[2].split()
+    log = (served.home / "up.log").read_text()
+    command = log.rpartition("Try:\n")[2].split()
     assert command == [".venv/bin/python", "examples/predict.py", served.grpc]
     tried = subprocess.run([sys.executable, *command[1:]], cwd=PROJECT, capture_output=True, text=True, timeout=240)
     assert tried.returncode == 0, tried.stderr
@@ -57,7 +57,7 @@ def test_status(served: Installation) -> None:
 
 def test_models(served: Installation) -> None:
     held = json.loads(served.run("models", "list", "--json").stdout)
-    assert {one["tag"].partition("-")[0] for one in held} == {
+    assert {model["tag"].partition("-")[0] for model in held} == {
         "lesion",
         "motion",
         "translation",
@@ -155,8 +155,8 @@ def test_a_service_listens_on_its_ports_alone_and_leaves_no_files(
         parent = psutil.Process(process.pid)
         open_ports = {
             connection.laddr.port
-            for one in (parent, *parent.children(recursive=True))
-            for connection in one.net_connections("tcp")
+            for member in (parent, *parent.children(recursive=True))
+            for connection in member.net_connections("tcp")
             if connection.status == psutil.CONN_LISTEN
         }
         assert open_ports == {3005 + installation.offset, 4005 + installation.offset}, (tmp_path / "log").read_text()
@@ -212,7 +212,7 @@ def test_a_service_that_cannot_run_its_model_says_why(installations: Callable[[]
 
 def test_a_damaged_copy_in_the_store_is_replaced(served: Installation) -> None:
     held = json.loads(served.run("models", "list", "--json").stdout)
-    first = next(one for one in held if one["tag"].startswith("vessel-"))
+    first = next(model for model in held if model["tag"].startswith("vessel-"))
     graph = Path(first["path"]) / "ensemble.onnx"
     graph.write_bytes(graph.read_bytes()[:-1])
     assert served.run("models", "verify", first["tag"]).returncode == 1

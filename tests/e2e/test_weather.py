@@ -38,8 +38,8 @@ def test_the_reference_artefact_serves_both_heads(served: Installation) -> None:
 def test_an_official_file_is_scored(served: Installation, files: Path, tmp_path: Path) -> None:
     ran = served.run("score", "weather", str(files / "eval_in.csv"), str(tmp_path / "scored.csv"))
     assert ran.returncode == 0, ran.stderr
-    with (tmp_path / "scored.csv").open() as scored, (files / "eval_in.csv").open() as asked:
-        rows, truth = list(csv.DictReader(scored)), list(csv.DictReader(asked))
+    with (tmp_path / "scored.csv").open() as scored, (files / "eval_in.csv").open() as source:
+        rows, truth = list(csv.DictReader(scored)), list(csv.DictReader(source))
     assert len(rows) == len(truth) > 100
     errors = [
         (float(row["temperature.mean"]) - float(fact["fact_temperature"])) ** 2

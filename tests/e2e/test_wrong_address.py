@@ -44,7 +44,7 @@ def test_a_client_in_another_process(served: Installation) -> None:
     with demur.connect(served.grpc) as client:
         expected = [client.vessel.cost(row) for row in rows]
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-            found = list(pool.map(client.vessel.cost, rows))
+            costs = list(pool.map(client.vessel.cost, rows))
         with pickle.loads(pickle.dumps(client)) as again:
             np.testing.assert_array_equal(again.vessel.cost(rows[0]), expected[0])
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(costs, expected)

@@ -64,22 +64,24 @@ async def test_all_protocols_answer_alike(artefact: Artefact, unseen: Any) -> No
         tensor = {"name": "images", "datatype": "UINT8", "shape": images.shape, "data": images.ravel().tolist()}
         response = await http.post("/v2/models/digits/infer", json={"inputs": [tensor]})
         assert response.status_code == 200, response.text
-        over_oip = {one["name"]: one["data"] for one in response.json()["outputs"]}
-    assert [one["item"] for one in over_http] == list(range(50))
-    assert np.mean([one["digit"] != label for one, label in zip(over_http, labels, strict=True)]) < 0.12
-    deferred = [one["deferred"] for one in over_http]
+        over_oip = {output["name"]: output["data"] for output in response.json()["outputs"]}
+    assert [answer["item"] for answer in over_http] == list(range(50))
+    assert np.mean([answer["digit"] != label for answer, label in zip(over_http, labels, strict=True)]) < 0.12
+    deferred = [answer["deferred"] for answer in over_http]
     assert 0 < sum(deferred) < 30
     assert message.model == artefact.tag
-    assert [one.digit for one in message.answers] == [one["digit"] for one in over_http] == over_oip["digit"]
+    assert (
+        [answer.digit for answer in message.answers] == [answer["digit"] for answer in over_http] == over_oip["digit"]
+    )
     assert over_oip["deferred"] == deferred
-    decisions = [one.deferral.decisions[0] for one in message.answers]
-    assert [one == common_pb2.DECISION_DEFER for one in decisions] == deferred
+    decisions = [answer.deferral.decisions[0] for answer in message.answers]
+    assert [decision == common_pb2.DECISION_DEFER for decision in decisions] == deferred
     for field in ("total", "data", "knowledge"):
-        expected = pytest.approx([one[field] for one in over_http], abs=1e-6)
-        assert [getattr(one, field) for one in message.answers] == expected
+        expected = pytest.approx([answer[field] for answer in over_http], abs=1e-6)
+        assert [getattr(answer, field) for answer in message.answers] == expected
         assert over_oip[field] == expected
     np.testing.assert_allclose(
-        np.reshape(over_oip["probabilities"], (50, 10)), [one["probabilities"] for one in over_http], atol=1e-6
+        np.reshape(over_oip["probabilities"], (50, 10)), [answer["probabilities"] for answer in over_http], atol=1e-6
     )
     assert [head.name for head in described.heads] == ["digit"]
 
@@ -135,7 +137,7 @@ async def test_labels_of_deferred_images_reach_the_monitor(artefact: Artefact, u
         ]
     assert len(claimed) == 50
     resolved = {
-        place: one["value"] for place, one in zip(deferred, states, strict=True) if one.get("value") is not None
+        place: state["value"] for place, state in zip(deferred, states, strict=True) if state.get("value") is not None
     }
     assert all(value == labels[place] for place, value in resolved.items())
     assert len(resolved) == 50

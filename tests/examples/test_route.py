@@ -278,9 +278,9 @@ class TestSearch:
                 steps = zip(table, path[:-1], path[1:], strict=True)
                 total = sum(stage.get((tail, head), np.inf) for stage, tail, head in steps)
                 brute[path[-1]] = min(brute[path[-1]], total)
-            found = np.full(sizes[-1], np.inf)
-            found[states] = least
-            np.testing.assert_allclose(found, brute)
+            actual = np.full(sizes[-1], np.inf)
+            actual[states] = least
+            np.testing.assert_allclose(actual, brute)
 
     def test_a_plan_costs_what_its_legs_cost(self) -> None:
         lattice, oracle, engine = small_lattice(), StandIn(), Engine()

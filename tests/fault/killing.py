@@ -82,25 +82,27 @@ class Decisions:
                 self._note(answer)
 
     def _note(self, answer: VesselPredictResponse) -> None:
-        told = answer.power.deferral
-        ids = [(told.ids.epoch, told.ids.first + unit) for unit in range(told.ids.count)]
+        deferral = answer.power.deferral
+        ids = [(deferral.ids.epoch, deferral.ids.first + unit) for unit in range(deferral.ids.count)]
         if not answer.recorded:
             self.unrecorded |= set(ids)
             return
         self.recorded |= set(ids)
-        self.deferred |= {one for one, decision in zip(ids, told.decisions, strict=True) if decision == Decision.DEFER}
+        self.deferred |= {
+            identity for identity, decision in zip(ids, deferral.decisions, strict=True) if decision == Decision.DEFER
+        }
 
     def judge(self, snapshot: Snapshot) -> list[str]:
         there = counted(snapshot)
         items = Counter((row["epoch"], row["sequence"]) for row in snapshot.items)
-        found = {
+        faults = {
             "acknowledged units are missing": self.recorded - set(there),
-            "units are in segments more than once": {one for one, times in there.items() if times > 1},
+            "units are in segments more than once": {unit for unit, times in there.items() if times > 1},
             "acknowledged deferrals have no item": self.deferred - set(items),
-            "units have several items": {one for one, times in items.items() if times > 1},
+            "units have several items": {unit for unit, times in items.items() if times > 1},
             "items belong to no unit": set(items) - set(there),
         }
-        wrong = [f"{len(units)} {words}, e.g. {min(units)}" for words, units in found.items() if units]
+        wrong = [f"{len(units)} {words}, e.g. {min(units)}" for words, units in faults.items() if units]
         extra = len(set(there) - self.recorded - self.unrecorded)
         if extra > self.in_flight:
             wrong.append(f"{extra} units are in segments that were never answered; {self.in_flight} were in flight")
@@ -121,10 +123,10 @@ class Outcome:
 
 def inputs() -> NDArray[np.float32]:
     """Rows that the service takes."""
-    found = artefact.read(REFERENCE, "vessel")
-    with np.load(found.path(found.manifest.golden)) as arrays:
+    reference = artefact.read(REFERENCE, "vessel")
+    with np.load(reference.path(reference.manifest.golden)) as arrays:
         rows = arrays["rows"]
-    schema = found.schema
+    schema = reference.schema
     fitting: NDArray[np.float32] = rows[((rows >= schema.lower) & (rows <= schema.upper)).all(axis=1)]
     return np.ascontiguousarray(np.tile(fitting, (-(-2000 // len(fitting)), 1)), "<f4")
 
@@ -216,24 +218,24 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--url", default="", help="ledger; default: a SQLite file; postgres: a server of its own")
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="demur-kill-") as directory:
         home = Path(directory)
-        if given.url == "postgres":
+        if options.url == "postgres":
             with running_postgres() as server:
-                outcome = _told(server.database(), home, given)
+                outcome = _told(server.database(), home, options)
         else:
-            outcome = _told(given.url or f"sqlite:///{home / 'ledger.db'}", home, given)
+            outcome = _told(options.url or f"sqlite:///{home / 'ledger.db'}", home, options)
     return int(bool(outcome.wrong))
 
 
-def _told(url: str, home: Path, given: argparse.Namespace) -> Outcome:
+def _told(url: str, home: Path, options: argparse.Namespace) -> Outcome:
     callers = [Decisions(inputs())]
     start = time.perf_counter()
-    outcome = endure(url, home, callers, kills=given.kills, seed=given.seed)
+    outcome = endure(url, home, callers, kills=options.kills, seed=options.seed)
     (caller,) = callers
     sys.stdout.write(
-        f"\n{given.kills} kills in {time.perf_counter() - start:.0f} s, {url.partition(':')[0]}: "
+        f"\n{options.kills} kills in {time.perf_counter() - start:.0f} s, {url.partition(':')[0]}: "
         f"{len(caller.recorded)} units acknowledged, {len(caller.deferred)} of them deferred, "
         f"{len(caller.unrecorded)} answered unrecorded, {caller.in_flight} in flight when killed; "
         f"in the ledger {len(counted(outcome.snapshot))} units, {len(outcome.snapshot.items)} items\n"

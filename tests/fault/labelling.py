@@ -46,23 +46,23 @@ class Labelling:
         leases = {f"lease:{lease}#1": value for lease, value in self.labelled.items()}
         acknowledged = leases | {f"{key}#1": value for key, value in self.given.items()}
         states = {(row["epoch"], row["sequence"]): row["state"] for row in snapshot.items}
-        asked = Counter((row["epoch"], row["sequence"]) for row in snapshot.labels if row["source"] == "requested")
+        requested = Counter((row["epoch"], row["sequence"]) for row in snapshot.labels if row["source"] == "requested")
         ended = Counter(
             (row["epoch"], row["sequence"]) for row in snapshot.request_events if row["state"] == "labelled"
         )
         skips = Counter(row["actor"] for row in snapshot.request_events if row["state"] == "skipped")
-        found = {
+        faults = {
             "acknowledged labels are missing": {key for key in acknowledged if not rows[key]},
             "labels are there more than once": {key for key, count in rows.items() if count > 1},
             "labels have another value": {key for key, v in acknowledged.items() if rows[key] and values[key] != v},
-            "units were labelled by two holders": {unit for unit, count in asked.items() if count > 1},
-            "labels and states disagree": {unit for unit in asked if states.get(unit) != "labelled"}
-            | {unit for unit, state in states.items() if state == "labelled" and unit not in asked},
-            "labels and events disagree": {unit for unit in asked | ended if asked[unit] != ended[unit]},
+            "units were labelled by two holders": {unit for unit, count in requested.items() if count > 1},
+            "labels and states disagree": {unit for unit in requested if states.get(unit) != "labelled"}
+            | {unit for unit, state in states.items() if state == "labelled" and unit not in requested},
+            "labels and events disagree": {unit for unit in requested | ended if requested[unit] != ended[unit]},
             "acknowledged skips are missing": {actor for actor in self.skipped if skips[actor] != 1},
             "requests were in two hands": self.twice,
         }
-        return [f"{len(wrong)} {words}, e.g. {min(wrong)}" for words, wrong in found.items() if wrong]
+        return [f"{len(wrong)} {words}, e.g. {min(wrong)}" for words, wrong in faults.items() if wrong]
 
     async def _answer_some(self, stub: Any, generator: random.Random) -> None:
         message = labels_pb2.ClaimRequest(count=generator.randrange(1, 6), seconds=86_400)

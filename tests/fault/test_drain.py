@@ -141,7 +141,7 @@ async def test_term_under_load(service: Service) -> None:
     assert len(refused) == len(callers) + len(fresh)
     assert answered == batches > 0
     assert code == 0
-    assert not [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    assert not [process for process in family if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
 
 
 async def test_a_request_nobody_has_read_yet_is_answered(service: Service) -> None:

@@ -54,9 +54,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 async def test_a_full_disk_costs_records_not_answers(small_disk: Path) -> None:
-    asked = Asked()
-    async with recording(f"sqlite:///{small_disk / 'ledger.db'}", small_disk, deadline_seconds=1.0) as found:
-        await asked.ask(found, [2.0, 0.1])
+    traffic = Asked()
+    async with recording(f"sqlite:///{small_disk / 'ledger.db'}", small_disk, deadline_seconds=1.0) as recorder:
+        await traffic.ask(recorder, [2.0, 0.1])
         ballast = small_disk / "ballast"
         with ballast.open("wb", buffering=0) as file:
             try:
@@ -65,97 +65,97 @@ async def test_a_full_disk_costs_records_not_answers(small_disk: Path) -> None:
             except OSError:
                 pass
         for number in range(30):
-            await asked.ask(found, [2.0] * 40)
-            await asked.ask(found, [0.1] * (1 + number))
-        assert asked.unrecorded
-        assert found.tally.failures
+            await traffic.ask(recorder, [2.0] * 40)
+            await traffic.ask(recorder, [0.1] * (1 + number))
+        assert traffic.unrecorded
+        assert recorder.tally.failures
         ballast.unlink()
-        await until(lambda: found.ledger.writer.up)
-        await until(lambda: bool(table(found.database, gap)))
-        before = len(asked.recorded)
-        await asked.ask(found, [2.0])
-        await asked.ask(found, [0.1])
-        assert len(asked.recorded) == before + 2
-    asked.judge(found)
+        await until(lambda: recorder.ledger.writer.up)
+        await until(lambda: bool(table(recorder.database, gap)))
+        before = len(traffic.recorded)
+        await traffic.ask(recorder, [2.0])
+        await traffic.ask(recorder, [0.1])
+        assert len(traffic.recorded) == before + 2
+    traffic.judge(recorder)
 
 
 async def test_a_limit_on_the_size_of_files_is_a_full_disk(tmp_path: Path) -> None:
-    asked = Asked()
-    async with recording(f"sqlite:///{tmp_path / 'ledger.db'}", tmp_path, deadline_seconds=1.0) as found:
-        await asked.ask(found, [2.0, 0.1])
+    traffic = Asked()
+    async with recording(f"sqlite:///{tmp_path / 'ledger.db'}", tmp_path, deadline_seconds=1.0) as recorder:
+        await traffic.ask(recorder, [2.0, 0.1])
         old, kind = resource.getrlimit(resource.RLIMIT_FSIZE), signal.getsignal(signal.SIGXFSZ)
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         largest = max(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest, old[1]))
             for _ in range(20):
-                await asked.ask(found, [2.0] * 20)
-                await asked.ask(found, [0.1])
+                await traffic.ask(recorder, [2.0] * 20)
+                await traffic.ask(recorder, [0.1])
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, old)
             signal.signal(signal.SIGXFSZ, kind)
-        assert asked.unrecorded
-        await until(lambda: found.ledger.writer.up)
-        await asked.ask(found, [3.0])
-        assert max(asked.recorded) > max(asked.unrecorded)
-    asked.judge(found)
+        assert traffic.unrecorded
+        await until(lambda: recorder.ledger.writer.up)
+        await traffic.ask(recorder, [3.0])
+        assert max(traffic.recorded) > max(traffic.unrecorded)
+    traffic.judge(recorder)
 
 
 async def test_a_file_that_another_program_holds_is_waited_for_no_longer_than_the_deadline(tmp_path: Path) -> None:
-    asked = Asked()
+    traffic = Asked()
     path = tmp_path / "ledger.db"
-    async with recording(f"sqlite:///{path}", tmp_path, deadline_seconds=0.2) as found:
-        await asked.ask(found, [2.0])
+    async with recording(f"sqlite:///{path}", tmp_path, deadline_seconds=0.2) as recorder:
+        await traffic.ask(recorder, [2.0])
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         loop = asyncio.get_running_loop()
         for _ in range(3):
             start = loop.time()
-            await asked.ask(found, [2.0])
-            await asked.ask(found, [0.1])
+            await traffic.ask(recorder, [2.0])
+            await traffic.ask(recorder, [0.1])
             assert loop.time() - start < 0.6
-        assert len(asked.unrecorded) == 3
+        assert len(traffic.unrecorded) == 3
         other.execute("ROLLBACK")
         other.close()
-        await until(lambda: found.ledger.writer.queue.hindrance() is None)
-        await until(lambda: bool(table(found.database, gap)))
-        await asked.ask(found, [2.0])
-    asked.judge(found)
+        await until(lambda: recorder.ledger.writer.queue.hindrance() is None)
+        await until(lambda: bool(table(recorder.database, gap)))
+        await traffic.ask(recorder, [2.0])
+    traffic.judge(recorder)
 
 
 async def test_a_directory_that_cannot_be_written_still_answers(tmp_path: Path) -> None:
     wall = tmp_path / "file"
     wall.write_text("no directory")
-    async with recording(f"sqlite:///{wall / 'ledger.db'}", wall / "journals") as found:
-        assert [(await found.decide([score]))[0] for score in (0.1, 2.0)] == [False, False]
-        assert found.ledger.writer.queue.reason
-        assert found.tally.failures
-    assert found.tally.lost == [(1, "down"), (1, "down")]
+    async with recording(f"sqlite:///{wall / 'ledger.db'}", wall / "journals") as recorder:
+        assert [(await recorder.decide([score]))[0] for score in (0.1, 2.0)] == [False, False]
+        assert recorder.ledger.writer.queue.reason
+        assert recorder.tally.failures
+    assert recorder.tally.lost == [(1, "down"), (1, "down")]
 
 
 async def test_a_failure_at_any_call_of_the_database_loses_and_doubles_nothing(ledger_url: str, tmp_path: Path) -> None:
     """The n-th call fails, for each n until a run needs no more calls."""
     for n in itertools.count():
-        asked = Asked()
-        async with recording(ledger_url, tmp_path / str(n), epoch=n + 1, deadline_seconds=2.0) as found:
-            await until(lambda: found.ledger.writer.up)
-            failing = Failing(found, n)
+        traffic = Asked()
+        async with recording(ledger_url, tmp_path / str(n), epoch=n + 1, deadline_seconds=2.0) as recorder:
+            await until(lambda: recorder.ledger.writer.up)
+            failing = Failing(recorder, n)
             for scores in ([2.0, 0.1], [0.2], [0.3, 3.0]):
-                await asked.ask(found, scores, rate=0.3)
+                await traffic.ask(recorder, scores, rate=0.3)
             await asyncio.sleep(0.3)
             failed = failing.failed
             failing.end()
-            await until(lambda: found.ledger.writer.queue.hindrance() is None)
-            await asked.ask(found, [2.0])
-            assert len(asked.recorded) >= 1
+            await until(lambda: recorder.ledger.writer.queue.hindrance() is None)
+            await traffic.ask(recorder, [2.0])
+            assert len(traffic.recorded) >= 1
         await take_over(ledger_url, tmp_path / str(n), epoch=n + 1_000_001)
-        snapshot = read(found.database)
+        snapshot = read(recorder.database)
         mine = {sequence: times for (epoch, sequence), times in counted(snapshot).items() if epoch == n + 1}
         assert set(mine.values()) <= {1}, n
-        assert asked.recorded <= set(mine), n
-        assert set(mine) <= asked.recorded | asked.unrecorded, n
+        assert traffic.recorded <= set(mine), n
+        assert set(mine) <= traffic.recorded | traffic.unrecorded, n
         gaps = sum(row["units"] for row in snapshot.gaps if row["writer"] == n + 1)
-        assert gaps >= len(asked.unrecorded - set(mine)), n
+        assert gaps >= len(traffic.unrecorded - set(mine)), n
         if not failed:
             assert n > 5
             return

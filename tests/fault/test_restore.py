@@ -36,11 +36,11 @@ def serving(home: Path) -> Iterator[str]:
         _kill(process)
 
 
-def command(home: Path, *given: str, url: str = "sqlite") -> subprocess.CompletedProcess[str]:
+def command(home: Path, *arguments: str, url: str = "sqlite") -> subprocess.CompletedProcess[str]:
     """``demur ledger …`` to its end."""
     environment = os.environ | {"DEMUR_HOME": str(home), "DEMUR_LEDGER": url}
     return subprocess.run(
-        [sys.executable, "-m", "services.cli", "ledger", *given],
+        [sys.executable, "-m", "services.cli", "ledger", *arguments],
         capture_output=True,
         text=True,
         timeout=240,
@@ -72,7 +72,7 @@ def shown(url: str, now: float) -> list[str]:
     """All that a monitor that starts from nothing says of a ledger at a moment, to the last digit."""
     watch = Watch(url, now=now)
     try:
-        return [repr(one) for one in watch.at().windows]
+        return [repr(window) for window in watch.at().windows]
     finally:
         watch.monitor.close()
 
@@ -80,7 +80,7 @@ def shown(url: str, now: float) -> list[str]:
 def reasons(url: str, now: float) -> dict[str, set[str]]:
     watch = Watch(url, now=now)
     try:
-        return {one.window: words(one) for one in watch.at().windows if one.source == "requested"}
+        return {window.window: words(window) for window in watch.at().windows if window.source == "requested"}
     finally:
         watch.monitor.close()
 
@@ -95,7 +95,7 @@ async def test_a_lost_service_comes_back_with_its_figures(tmp_path: Path) -> Non
     home, elsewhere, backups = tmp_path / "home", tmp_path / "elsewhere", str(tmp_path / "backups")
     old, new = f"sqlite:///{home}/ledger/vessel.db", f"sqlite:///{elsewhere}/ledger/vessel.db"
     with serving(home) as address, demur.connect(address) as client:
-        kept = [one for seed in range(3) for one in traffic(client, seed)]
+        kept = [unit for seed in range(3) for unit in traffic(client, seed)]
         assert labelled(client, 40) == 40
         held = client.requests.claim(count=1)
         moment = time.time()
@@ -108,23 +108,25 @@ async def test_a_lost_service_comes_back_with_its_figures(tmp_path: Path) -> Non
         late: list[demur.LabelRequest] = []
         while part := client.requests.claim(count=100):
             late += part
-        found = client.resolutions.get(lost)
-        deferred = next(one.unit for one in found if one.status != "unknown")
+        resolutions = client.resolutions.get(lost)
+        deferred = next(resolution.unit for resolution in resolutions if resolution.status != "unknown")
     home.rename(tmp_path / "gone")
 
     restored = command(elsewhere, "restore", "--from", backups, "--json")
     assert restored.returncode == 0, restored.stderr
-    (told,) = json.loads(restored.stdout)["restored"]
-    assert told["units"] == len(kept) == 3 * ROWS
-    assert counted(read(Database(new))) == {parse_unit(one): 1 for one in kept}
+    (summary,) = json.loads(restored.stdout)["restored"]
+    assert summary["units"] == len(kept) == 3 * ROWS
+    assert counted(read(Database(new))) == {parse_unit(unit): 1 for unit in kept}
     assert shown(new, moment) == before, "valid ones and invalid ones, to the last digit"
-    assert not any("gap" in one for one in before)
+    assert not any("gap" in window for window in before)
     assert {"gap"} <= set.intersection(*reasons(new, time.time()).values())
     assert command(elsewhere, "verify").returncode == 0
 
     with serving(elsewhere) as address, demur.connect(address) as client:
         assert client.resolutions.get(deferred).status == "unknown", "it is lost, and nothing else has its id"
-        open_one = next(one.unit for one in client.resolutions.get(kept[-ROWS:]) if one.status == "pending")
+        open_one = next(
+            resolution.unit for resolution in client.resolutions.get(kept[-ROWS:]) if resolution.status == "pending"
+        )
         taken = client.labels.submit([demur.Label(deferred, 15_000.0), demur.Label(open_one, 15_000.0)])
         assert taken.outcomes == ("orphan", "accepted")
         with pytest.raises(demur.DemurError, match="no such request"):
@@ -141,4 +143,4 @@ async def test_a_lost_service_comes_back_with_its_figures(tmp_path: Path) -> Non
         assert watch.window("1h").units == len(kept) + ROWS
         orphans = {task: n for (task, source, verdict), n in published.labels.items() if verdict == "orphan"}
         assert sum(orphans.values()) == 1
-        assert all("gap" in found for found in reasons(new, now).values())
+        assert all("gap" in reason for reason in reasons(new, now).values())

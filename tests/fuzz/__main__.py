@@ -18,19 +18,19 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--case", type=int, help="run this one case of a target, and show all of what is wrong")
     parser.add_argument("--list", action="store_true", help="show targets and their cases")
-    given = parser.parse_args()
-    names = given.target or list(TARGETS)
-    if given.list:
+    options = parser.parse_args()
+    names = options.target or list(TARGETS)
+    if options.list:
         print("\n".join(f"{name:24} {TARGETS[name].cases:7,}" for name in names))
         print(f"{'all':24} {sum(TARGETS[name].cases for name in names):7,}")
         return 0
-    if given.case is not None:
-        return _one(names, given.seed, given.case)
-    found = 0
+    if options.case is not None:
+        return _one(names, options.seed, options.case)
+    failed = 0
     for name in names:
-        cases = given.cases or round(TARGETS[name].cases * given.times)
-        found += len(_many(name, cases, given.seed))
-    return 1 if found else 0
+        cases = options.cases or round(TARGETS[name].cases * options.times)
+        failed += len(_many(name, cases, options.seed))
+    return 1 if failed else 0
 
 
 def _many(name: str, cases: int, seed: int) -> list[Failure]:

@@ -46,8 +46,8 @@ class Failure:
     def kind(self) -> tuple[str, str]:
         """Equal for what is most likely one bug."""
         kind, _, message = self.error.partition(":")
-        said = re.sub(r"[\d\W]+", " ", message[:120]) if kind == "AssertionError" else ""
-        return kind + said, self.where.splitlines()[-1] if self.where else ""
+        words = re.sub(r"[\d\W]+", " ", message[:120]) if kind == "AssertionError" else ""
+        return kind + words, self.where.splitlines()[-1] if self.where else ""
 
     def __str__(self) -> str:
         shown = repr(self.case) if len(self.case) <= 2000 else f"{self.case[:1000]!r}... ({len(self.case)} bytes)"
@@ -151,12 +151,12 @@ def shrunk(decoder: Decoder, failure: Failure) -> bytes:
 
 
 def _named(error: BaseException) -> dict[str, Any]:
-    said, where = told(error)
-    return {"error": said, "where": where}
+    message, where = told(error)
+    return {"error": message, "where": where}
 
 
 def told(error: BaseException) -> tuple[str, str]:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "/tests/fuzz/engine" not in frame.filename]
-    lines = [f"  {Path(one.filename).name}:{one.lineno} {one.name}: {one.line}" for one in own[-6:]]
+    lines = [f"  {Path(entry.filename).name}:{entry.lineno} {entry.name}: {entry.line}" for entry in own[-6:]]
     return f"{type(error).__name__}: {str(error)[:300]}", "\n".join(lines)

@@ -28,21 +28,26 @@ def joined(parts: list[bytes]) -> bytes:
 
 def parts(case: bytes) -> list[bytes]:
     """The inverse; of any bytes."""
-    found, at = [], 0
+    pieces, at = [], 0
     while at + 4 <= len(case):
         (size,) = struct.unpack_from("<I", case, at)
-        found.append(case[at + 4 : at + 4 + size])
+        pieces.append(case[at + 4 : at + 4 + size])
         at += 4 + size
-    return found or [case]
+    return pieces or [case]
 
 
 @cache
 def scene() -> Scene:
     """A small town."""
-    found = towns.town(3, lanes=2, cars=2, walkers=1, points=3)
-    for steps in (found.past_vehicle_tracks, found.past_pedestrian_tracks, found.past_ego_track, found.traffic_lights):
+    message = towns.town(3, lanes=2, cars=2, walkers=1, points=3)
+    for steps in (
+        message.past_vehicle_tracks,
+        message.past_pedestrian_tracks,
+        message.past_ego_track,
+        message.traffic_lights,
+    ):
         del steps[: len(steps) - 3]
-    return found
+    return message
 
 
 @cache
@@ -57,9 +62,9 @@ def grid() -> Grid:
 @cache
 def feature_map() -> np.ndarray[Any, np.dtype[np.float32]]:
     """Mostly empty, as maps are."""
-    found = np.zeros(grid().shape, np.float32)
-    found[:, 10:14, 20:30] = 1.5
-    return found
+    values = np.zeros(grid().shape, np.float32)
+    values[:, 10:14, 20:30] = 1.5
+    return values
 
 
 @cache
@@ -91,9 +96,9 @@ def bodies(task: str) -> list[dict[str, Any]]:
     """JSON bodies of the tasks that are not of rows."""
     if task == "motion":
         agents = [{"scene_id": "a", "track_id": "5", "pose": {"x": 1.0, "y": 2.0, "yaw": 0.5}}]
-        told = json_format.MessageToDict(scene(), preserving_proto_field_name=True)
+        document = json_format.MessageToDict(scene(), preserving_proto_field_name=True)
         return [
-            {"scene": told, "track_ids": [1, "2"], "submission": True, "purpose": "decide", "defer_above": 3.5},
+            {"scene": document, "track_ids": [1, "2"], "submission": True, "purpose": "decide", "defer_above": 3.5},
             {"scene": _base64(scene().SerializeToString())},
             {"rendered": [_base64(rendered())], "agents": agents},
             {"tensor": _base64(bytes(16)), "agents": agents},

@@ -32,11 +32,11 @@ def mutated(rng: random.Random, sample: bytes) -> bytes:
     """A sample with one to four changes; now and then nothing of it is left."""
     if rng.random() < 0.01:
         return rng.randbytes(rng.randrange(64))
-    found = bytearray(sample)
+    changed = bytearray(sample)
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4))):
-        rng.choice(_CHANGES)(rng, found)
-        del found[MOST_BYTES:]
-    return bytes(found)
+        rng.choice(_CHANGES)(rng, changed)
+        del changed[MOST_BYTES:]
+    return bytes(changed)
 
 
 def _flip(rng: random.Random, content: bytearray) -> None:

@@ -31,8 +31,8 @@ def settings(task: str, **other: Any) -> Settings:
 @cache
 def assembled(task: str) -> Assembled:
     """A tenant and what it runs on."""
-    found = artefact.read(PROJECT / "artefacts" / task / ARTEFACTS[task])
-    return assemble(found, settings(task), Metrics(task, CollectorRegistry()))
+    source = artefact.read(PROJECT / "artefacts" / task / ARTEFACTS[task])
+    return assemble(source, settings(task), Metrics(task, CollectorRegistry()))
 
 
 def tenant(task: str) -> ServedModel:
@@ -45,8 +45,10 @@ def row(task: str) -> dict[str, float]:
     schema = tenant(task).description.schema
     assert schema is not None
     return {
-        one.name: one.values[0] if one.values else max(one.lower, min(one.upper, (one.lower + one.upper) / 2))
-        for one in schema.features
+        feature.name: feature.values[0]
+        if feature.values
+        else max(feature.lower, min(feature.upper, (feature.lower + feature.upper) / 2))
+        for feature in schema.features
     }
 
 

@@ -51,7 +51,7 @@ def written(value: Any) -> str:
     if isinstance(value, Text):
         return value
     if isinstance(value, Object):
-        return "{" + ",".join(f"{json.dumps(name)}:{written(one)}" for name, one in value) + "}"
+        return "{" + ",".join(f"{json.dumps(name)}:{written(item)}" for name, item in value) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(written, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
@@ -79,21 +79,21 @@ def _changed(rng: random.Random, document: Any) -> Any:
 
 def _places(holder: list[Any]) -> list[tuple[list[Any], int]]:
     """Where values stand: a list, or a pair [name, value], and the index there."""
-    found: list[tuple[list[Any], int]] = []
+    places: list[tuple[list[Any], int]] = []
     waiting = [holder]
     while waiting:
-        one = waiting.pop()
-        pairs = isinstance(one, Object)
-        for index, value in enumerate(one):
-            holds = value if pairs else one
+        node = waiting.pop()
+        pairs = isinstance(node, Object)
+        for index, value in enumerate(node):
+            holds = value if pairs else node
             at = 1 if pairs else index
-            found.append((holds, at))
+            places.append((holds, at))
             inner = holds[at]
             if isinstance(inner, list):
                 waiting.append(inner)
-        if len(found) > 3000:
+        if len(places) > 3000:
             break
-    return found
+    return places
 
 
 def _change(rng: random.Random, holds: list[Any], at: int, holder: list[Any]) -> None:
@@ -148,8 +148,8 @@ def _edge(rng: random.Random) -> Any:
     if rng.random() < 0.02:
         depth = rng.randrange(100, 1100)  # some parsers and writers end within
         return Text("[" * depth + "]" * depth) if rng.random() < 0.5 else Text('{"a":' * depth + "0" + "}" * depth)
-    found = rng.choice(_EDGES)
-    return copy.deepcopy(found) if isinstance(found, list) else found
+    edge = rng.choice(_EDGES)
+    return copy.deepcopy(edge) if isinstance(edge, list) else edge
 
 
 def _changed_text(rng: random.Random, value: str) -> str:

@@ -21,15 +21,15 @@ _BYTES = (
 
 def mutated(rng: random.Random, sample: bytes) -> bytes:
     """A message with one to three changes of fields; some are garbled as bytes on top."""
-    found = sample
+    mutant = sample
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        found = _changed(rng, found)[: raw.MOST_BYTES]
-    return raw.mutated(rng, found) if rng.random() < 0.2 else found
+        mutant = _changed(rng, mutant)[: raw.MOST_BYTES]
+    return raw.mutated(rng, mutant) if rng.random() < 0.2 else mutant
 
 
 def fields(content: bytes) -> list[list[Any]] | None:
     """[number, type, value] of each field; None where the bytes are no message."""
-    found, at = [], 0
+    entries, at = [], 0
     while at < len(content):
         tag, at = _number(content, at)
         kind, value = tag & 7, None
@@ -43,14 +43,14 @@ def fields(content: bytes) -> list[list[Any]] | None:
             value, at = content[at : at + size], at + size
         if not tag >> 3 or value is None or at > len(content):
             return None
-        found.append([tag >> 3, kind, value])
-    return found
+        entries.append([tag >> 3, kind, value])
+    return entries
 
 
-def message(found: list[list[Any]]) -> bytes:
+def message(entries: list[list[Any]]) -> bytes:
     """The inverse of ``fields``."""
     parts = []
-    for number, kind, value in found:
+    for number, kind, value in entries:
         parts.append(varint(number << 3 | kind))
         if kind == _VARINT:
             parts.append(varint(value))
@@ -62,35 +62,35 @@ def message(found: list[list[Any]]) -> bytes:
 
 
 def _changed(rng: random.Random, content: bytes) -> bytes:
-    found = fields(content)
-    if not found:
+    entries = fields(content)
+    if not entries:
         return rng.choice(_BYTES) if rng.random() < 0.5 else raw.mutated(rng, content)
-    index = rng.randrange(len(found))
-    one = found[index]
-    if one[1] == _LENGTH and rng.random() < 0.6:  # go inside
-        one[2] = _changed(rng, one[2])
-        return message(found)
+    index = rng.randrange(len(entries))
+    entry = entries[index]
+    if entry[1] == _LENGTH and rng.random() < 0.6:  # go inside
+        entry[2] = _changed(rng, entry[2])
+        return message(entries)
     kind = rng.randrange(10)
     if kind == 0:
-        del found[index]
+        del entries[index]
     elif kind == 1:
-        found[index:index] = [one] * rng.choice((1, 2, 40))
+        entries[index:index] = [entry] * rng.choice((1, 2, 40))
     elif kind == 2:
-        one[0] = rng.choice((1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 2**29 - 1))
+        entry[0] = rng.choice((1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 2**29 - 1))
     elif kind == 3:
-        found[index] = [one[0], *_value(rng)]
+        entries[index] = [entry[0], *_value(rng)]
     elif kind == 4:
-        return message(found[:index]) + varint(one[0] << 3 | _LENGTH) + varint(rng.choice(_EDGES)) + b"ab"
+        return message(entries[:index]) + varint(entry[0] << 3 | _LENGTH) + varint(rng.choice(_EDGES)) + b"ab"
     elif kind == 5:  # a message in itself, many times
-        inner = message(found)
+        inner = message(entries)
         for _ in range(rng.choice((5, 90, 120, 300))):
-            inner = varint(one[0] << 3 | _LENGTH) + varint(len(inner)) + inner
+            inner = varint(entry[0] << 3 | _LENGTH) + varint(len(inner)) + inner
         return inner
     elif kind == 6:
-        found.insert(index, [rng.randrange(1, 20), *_value(rng)])
+        entries.insert(index, [rng.randrange(1, 20), *_value(rng)])
     else:
-        one[2] = _other(rng, one[1], one[2])
-    return message(found)
+        entry[2] = _other(rng, entry[1], entry[2])
+    return message(entries)
 
 
 def _value(rng: random.Random) -> tuple[int, Any]:

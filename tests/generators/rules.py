@@ -10,19 +10,19 @@ _BODIES = {"application/json", "multipart/form-data"}
 def violations(document: Json) -> list[str]:
     """Places and reasons; empty where each generator makes typed clients without warnings."""
     schemas = document["components"]["schemas"]
-    found = [f"{where}: {reason}" for where, schema in _schemas(document) for reason in _of_schema(where, schema)]
+    problems = [f"{where}: {reason}" for where, schema in _schemas(document) for reason in _of_schema(where, schema)]
     for name in _requests(document):
-        found += [f"{name}.{where}: default in a request" for where in _defaults(schemas[name], schemas)]
+        problems += [f"{name}.{where}: default in a request" for where in _defaults(schemas[name], schemas)]
     operations = [
         (f"{method} {path}", operation)
         for path, item in document["paths"].items()
         for method, operation in item.items()
     ]
     names = [operation.get("operationId") for _, operation in operations]
-    found += [f"{where}: no operationId of its own" for where, one in operations if names.count(_id(one)) != 1]
+    problems += [f"{where}: no operationId of its own" for where, other in operations if names.count(_id(other)) != 1]
     for where, operation in operations:
-        found += [f"{where}: {reason}" for reason in _of_operation(operation)]
-    return found
+        problems += [f"{where}: {reason}" for reason in _of_operation(operation)]
+    return problems
 
 
 def _id(operation: Json) -> Any:
@@ -91,13 +91,13 @@ def _below(where: str, schema: Any) -> Iterator[tuple[str, Json]]:
     if not isinstance(schema, dict):
         return
     yield where, schema
-    for name, one in schema.get("properties", {}).items():
-        yield from _below(f"{where}.{name}", one)
+    for name, child in schema.get("properties", {}).items():
+        yield from _below(f"{where}.{name}", child)
     for name in ("items", "additionalProperties", "contentSchema"):
         yield from _below(f"{where}.{name}", schema.get(name))
     for name in ("oneOf", "anyOf", "allOf"):
-        for one in schema.get(name, ()):
-            yield from _below(f"{where}.{name}", one)
+        for child in schema.get(name, ()):
+            yield from _below(f"{where}.{name}", child)
 
 
 def _requests(document: Json) -> Iterator[str]:
@@ -111,8 +111,8 @@ def _requests(document: Json) -> Iterator[str]:
 
 def _defaults(schema: Json, schemas: Json) -> Iterator[str]:
     """Properties with a default, which openapi-typescript requires."""
-    for where, one in _below("", schema):
-        if "default" in one:
+    for where, child in _below("", schema):
+        if "default" in child:
             yield where
-        if (name := one.get("$ref", "").rpartition("/")[2]) in schemas:
+        if (name := child.get("$ref", "").rpartition("/")[2]) in schemas:
             yield from _defaults(schemas[name], schemas)

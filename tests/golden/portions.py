@@ -92,12 +92,12 @@ def rows(heads: tuple[Head, ...], *, ensemble: bool, members: bool, withhold: bo
         np.array([1.5, np.nan], np.float32),
     )
     predictives: dict[Head, Any] = {}
-    said: dict[str, Any] = {}
+    predictions: dict[str, Any] = {}
     for head in heads:
         if head.kind == "gaussian":
             varm = numbers(count, seed=2) if ensemble else None
             predictives[head] = Gaussian(numbers(count), numbers(count, seed=1) + 1, varm)
-            said[head.name] = (numbers(2, count), numbers(2, count, seed=5))
+            predictions[head.name] = (numbers(2, count), numbers(2, count, seed=5))
         else:
             classes = head.classes or 3
             probabilities = np.zeros((count, classes), np.float32)  # certain: its entropy is the same everywhere
@@ -105,8 +105,8 @@ def rows(heads: tuple[Head, ...], *, ensemble: bool, members: bool, withhold: bo
             entropy = numbers(count, seed=1) / 64 if ensemble else None
             logs = probabilities - 1 if ensemble else None
             predictives[head] = Categorical(probabilities, entropy, logs)
-            said[head.name] = (numbers(2, classes, count),)
-    payload = RowsAnswered(said if members else {}, lambda flagged: departures)
+            predictions[head.name] = (numbers(2, classes, count),)
+    payload = RowsAnswered(predictions if members else {}, lambda flagged: departures)
     return portion(predictives, payload, withhold=withhold)
 
 
@@ -119,9 +119,9 @@ def motion(*, ensemble: bool, withhold: bool, scene: bool) -> list[Any]:
             None,
             Subject("scene-1", 9, Pose(1.0, 2.0, 0.0)),
         )
-        asked = MotionCallData("scene-1", (3, 2**63, 7, 9), subjects, True)
+        call = MotionCallData("scene-1", (3, 2**63, 7, 9), subjects, True)
     else:
-        asked = MotionCallData("", (0, 0, 0, 0), (None,) * 4, False)
+        call = MotionCallData("", (0, 0, 0, 0), (None,) * 4, False)
 
     def statistics(count: int) -> Trajectories:
         spread = (numbers(count, 25, seed=1), numbers(count, 25, seed=2)) if ensemble else (None, None)
@@ -131,15 +131,15 @@ def motion(*, ensemble: bool, withhold: bool, scene: bool) -> list[Any]:
             plans, weights, numbers(count), numbers(count, 5, seed=4), numbers(count, 25, seed=3), *spread
         )
 
-    late = portion({TRAJECTORIES: statistics(1)}, ItemsResult(asked, ((),)), first=3, withhold=withhold, recorded=False)
-    early = portion({TRAJECTORIES: statistics(2)}, ItemsResult(asked, ((WARNING,), ())), withhold=withhold)
+    late = portion({TRAJECTORIES: statistics(1)}, ItemsResult(call, ((),)), first=3, withhold=withhold, recorded=False)
+    early = portion({TRAJECTORIES: statistics(2)}, ItemsResult(call, ((WARNING,), ())), withhold=withhold)
     return [late, early, ItemFailed(2, FAILURE)]
 
 
 def lesion(*, ensemble: bool, withhold: bool, advice: bool, arrays: bool) -> list[Any]:
     """A scan of four voxels with two lesions; single models have neither parts nor intervals."""
     volume = numbers(2, 2, 1)
-    one = Segmentation(
+    segmentation = Segmentation(
         affine=np.diag([1.0, 2.0, 3.0, 1.0]),
         space=1,
         mask=np.array([[[True], [False]], [[True], [False]]]),
@@ -162,14 +162,14 @@ def lesion(*, ensemble: bool, withhold: bool, advice: bool, arrays: bool) -> lis
         appearance={},
         remarks=(WARNING,),
     )
-    found = ScanResult(
+    result = ScanResult(
         "scan 1" if advice else "",
-        one,
+        segmentation,
         {} if arrays else {"mask": b"mask file", "total": b"total file"},
-        {"mask": one.mask.astype(np.uint8), "total": volume} if arrays else {},
+        {"mask": segmentation.mask.astype(np.uint8), "total": volume} if arrays else {},
     )
-    statistics = Volumes((), [one.mask], np.array([0.5], np.float32))
-    return [portion({LESIONS: statistics}, found, withhold=withhold)]
+    statistics = Volumes((), [segmentation.mask], np.array([0.5], np.float32))
+    return [portion({LESIONS: statistics}, result, withhold=withhold)]
 
 
 def translation(*, ensemble: bool, withhold: bool, tokens: Any) -> list[Any]:
@@ -180,20 +180,22 @@ def translation(*, ensemble: bool, withhold: bool, tokens: Any) -> list[Any]:
         SourceSentence("Ça va?", Sentence((3,), ()), (WARNING,)),
     )
     documents = (cut_at("It rains.  It snows.", [(0, 9), (11, 20)]), cut_at("- Ça va?", [(2, 8)]))
-    asked = TranslationCallData(documents, texts, (0, 2), tokens)
+    call_data = TranslationCallData(documents, texts, (0, 2), tokens)
     parts = numbers(3, seed=2) if ensemble else None
-    said = TokenValues(np.array([[0, 2], [3, 9], [9, 9]], np.uint32), numbers(3), numbers(3, seed=1), parts, parts)
+    token_values = TokenValues(
+        np.array([[0, 2], [3, 9], [9, 9]], np.uint32), numbers(3), numbers(3, seed=1), parts, parts
+    )
     first = Translation(
         ("Идёт дождь", "Дождь"),
         np.array([-0.5, -0.5], np.float32),  # alike: their softmax is the same everywhere
         {name: numbers(2, seed=place) for place, name in enumerate(SCORES)} if ensemble else None,
-        (said, said),
+        (token_values, token_values),
     )
     nan = np.full(1, np.nan, np.float32)
     foreign = Translation(("Ça va?",), nan, dict.fromkeys(SCORES, nan) if ensemble else None, ())
 
-    def decided(item: int, one: Translation) -> Portion:
-        head = {HYPOTHESES: Sequences(one.score[None])}
-        return portion(head, SentenceResult(asked, one), first=item, withhold=withhold and item == 0)
+    def decided(item: int, translated: Translation) -> Portion:
+        head = {HYPOTHESES: Sequences(translated.score[None])}
+        return portion(head, SentenceResult(call_data, translated), first=item, withhold=withhold and item == 0)
 
     return [decided(2, foreign), decided(0, first), ItemFailed(1, FAILURE)]

@@ -53,13 +53,13 @@ Json = dict[str, Any]
 
 def recorded() -> Json:
     """Everything, by name."""
-    found: Json = {}
+    document: Json = {}
     for name, place in ARTEFACTS.items():
         tenant = served(place)
-        found |= {f"{name}: {what}": value for what, value in described(tenant).items()}
-        found |= {f"{name}: {what}": value for what, value in answered(name, tenant).items()}
-        found |= {f"{name}: {what}": value for what, value in asked(name, tenant).items()}
-    return _plain(found | dict(labelled()) | dict(read_labels()))
+        document |= {f"{name}: {what}": value for what, value in described(tenant).items()}
+        document |= {f"{name}: {what}": value for what, value in answered(name, tenant).items()}
+        document |= {f"{name}: {what}": value for what, value in asked(name, tenant).items()}
+    return _plain(document | dict(labelled()) | dict(read_labels()))
 
 
 def served(place: str) -> ServedModel:
@@ -75,53 +75,53 @@ def model_of(tenant: ServedModel) -> OipModel:
 def described(tenant: ServedModel) -> Json:
     """What a tenant says of itself; policies depend on the machine's numeric profile, and are not among it."""
     model = model_of(tenant)
-    told = codec.describe(tenant.description, tuple(map(portions.policy, tenant.description.heads)))
+    description = codec.describe(tenant.description, tuple(map(portions.policy, tenant.description.heads)))
     return {
         "openapi": openapi(tenant),
         "description": msgspec.to_builtins(tenant.description),
-        "description over grpc": message(told),
+        "description over grpc": message(description),
         "metadata": portable(model.metadata()),
         "metadata over grpc": portable(MessageToDict(oip_messages.metadata(model))),
         "config": portable(model.config()),
     }
 
 
-def portable(told: Json) -> Json:
+def portable(description: Json) -> Json:
     """Return metadata without the intervals, which depend on the machine's numeric profile."""
-    kept = {name: value for name, value in told["parameters"].items() if "interval_" not in name}
-    return told | {"parameters": kept}
+    kept = {name: value for name, value in description["parameters"].items() if "interval_" not in name}
+    return description | {"parameters": kept}
 
 
 def answered(name: str, tenant: ServedModel) -> Json:
     """Answers of fixed portions in every form."""
-    found: Json = {}
+    forms: Json = {}
     for what, answers in fixed(name, tenant):
         made: Any = tenant.grpc.answer(answers)
-        found[f"json of {what}"] = msgspec.json.decode(msgspec.json.encode(tenant.http.answer_json(answers)))
-        found[f"grpc of {what}"] = message(made)
-        found[f"plain grpc of {what}"] = message(plain(made))
+        forms[f"json of {what}"] = msgspec.json.decode(msgspec.json.encode(tenant.http.answer_json(answers)))
+        forms[f"grpc of {what}"] = message(made)
+        forms[f"plain grpc of {what}"] = message(plain(made))
         if tenant.http.files is not None and tenant.http.archived is not None:
-            found[f"files of {what}"] = [tenant.http.files(answers), tenant.http.archived(answers)]
+            forms[f"files of {what}"] = [tenant.http.files(answers), tenant.http.archived(answers)]
         if tenant.grpc.stream is not None:
             stream: Any = tenant.grpc.stream
-            found[f"frames of {what}"] = [message(frame) for frame, _ in stream.results(5, answers, 0)]
-            items = [stream.item(5, one) for one in answers]
-            found[f"item frames of {what}"] = [None if one is None else message(one[0]) for one in items]
+            forms[f"frames of {what}"] = [message(frame) for frame, _ in stream.results(5, answers, 0)]
+            items = [stream.item(5, portion) for portion in answers]
+            forms[f"item frames of {what}"] = [None if item is None else message(item[0]) for item in items]
     model = model_of(tenant)
     names = frozenset(spec.name for spec in tenant.oip.outputs)
     for what, answers in fixed(name, tenant, arrays=True):
-        told = tenant.oip.answer(answers, names)
+        outputs = tenant.oip.answer(answers, names)
         question: Any = SimpleQuestion("7", names)
-        answer = model.answered(question, told)
-        found[f"tensors of {what}"] = message(oip_messages.response(model, answer))
+        answer = model.answered(question, outputs)
+        forms[f"tensors of {what}"] = message(oip_messages.response(model, answer))
         body = oip_bodies.response(model, answer, oip_bodies.OutputForms(True, {"uncertainty": False}))
-        found[f"tensors over http of {what}"] = [bytes(body.body), body.headers.get(oip_bodies.HEADER_LENGTH)]
-        items = [tenant.oip.item(one, names) for one in answers]
-        found[f"tensors of items of {what}"] = [
-            None if one is None else message(oip_messages.response(model, model.answered(question, one)))
-            for one in items
+        forms[f"tensors over http of {what}"] = [bytes(body.body), body.headers.get(oip_bodies.HEADER_LENGTH)]
+        items = [tenant.oip.item(portion, names) for portion in answers]
+        forms[f"tensors of items of {what}"] = [
+            None if item is None else message(oip_messages.response(model, model.answered(question, item)))
+            for item in items
         ]
-    return found
+    return forms
 
 
 class SimpleQuestion:
@@ -159,15 +159,15 @@ def fixed(name: str, tenant: ServedModel, *, arrays: bool = False) -> Iterator[t
 def asked(name: str, tenant: ServedModel) -> Json:
     """How requests are read, good and bad ones."""
     task = tenant.description.task
-    found: Json = {}
+    results: Json = {}
     for place, body in enumerate(BODIES.get(task, ())):
         content = body if isinstance(body, bytes) else msgspec.json.encode(body)
-        found[f"body {place}"] = read(lambda content=content: tenant.http.read_json(content))
+        results[f"body {place}"] = read(lambda content=content: tenant.http.read_json(content))
     if (form := tenant.http.form) is not None:
         for place, fields in enumerate(FORMS[task]):
-            found[f"form {place}"] = read(lambda fields=fields, form=form: form.read(fields))
-    for place, one in enumerate(MESSAGES.get(task, ())):
-        found[f"message {place}"] = read(lambda one=one: tenant.grpc.read(one))
+            results[f"form {place}"] = read(lambda fields=fields, form=form: form.read(fields))
+    for place, request in enumerate(MESSAGES.get(task, ())):
+        results[f"message {place}"] = read(lambda proto=request: tenant.grpc.read(proto))
     model = model_of(tenant)
     for place, inputs in enumerate(INPUTS.get(task, ())):
         question = oip_pb2.ModelInferRequest(id="1", **inputs)
@@ -176,8 +176,8 @@ def asked(name: str, tenant: ServedModel) -> Json:
             taken = model.read(oip_messages.question(question))
             return [taken.request, sorted(taken.wanted)]
 
-        found[f"tensors {place}"] = read(understood)
-    return found
+        results[f"tensors {place}"] = read(understood)
+    return results
 
 
 def read(call: Callable[[], Any]) -> Any:
@@ -196,19 +196,25 @@ def labelled() -> Iterator[tuple[str, Any]]:
     batch = Batch(bytes([1, 2, 6]), (Rejection(2, InvalidInput("no unit", code="bad_unit", field="unit", value="x")),))
     values: tuple[object, ...] = (1.5, "text", b"file", [[1.0, 2.0], None])
     yield "labels: batch", [label_bodies.batch_json(batch), message(label_messages.batch_message(batch))]
-    yield "labels: outcomes", [[label_bodies.outcome_json(one), label_messages.outcome_number(one)] for one in Outcome]
-    for given in (None, columns, {"media_type": "text/plain", "base64": "YQ=="}):
-        one = Request(claimed, head, given, b"a")
+    yield (
+        "labels: outcomes",
+        [[label_bodies.outcome_json(outcome), label_messages.outcome_number(outcome)] for outcome in Outcome],
+    )
+    for inputs in (None, columns, {"media_type": "text/plain", "base64": "YQ=="}):
+        request = Request(claimed, head, inputs, b"a")
         yield (
-            f"labels: request {given is None} {'columns' in (given or ())}",
-            [label_bodies.request_json(one), message(label_messages.request_message(one))],
+            f"labels: request {inputs is None} {'columns' in (inputs or ())}",
+            [label_bodies.request_json(request), message(label_messages.request_message(request))],
         )
     for until in (None, 1.5):
         lease = Lease("r", "claimed", until)
         yield f"labels: lease {until}", [label_bodies.lease_json(lease), message(label_messages.lease_message(lease))]
     for value in values:
-        told = ResolutionView((1, 2), "resolved", "labelled", "power", value, "a label", "census", 2, 3.5, 4.5)
-        yield f"labels: resolution {value!r}", [told.json(), message(label_messages.resolution_message(told))]
+        resolution = ResolutionView((1, 2), "resolved", "labelled", "power", value, "a label", "census", 2, 3.5, 4.5)
+        yield (
+            f"labels: resolution {value!r}",
+            [resolution.json(), message(label_messages.resolution_message(resolution))],
+        )
     bare = ResolutionView((1, 2), "unknown", "", "")
     yield "labels: no resolution", [bare.json(), message(label_messages.resolution_message(bare))]
     committed = Committed(3, ((1, 2),))
@@ -267,15 +273,17 @@ def read_labels() -> Iterator[tuple[str, Any]]:
 
 def read_body(content: bytes, kind: Any) -> Any:
     """A body about labels; of a batch its labels, each read or refused."""
-    found: Any = label_bodies.read(content, kind)
+    body: Any = label_bodies.read(content, kind)
     if kind is not label_bodies.LabelsBody:
-        return found
-    return [describe(one) if isinstance(one, DemurError) else one for one in label_bodies.submitted_labels(found)]
+        return body
+    return [
+        describe(label) if isinstance(label, DemurError) else label for label in label_bodies.submitted_labels(body)
+    ]
 
 
-def message(one: Any) -> str:
+def message(proto: Any) -> str:
     """The bytes of a message, the same every time."""
-    content: bytes = one.SerializeToString(deterministic=True)
+    content: bytes = proto.SerializeToString(deterministic=True)
     return base64.b64encode(content).decode()
 
 
@@ -286,9 +294,9 @@ def _plain(value: Any) -> Any:
 
 def _exact(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _exact(one) for name, one in value.items()}
+        return {name: _exact(element) for name, element in value.items()}
     if isinstance(value, list | tuple):
-        return [_exact(one) for one in value]
+        return [_exact(element) for element in value]
     if isinstance(value, float) and not np.isfinite(value):
         return str(value)
     return value

@@ -102,9 +102,9 @@ MESSAGES: dict[str, tuple[Any, ...]] = {
 
 
 def _tensor(name: str, datatype: str, shape: list[int], **contents: Any) -> Any:
-    one = oip_pb2.ModelInferRequest.InferInputTensor(name=name, datatype=datatype, shape=shape)
-    one.contents.CopyFrom(oip_pb2.InferTensorContents(**contents))
-    return one
+    tensor = oip_pb2.ModelInferRequest.InferInputTensor(name=name, datatype=datatype, shape=shape)
+    tensor.contents.CopyFrom(oip_pb2.InferTensorContents(**contents))
+    return tensor
 
 
 def _bytes(name: str, *values: bytes) -> Any:

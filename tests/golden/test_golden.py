@@ -17,19 +17,21 @@ TEXTS = ("description", "summary")
 def comparable(value: Any) -> Any:
     """Return a value without texts for people; lists of required properties in the order of the alphabet."""
     if isinstance(value, list):
-        return [comparable(one) for one in value]
+        return [comparable(element) for element in value]
     if not isinstance(value, dict):
         return value
-    found = {}
-    for name, one in value.items():
-        text = isinstance(one, str) or (isinstance(one, dict) and one.keys() in ({"string_value"}, {"stringParam"}))
+    kept = {}
+    for name, member in value.items():
+        text = isinstance(member, str) or (
+            isinstance(member, dict) and member.keys() in ({"string_value"}, {"stringParam"})
+        )
         if text and name.rpartition(".")[2] in TEXTS:
             continue
-        required = name == "required" and isinstance(one, list)
-        if required and not one:  # the same as none
+        required = name == "required" and isinstance(member, list)
+        if required and not member:  # the same as none
             continue
-        found[name] = sorted(one) if required else comparable(one)
-    return found
+        kept[name] = sorted(member) if required else comparable(member)
+    return kept
 
 
 def write(values: dict[str, Any]) -> None:
@@ -45,9 +47,9 @@ def bodies() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def test_bodies_are_those_that_were_recorded(bodies: tuple[dict[str, Any], dict[str, Any]]) -> None:
-    expected, found = bodies
-    assert found.keys() == expected.keys()
-    other = [name for name in expected if comparable(found[name]) != comparable(expected[name])]
+    expected, actual = bodies
+    assert actual.keys() == expected.keys()
+    other = [name for name in expected if comparable(actual[name]) != comparable(expected[name])]
     assert other == []
 
 

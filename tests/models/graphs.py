@@ -14,5 +14,5 @@ def traces_of_the_machine(graph: bytes) -> list[bytes]:
     constants = (field.t for node in model.graph.node for field in node.attribute if field.HasField("t"))
     for tensor in (*model.graph.initializer, *constants):
         tensor.ClearField("raw_data")
-    told = model.SerializeToString()
-    return [trace for trace in (b"site-packages", str(PROJECT).encode(), b"torch", b".py") if trace in told]
+    content = model.SerializeToString()
+    return [trace for trace in (b"site-packages", str(PROJECT).encode(), b"torch", b".py") if trace in content]

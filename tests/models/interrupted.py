@@ -25,8 +25,8 @@ def killed_at(call: int) -> Callable[[Progress], None]:
     return report
 
 
-def same(one: TrainedMember, other: TrainedMember) -> bool:
-    return all(torch.equal(value, other.weights[name]) for name, value in one.weights.items())
+def same(member: TrainedMember, other: TrainedMember) -> bool:
+    return all(torch.equal(value, other.weights[name]) for name, value in member.weights.items())
 
 
 class TouchingFile:

@@ -45,13 +45,13 @@ def written(tmp_path: Path) -> Artefact:
     return write(tmp_path / "model", manifest(), FILES)
 
 
-def rewrite(found: Artefact, change: Callable[[dict[str, Any]], object]) -> Path:
+def rewrite(original: Artefact, change: Callable[[dict[str, Any]], object]) -> Path:
     """Alters the manifest and leaves the files."""
-    path = found.directory / MANIFEST
+    path = original.directory / MANIFEST
     content = json.loads(path.read_text())
     change(content)
     path.write_text(json.dumps(content))
-    return found.directory
+    return original.directory
 
 
 def test_what_is_written_can_be_read(written: Artefact) -> None:
@@ -94,8 +94,8 @@ def test_equal_content_has_equal_versions_and_other_content_has_not(tmp_path: Pa
 
 def test_writing_again_replaces(tmp_path: Path) -> None:
     write(tmp_path / "m", manifest(), FILES | {"old.bin": b"x"})
-    found = write(tmp_path / "m", manifest(), FILES)
-    assert sorted(path.name for path in found.directory.iterdir()) == sorted([*FILES, MANIFEST])
+    stored = write(tmp_path / "m", manifest(), FILES)
+    assert sorted(path.name for path in stored.directory.iterdir()) == sorted([*FILES, MANIFEST])
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
 
@@ -198,5 +198,5 @@ ARTEFACTS = sorted((Path(__file__).parents[2] / "artefacts").glob("*/*/manifest.
 
 @pytest.mark.parametrize("path", ARTEFACTS, ids=lambda path: path.parent.name)
 def test_reference_artefacts_are_whole(path: Path) -> None:
-    found = read(path.parent, path.parent.parent.name)
-    assert found.manifest.heads, "a reference artefact is calibrated"
+    reference = read(path.parent, path.parent.parent.name)
+    assert reference.manifest.heads, "a reference artefact is calibrated"

@@ -21,19 +21,19 @@ ROWS = np.array([[1, -9999, 0], [np.nan, 5, 1], [3, -999.9, 1], [4, 7, 0]])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sentinels_are_missing_in_any_precision(dtype: type) -> None:
     rows = ROWS.astype(dtype)
-    found = missing_as_nan(rows, SCHEMA)
-    assert np.isnan(found[:, 1]).tolist() == [True, False, True, False]
+    result = missing_as_nan(rows, SCHEMA)
+    assert np.isnan(result[:, 1]).tolist() == [True, False, True, False]
     assert rows[0, 1] == -9999, "what was given stays as it was"
     assert missing_as_nan(rows, Schema.of(SCHEMA.features[:1])) is rows
 
 
 def test_the_training_range_is_of_what_is_there() -> None:
-    found = training_range(ROWS.astype(np.float32), SCHEMA)
-    np.testing.assert_allclose(found.lower, [1, 5, 0], atol=1e-3)
-    np.testing.assert_allclose(found.upper, [4, 7, 1], atol=1e-3)
+    limits = training_range(ROWS.astype(np.float32), SCHEMA)
+    np.testing.assert_allclose(limits.lower, [1, 5, 0], atol=1e-3)
+    np.testing.assert_allclose(limits.upper, [4, 7, 1], atol=1e-3)
     empty = np.full((4, 3), np.nan)
-    found = training_range(empty, SCHEMA)
-    assert (found.lower, found.upper) == ((-90, -90, 0), (60, 70, 1))
+    limits = training_range(empty, SCHEMA)
+    assert (limits.lower, limits.upper) == ((-90, -90, 0), (60, 70, 1))
 
 
 def test_golden_rows_show_typical_rows_and_edges() -> None:
@@ -51,17 +51,17 @@ def test_golden_rows_show_typical_rows_and_edges() -> None:
 
 def test_a_fingerprint_is_of_rows_labels_and_identity() -> None:
     labels = {"warm": np.arange(4.0), "wet": np.arange(4)}
-    one = Labelled(ROWS, labels)
-    assert one.fingerprint == Labelled(ROWS.copy(), dict(reversed(labels.items()))).fingerprint
+    labelled = Labelled(ROWS, labels)
+    assert labelled.fingerprint == Labelled(ROWS.copy(), dict(reversed(labels.items()))).fingerprint
     others = [
         Labelled(ROWS + 1, labels),
         Labelled(ROWS, labels | {"warm": np.ones(4)}),
         Labelled(ROWS, {"warm": labels["warm"]}),
         Labelled(ROWS, labels, np.arange(4)),
     ]
-    assert len({one.fingerprint, *(other.fingerprint for other in others)}) == 5
-    told = sources({"train": one, "dev_out": one}, UNSTATED)
-    assert [(source.role, source.rows) for source in told] == [("training", 4)]
+    assert len({labelled.fingerprint, *(other.fingerprint for other in others)}) == 5
+    listed = sources({"train": labelled, "dev_out": labelled}, UNSTATED)
+    assert [(source.role, source.rows) for source in listed] == [("training", 4)]
     (unknown,) = sources({}, UNSTATED)
     assert (unknown.fingerprint, unknown.rows) == ("unknown", 0)
 
@@ -70,26 +70,28 @@ def test_calibration_survives_variances_of_released_models() -> None:
     """From 1e-16 to half of float32's largest: tables stay finite and in order."""
     draw = np.random.default_rng(0)
     variance = (10 ** draw.uniform(-16, 38, 500)).clip(max=1.7e38).astype(np.float32)
-    said = Gaussian(np.zeros(500, np.float32), variance, variance, variance)
-    found = calibrate(TEMPERATURE, said, draw.normal(size=500), ensemble=True, reference=("varm",), others=("epkl",))
-    for table in (found.retention, found.others["epkl"].retention):
+    predicted = Gaussian(np.zeros(500, np.float32), variance, variance, variance)
+    calibration = calibrate(
+        TEMPERATURE, predicted, draw.normal(size=500), ensemble=True, reference=("varm",), others=("epkl",)
+    )
+    for table in (calibration.retention, calibration.others["epkl"].retention):
         assert np.isfinite(table.thresholds).all()
         assert list(table.thresholds) == sorted(table.thresholds)
-    assert found.expected_error is not None
-    assert np.isfinite(found.expected_error.knots).all()
-    assert found.intervals is not None
-    assert np.isfinite(found.intervals.multipliers).all()
+    assert calibration.expected_error is not None
+    assert np.isfinite(calibration.expected_error.knots).all()
+    assert calibration.intervals is not None
+    assert np.isfinite(calibration.intervals.multipliers).all()
 
 
 def test_classes_are_calibrated_by_whether_they_are_right() -> None:
     draw = np.random.default_rng(0)
     p = draw.dirichlet(np.full(9, 0.2), 800)
-    labels = np.array([draw.choice(9, p=one) for one in p])
-    found = calibrate(
+    labels = np.array([draw.choice(9, p=probabilities) for probabilities in p])
+    calibration = calibrate(
         PRECIPITATION, Categorical(p), labels, ensemble=False, reference=("entropy",), others=("confidence",)
     )
-    assert found.intervals is None
-    assert found.retention.measure == "entropy"
-    expected = found.others["confidence"].expected_error
+    assert calibration.intervals is None
+    assert calibration.retention.measure == "entropy"
+    expected = calibration.others["confidence"].expected_error
     assert expected is not None
     assert expected(-p.max(axis=1)).mean() == pytest.approx((p.argmax(axis=1) != labels).mean(), abs=0.05)

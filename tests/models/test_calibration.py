@@ -102,10 +102,10 @@ def test_the_expected_error_is_monotone_and_unbiased() -> None:
     rng = np.random.default_rng(5)
     u = rng.gamma(2, 1, 4000)
     error = u * rng.exponential(size=4000)
-    found = expected_error("tvar", u, error)
-    assert list(found.values) == sorted(found.values)
-    assert found(u).mean() == pytest.approx(error.mean(), rel=0.05)
-    assert found(np.array([-1.0, 1e9])).tolist() == [found.values[0], found.values[-1]]
+    curve = expected_error("tvar", u, error)
+    assert list(curve.values) == sorted(curve.values)
+    assert curve(u).mean() == pytest.approx(error.mean(), rel=0.05)
+    assert curve(np.array([-1.0, 1e9])).tolist() == [curve.values[0], curve.values[-1]]
 
 
 @given(hnp.arrays(np.float32, st.integers(1, 40), elements=finite))
@@ -129,17 +129,21 @@ def test_a_measure_brings_its_own_tables_and_leaves_the_rest() -> None:
     u = np.arange(1.0, 400.0)
     own, other = retention_table("tvar", u), retention_table("varm", u**2)
     expected = expected_error("varm", u**2, u)
-    found = Calibration(
+    calibration = Calibration(
         own,
         {"varm": reference_quantiles(u**2)},
         intervals=interval_table(u, u, u + 1),
         expected_error=expected_error("tvar", u, u),
         others={"varm": Measured(other, expected), "epkl": Measured(retention_table("epkl", u))},
     )
-    chosen = found.by("varm")
+    chosen = calibration.by("varm")
     assert (chosen.retention, chosen.expected_error) == (other, expected)
-    assert (chosen.reference, chosen.intervals, chosen.others) == (found.reference, found.intervals, found.others)
-    assert found.by("epkl").expected_error is None, "another measure's expectation says nothing of this one"
-    assert found.by("tvar") is found
-    assert found.by("nonsense") is found
+    assert (chosen.reference, chosen.intervals, chosen.others) == (
+        calibration.reference,
+        calibration.intervals,
+        calibration.others,
+    )
+    assert calibration.by("epkl").expected_error is None, "another measure's expectation says nothing of this one"
+    assert calibration.by("tvar") is calibration
+    assert calibration.by("nonsense") is calibration
     assert chosen.by("epkl").retention.measure == "epkl"

@@ -54,7 +54,7 @@ def test_a_score_is_the_negative_log_density() -> None:
 
 def test_conditionals_are_those_of_the_normal_distribution() -> None:
     known, rows = of_normal(), draw(50)
-    expected, distance = (one.T for one in known.conditional(known.standardised(rows)))
+    expected, distance = (array.T for array in known.conditional(known.standardised(rows)))
     mean = MEAN[0] + 1.8 * (rows[:, 1] + 2.0)
     np.testing.assert_allclose(expected[:, 0] * 2.0 + 10.0, mean, rtol=1e-3)
     np.testing.assert_allclose(distance[:, 0], (rows[:, 0] - mean) / np.sqrt(4.0 - 1.8**2), rtol=1e-2, atol=1e-3)
@@ -113,14 +113,14 @@ def test_missing_values_count_as_the_mean() -> None:
 def test_values_outside_the_range_are_named_worst_first() -> None:
     rows = np.array([[10, -2, 100], [16, -9, 100], [10, -2, np.nan], [10, -4, 100]], np.float32)
     lower, upper = np.array([4, -5, 90], np.float32), np.array([15, 1, 110], np.float32)
-    found = departures(rows, np.array([1, 3]), schema(3), lower, upper, of_normal())
-    assert (found.rows.tolist()[:2], found.columns.tolist()[:2]) == ([1, 1], [1, 0])
-    assert found.deviations[:2] == pytest.approx([-4.0, 0.5])
-    assert found.values[:2].tolist() == [-9.0, 16.0]
-    assert np.isnan(found.expected[:2]).all()
-    inside = np.flatnonzero(found.rows == 3)
-    assert found.columns[inside[0]] in (0, 1)
-    assert np.isfinite(found.expected[inside]).all()
+    outliers = departures(rows, np.array([1, 3]), schema(3), lower, upper, of_normal())
+    assert (outliers.rows.tolist()[:2], outliers.columns.tolist()[:2]) == ([1, 1], [1, 0])
+    assert outliers.deviations[:2] == pytest.approx([-4.0, 0.5])
+    assert outliers.values[:2].tolist() == [-9.0, 16.0]
+    assert np.isnan(outliers.expected[:2]).all()
+    inside = np.flatnonzero(outliers.rows == 3)
+    assert outliers.columns[inside[0]] in (0, 1)
+    assert np.isfinite(outliers.expected[inside]).all()
     assert len(departures(rows, NONE, schema(3), lower, upper, None)) == 0
     bare = departures(rows[1:2], np.array([0]), schema(3), lower, np.array([15, 99, 110], np.float32), None)
     assert bare.columns.tolist() == [1, 0]

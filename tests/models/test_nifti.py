@@ -32,16 +32,16 @@ def test_voxels_and_places_are_those_that_nibabel_reads(zipped: bool, kind: Any,
     image = kind(HEAD.astype(dtype), OBLIQUE, header)
     image.set_data_dtype(dtype)
     content = image.to_bytes()
-    found = nifti.read(gzip.compress(content) if zipped else content)
-    assert np.array_equal(found.values, np.asanyarray(kind.from_bytes(content).dataobj))
-    assert np.allclose(found.affine, OBLIQUE, atol=1e-6)
-    assert found.spacing == pytest.approx(np.sqrt((OBLIQUE[:3, :3] ** 2).sum(axis=0)))
+    decoded = nifti.read(gzip.compress(content) if zipped else content)
+    assert np.array_equal(decoded.values, np.asanyarray(kind.from_bytes(content).dataobj))
+    assert np.allclose(decoded.affine, OBLIQUE, atol=1e-6)
+    assert decoded.spacing == pytest.approx(np.sqrt((OBLIQUE[:3, :3] ** 2).sum(axis=0)))
 
 
 def test_unscaled_voxels_of_a_plain_file_are_a_view() -> None:
     content = packed(HEAD, zipped=False)
-    found = nifti.read(content)
-    assert np.shares_memory(found.values, np.frombuffer(content, np.uint8))
+    decoded = nifti.read(content)
+    assert np.shares_memory(decoded.values, np.frombuffer(content, np.uint8))
 
 
 def test_scaled_voxels_are_scaled() -> None:
@@ -49,8 +49,8 @@ def test_scaled_voxels_are_scaled() -> None:
     image.header.set_slope_inter(0.25, -3)
     content = bytearray(image.to_bytes())
     content[112:120] = struct.pack("<2f", 0.25, -3)
-    found = nifti.read(bytes(content))
-    assert np.array_equal(found.values, HEAD.astype(np.int16) * 0.25 - 3)
+    decoded = nifti.read(bytes(content))
+    assert np.array_equal(decoded.values, HEAD.astype(np.int16) * 0.25 - 3)
     content[116:120] = struct.pack("<f", np.nan)
     with pytest.raises(BadImage, match="scales voxels by 0.25 and adds nan"):
         nifti.read(bytes(content))
@@ -155,10 +155,10 @@ def refused(content: bytes, code: str, words: str = "", *, megabytes: float = 4)
     """Reads what is to be refused, in bounded memory and without unpacking more than an image of that size has."""
     tracemalloc.start()
     try:
-        with work.unpacked() as found, pytest.raises(BadImage) as caught:
+        with work.unpacked() as tally, pytest.raises(BadImage) as caught:
             nifti.read(content)
-        assert found.nbytes <= MOST_BYTES
-        assert found.streams <= MOST_STREAMS
+        assert tally.nbytes <= MOST_BYTES
+        assert tally.streams <= MOST_STREAMS
         assert tracemalloc.get_traced_memory()[1] < megabytes * 2**20
     finally:
         tracemalloc.stop()
@@ -261,8 +261,8 @@ def test_any_header_is_an_image_or_a_refusal(changes: list[tuple[int, int]], zip
         content[place] = value
     sent = gzip.compress(bytes(content), 1) if zipped else bytes(content)
     with contextlib.suppress(BadImage):
-        found = nifti.read(sent)
-        assert unpacked(nifti.write(found.values, found.affine, found.space)).shape == found.values.shape
+        decoded = nifti.read(sent)
+        assert unpacked(nifti.write(decoded.values, decoded.affine, decoded.space)).shape == decoded.values.shape
     with contextlib.suppress(BadImage):
         nifti.anonymous(sent)
 
@@ -278,10 +278,10 @@ def test_real_images_are_read_as_nibabel_reads_them(test_data: Path) -> None:
     for path in sorted((test_data / "lesion").rglob("patient2*/*.nii.gz")):
         image: Any = nibabel.load(path)
         content = path.read_bytes()
-        found = nifti.read(content)
-        assert np.array_equal(found.values, np.asanyarray(image.dataobj))
-        assert np.allclose(found.affine, image.affine, atol=1e-6)
+        decoded = nifti.read(content)
+        assert np.array_equal(decoded.values, np.asanyarray(image.dataobj))
+        assert np.allclose(decoded.affine, image.affine, atol=1e-6)
         again: Any = nibabel.Nifti1Image.from_file_map(
             {"image": nibabel.FileHolder(fileobj=io.BytesIO(gzip.decompress(nifti.anonymous(content))))}
         )
-        assert np.array_equal(np.asanyarray(again.dataobj), found.values)
+        assert np.array_equal(np.asanyarray(again.dataobj), decoded.values)

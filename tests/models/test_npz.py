@@ -35,11 +35,11 @@ def test_arrays_come_back_as_they_were() -> None:
         "halves": np.array([0.5, np.nan], np.float16),
         "deep": np.arange(24, dtype=np.int64).reshape(2, 3, 4),
     }
-    found = npz.decode(npz.encode(arrays), MANY)
-    assert set(found) == set(arrays)
+    restored = npz.decode(npz.encode(arrays), MANY)
+    assert set(restored) == set(arrays)
     for name, array in arrays.items():
-        assert found[name].dtype == np.asarray(array).dtype
-        np.testing.assert_array_equal(found[name], array)
+        assert restored[name].dtype == np.asarray(array).dtype
+        np.testing.assert_array_equal(restored[name], array)
     assert npz.encode(arrays) == npz.encode(dict(reversed(arrays.items())))
 
 

@@ -13,7 +13,7 @@ AFFINE = nibabel.affines.from_matvec(
     np.array([[0.98, 0.17, 0], [-0.17, 0.98, 0.05], [0, -0.05, 1]]) * (1.0, 0.9, 3.0), (-70.0, 12.0, 5.5)
 )
 VOLUME = np.random.default_rng(0).random((5, 6, 4)) < 0.4
-WAYS = ["".join(one) for axes in itertools.permutations(("RL", "AP", "SI")) for one in itertools.product(*axes)]
+WAYS = ["".join(letters) for axes in itertools.permutations(("RL", "AP", "SI")) for letters in itertools.product(*axes)]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -21,9 +21,9 @@ def test_all_48_orders_are_turned_back(way: str) -> None:
     image = nibabel.Nifti1Image(VOLUME.astype(np.uint8), AFFINE)
     change = orientations.ornt_transform(orientations.io_orientation(AFFINE), orientations.axcodes2ornt(tuple(way)))
     turned = image.as_reoriented(change)
-    found = reoriented(np.asarray(turned.dataobj) == 1, turned.affine, VOLUME.shape, AFFINE)
-    assert found is not None
-    np.testing.assert_array_equal(found, VOLUME)
+    restored = reoriented(np.asarray(turned.dataobj) == 1, turned.affine, VOLUME.shape, AFFINE)
+    assert restored is not None
+    np.testing.assert_array_equal(restored, VOLUME)
 
 
 def test_other_voxels_are_none() -> None:

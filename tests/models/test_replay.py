@@ -38,11 +38,11 @@ def attached(tmp_path: Path) -> Artefact:
 
 
 def test_a_set_is_written_and_read_back(attached: Artefact) -> None:
-    found = attached.manifest
-    assert found.replay is not None
-    assert found.format == artefact.format_of(found.replay, found.training_inputs)
-    assert (found.replay.units, found.replay.profile) == (60, "cpu-fp32-stacked")
-    assert (found.replay.cpu, found.replay.source) == (instruction_set(), "drawn for a test; CC0-1.0")
+    manifest = attached.manifest
+    assert manifest.replay is not None
+    assert manifest.format == artefact.format_of(manifest.replay, manifest.training_inputs)
+    assert (manifest.replay.units, manifest.replay.profile) == (60, "cpu-fp32-stacked")
+    assert (manifest.replay.cpu, manifest.replay.source) == (instruction_set(), "drawn for a test; CC0-1.0")
     scores = replay.reference(attached)
     assert set(scores) == {"power"}
     assert set(scores["power"]) >= {"mvar", "mean"}
@@ -61,12 +61,12 @@ def test_the_format_follows_from_what_an_artefact_has(attached: Artefact) -> Non
 
 
 def test_an_artefact_without_a_set_does_not_name_one(tmp_path: Path) -> None:
-    found = bare(tmp_path / "a")
-    document = json.loads((found.directory / MANIFEST).read_bytes())
+    plain = bare(tmp_path / "a")
+    document = json.loads((plain.directory / MANIFEST).read_bytes())
     assert "replay" not in document
     for read in (replay.reference, replay.replayer):
         with pytest.raises(ArtefactError, match="has no replay set: run `demur models qualify"):
-            read(found)
+            read(plain)
 
 
 def test_the_card_names_the_set_once(attached: Artefact) -> None:
@@ -79,11 +79,14 @@ def test_the_card_names_the_set_once(attached: Artefact) -> None:
 
 def test_a_set_can_be_taken_out_again(attached: Artefact, tmp_path: Path) -> None:
     names = set(attached.manifest.files)
-    found = replay.detached(attached)
-    assert names - set(found.manifest.files) == {REPLAY_SCORES, *(one for one in names if one.startswith("replay-"))}
-    assert "Replay set" not in found.path("MODEL_CARD.md").read_text()
-    assert found.tag == bare(tmp_path / "other").tag
-    assert replay.detached(found) == found
+    detached = replay.detached(attached)
+    assert names - set(detached.manifest.files) == {
+        REPLAY_SCORES,
+        *(name for name in names if name.startswith("replay-")),
+    }
+    assert "Replay set" not in detached.path("MODEL_CARD.md").read_text()
+    assert detached.tag == bare(tmp_path / "other").tag
+    assert replay.detached(detached) == detached
 
 
 def test_attaching_again_replaces_and_the_same_again_changes_nothing(attached: Artefact) -> None:
@@ -112,11 +115,11 @@ def test_artefacts_of_a_task_share_their_inputs(tmp_path: Path) -> None:
     content = inputs()
     tags = []
     for name in ("dnn-1", "symbolic-1"):
-        found = replay.attach(bare(tmp_path / "vessel" / name, name), content, "a source")
-        shared = artefact.share(found)
-        assert shared.tag == found.tag
-        assert found.manifest.replay is not None
-        assert shared.path(found.manifest.replay.inputs).parent == tmp_path / "vessel"
+        with_replay = replay.attach(bare(tmp_path / "vessel" / name, name), content, "a source")
+        shared = artefact.share(with_replay)
+        assert shared.tag == with_replay.tag
+        assert with_replay.manifest.replay is not None
+        assert shared.path(with_replay.manifest.replay.inputs).parent == tmp_path / "vessel"
         assert artefact.share(shared) == shared, "once more changes nothing"
         tags.append(shared.tag)
     assert [path.name for path in (tmp_path / "vessel").glob("*.npz")] == [artefact.inputs_name(_sha256(content))]
@@ -150,10 +153,10 @@ def test_altered_or_linked_shared_inputs_are_refused(attached: Artefact, tmp_pat
 
 def test_no_other_file_may_lie_in_the_parent_folder(attached: Artefact) -> None:
     for name in (REPLAY_SCORES, "golden.npz"):
-        found = artefact.copy(attached, attached.directory.parent / "copy")
-        shutil.move(found.directory / name, found.directory.parent / name)
+        copied = artefact.copy(attached, attached.directory.parent / "copy")
+        shutil.move(copied.directory / name, copied.directory.parent / name)
         with pytest.raises(ArtefactError, match=f"{name}: cannot be read"):
-            artefact.read(found.directory)
+            artefact.read(copied.directory)
 
 
 CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
@@ -233,7 +236,7 @@ def test_a_task_without_replay_sets_is_refused_by_name(attached: Artefact) -> No
 
 
 def test_the_choice_is_two_thirds_in_domain_and_never_much_less() -> None:
-    for known, shifted, wanted, expected in (
+    for known, shifted, count, expected in (
         (1000, 1000, 90, (60, 30)),
         (1000, 10, 90, (80, 10)),
         (20, 1000, 90, (20, 10)),
@@ -241,21 +244,21 @@ def test_the_choice_is_two_thirds_in_domain_and_never_much_less() -> None:
         (20, 10, 90, (20, 10)),
         (50, 0, 30, (30, 0)),
     ):
-        inside, outside = replay.chosen(known, shifted, wanted)
+        inside, outside = replay.chosen(known, shifted, count)
         assert (len(inside), len(outside)) == expected
         assert len(set(inside.tolist())) == len(inside)
-        again = replay.chosen(known, shifted, wanted)
-        assert all(np.array_equal(one, other) for one, other in zip((inside, outside), again, strict=True))
+        again = replay.chosen(known, shifted, count)
+        assert all(np.array_equal(first, other) for first, other in zip((inside, outside), again, strict=True))
 
 
 def test_the_source_of_labelled_units_names_their_licence() -> None:
     assert "CC-BY-4.0" in replay.units_of(Provenance("harbour logs", "CC-BY-4.0"))
 
 
-def with_file(found: Artefact, name: str, content: dict[str, Any] | bytes) -> Artefact:
+def with_file(target: Artefact, name: str, content: dict[str, Any] | bytes) -> Artefact:
     """The artefact with a file altered after it was verified."""
-    (found.directory / name).write_bytes(content if isinstance(content, bytes) else npz.encode(content))
-    return found
+    (target.directory / name).write_bytes(content if isinstance(content, bytes) else npz.encode(content))
+    return target
 
 
 def _sha256(content: bytes) -> str:
@@ -271,12 +274,12 @@ MEGABYTES = {"vessel": 3, "weather": 16, "translation": 40, "motion": 16, "lesio
 
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: f"{path.parent.parent.name}-{path.parent.name}")
 def test_reference_artefacts_have_a_set_that_is_large_enough(path: Path) -> None:
-    found = artefact.read(path.parent)
-    manifest: Manifest = found.manifest
+    reference = artefact.read(path.parent)
+    manifest: Manifest = reference.manifest
     assert manifest.replay is not None
     assert manifest.replay.units >= LEAST[manifest.task]
-    assert found.path(manifest.replay.inputs).parent == path.parent.parent, "shared by the task's artefacts"
-    scores = replay.reference(found)
+    assert reference.path(manifest.replay.inputs).parent == path.parent.parent, "shared by the task's artefacts"
+    scores = replay.reference(reference)
     for head, by_profile in manifest.heads.items():
         (calibration,) = by_profile.values()
         names = {calibration.retention.measure, *calibration.others, *calibration.reference}
@@ -311,8 +314,8 @@ processors round differently. Structural uncertainty is a share of voxels, some 
 @pytest.mark.parametrize("name", REPRODUCED)
 def test_reference_scores_are_those_of_this_cpu(name: str) -> None:
     count, tolerance = REPRODUCED[name]
-    found = artefact.read(REFERENCE.parent / name)
-    opened, expected = replay.replayer(found), replay.reference(found)
+    reference = artefact.read(REFERENCE.parent / name)
+    opened, expected = replay.replayer(reference), replay.reference(reference)
     for batch in replay.batches(opened)[:2]:
         scores = opened(0, count, batch)
         assert set(scores) == set(expected)
@@ -328,8 +331,8 @@ def test_reference_scores_of_eight_bits_rank_sentences_alike() -> None:
     """Activations are rounded by what is decoded beside a sentence: scores differ with it, their ranks hardly do."""
     from scipy.stats import spearmanr
 
-    found = artefact.read(REFERENCE.parent / "translation" / "transformer-3")
-    scores = replay.replayer(found)(0, 24, 7)["hypotheses"]
-    recorded = replay.reference(found)["hypotheses"]
+    reference = artefact.read(REFERENCE.parent / "translation" / "transformer-3")
+    scores = replay.replayer(reference)(0, 24, 7)["hypotheses"]
+    recorded = replay.reference(reference)["hypotheses"]
     assert set(scores) == set(recorded)
     assert spearmanr(scores["scr_pe"], recorded["scr_pe"][:24]).statistic >= 0.98

@@ -35,9 +35,9 @@ def rows() -> np.ndarray:
 def test_passes_do_not_show(graph: OnnxGraph, rows: np.ndarray, pass_rows: int) -> None:
     whole = graph.run({"rows": rows}, OUTPUTS)
     parts = RowGraph(graph, OUTPUTS, pass_rows=pass_rows)(rows)
-    for name, expected, given in zip(OUTPUTS, whole, parts, strict=True):
-        assert given.shape == expected.shape
-        np.testing.assert_array_equal(given, expected, err_msg=name)
+    for name, expected, actual in zip(OUTPUTS, whole, parts, strict=True):
+        assert actual.shape == expected.shape
+        np.testing.assert_array_equal(actual, expected, err_msg=name)
     np.testing.assert_array_equal(parts[2], (rows @ WEIGHTS).T)
 
 

@@ -76,7 +76,7 @@ def storage(count: int, kind: str = "FloatStorage", key: str = "0") -> bytes:
 
 
 def tensor(inside: bytes, offset: int, size: tuple[int, ...], strides: tuple[int, ...]) -> bytes:
-    values = b"".join(pickle.dumps(one, 2)[2:-1] for one in (offset, size, strides))
+    values = b"".join(pickle.dumps(number, 2)[2:-1] for number in (offset, size, strides))
     return b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n(" + inside + values + b"\x89N" + b"tR."
 
 
@@ -98,14 +98,14 @@ def test_what_was_saved_comes_back(save: Callable[[Any], Path]) -> None:
         | {"uint8": torch.tensor([200], dtype=torch.uint8), "bool": torch.tensor([True, False])}
     )
     options = argparse.Namespace(arch="big", layers=6, dropout=0.3, betas=(0.9, 0.98), names=["a", "б"], none=None)
-    given = {"args": options, "model": model, "extra": {"epoch": 3, "set": {1}, "long": 1 << 80, 7: -1}}
-    found = untrusted_checkpoints.read(save(given), LARGEST)
-    assert found["args"] == options
-    assert found["extra"] == given["extra"] | {"set": [1]}
-    assert list(found["model"]) == list(model)
+    checkpoint = {"args": options, "model": model, "extra": {"epoch": 3, "set": {1}, "long": 1 << 80, 7: -1}}
+    restored = untrusted_checkpoints.read(save(checkpoint), LARGEST)
+    assert restored["args"] == options
+    assert restored["extra"] == checkpoint["extra"] | {"set": [1]}
+    assert list(restored["model"]) == list(model)
     for name, value in model.items():
-        assert found["model"][name].dtype == value.dtype
-        assert torch.equal(found["model"][name], value), name
+        assert restored["model"][name].dtype == value.dtype
+        assert torch.equal(restored["model"][name], value), name
 
 
 def test_objects_of_unknown_programs_are_inert(save: Callable[[Any], Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,9 +115,9 @@ def test_objects_of_unknown_programs_are_inert(save: Callable[[Any], Path], monk
     monkeypatch.setattr(Meter, "__module__", "fairseq_meters")
     path = save({"meter": Meter(), "counts": collections.Counter("abba"), "kind": torch.float32, "keep": 1})
     monkeypatch.delitem(sys.modules, "fairseq_meters")
-    found = untrusted_checkpoints.read(path, LARGEST)
-    assert all(isinstance(found[name], Inert) for name in ("meter", "counts", "kind"))
-    assert found["keep"] == 1
+    restored = untrusted_checkpoints.read(path, LARGEST)
+    assert all(isinstance(restored[name], Inert) for name in ("meter", "counts", "kind"))
+    assert restored["keep"] == 1
     assert "fairseq_meters" not in sys.modules
 
 
@@ -125,9 +125,9 @@ def test_objects_of_unknown_programs_are_inert(save: Callable[[Any], Path], monk
 def test_what_a_checkpoint_names_is_not_run(save: Callable[[Any], Path], tmp_path: Path, how: str) -> None:
     made = tmp_path / "made"
     path = save({"evil": [Touches(made, how)], "keep": 1})
-    found = untrusted_checkpoints.read(path, LARGEST)
-    assert isinstance(found["evil"][0], Inert)
-    assert found["keep"] == 1
+    restored = untrusted_checkpoints.read(path, LARGEST)
+    assert isinstance(restored["evil"][0], Inert)
+    assert restored["keep"] == 1
     assert not made.exists()
     torch.load(path, weights_only=False)  # and it would
     assert made.exists()
@@ -286,12 +286,12 @@ def unpickled(content: bytes, most: int = 100_000) -> Any:
 @pytest.mark.parametrize("protocol", range(6))
 def test_plain_values_of_every_protocol(protocol: int) -> None:
     shared = [1]
-    given = [None, True, 1, -(1 << 40), 1 << 90, 1.5, "ж\n", b"\x00", (), (1,), (1, 2, 3, 4), {"a": [shared, shared]}]
+    values = [None, True, 1, -(1 << 40), 1 << 90, 1.5, "ж\n", b"\x00", (), (1,), (1, 2, 3, 4), {"a": [shared, shared]}]
     if protocol < 3:
-        given[7] = "bytes are a call of codecs there"
-    found = unpickled(pickle.dumps(given, protocol))
-    assert found == given
-    assert found[-1]["a"][0] is found[-1]["a"][1]
+        values[7] = "bytes are a call of codecs there"
+    restored = unpickled(pickle.dumps(values, protocol))
+    assert restored == values
+    assert restored[-1]["a"][0] is restored[-1]["a"][1]
 
 
 def test_depth_does_not_end_the_process() -> None:

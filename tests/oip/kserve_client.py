@@ -39,5 +39,5 @@ parameters = {}
 for name, value in answer.parameters.items():
     kind = value.WhichOneof("parameter_choice")
     parameters[name] = None if kind is None else [kind, getattr(value, kind)]
-outputs = {one.name: raw.hex() for one, raw in zip(answer.outputs, answer.raw_output_contents, strict=True)}
+outputs = {tensor.name: raw.hex() for tensor, raw in zip(answer.outputs, answer.raw_output_contents, strict=True)}
 sys.stdout.write(json.dumps({"parameters": parameters, "outputs": outputs}))

@@ -19,13 +19,13 @@ INPUT = {"name": "slices", "shape": [2, 3], "datatype": "FP32"}
 
 @pytest.fixture
 async def served() -> AsyncIterator[Served]:
-    async with serving(volume.TOY) as found:
-        yield found
+    async with serving(volume.TOY) as service:
+        yield service
 
 
-def body(given: Any, *contents: bytes, header: int | str | None = None, **headers: str) -> dict[str, Any]:
+def body(document: Any, *contents: bytes, header: int | str | None = None, **headers: str) -> dict[str, Any]:
     """What a client is to post."""
-    head = given if isinstance(given, bytes) else json.dumps(given).encode()
+    head = document if isinstance(document, bytes) else json.dumps(document).encode()
     length = {} if header is None and not contents else {"inference-header-content-length": str(header or len(head))}
     return {"content": b"".join((head, *contents)), "headers": length | headers}
 
@@ -36,9 +36,9 @@ def binary(size: int = SLICES.nbytes, **more: Any) -> dict[str, Any]:
 
 async def refusal(served: Served, *args: Any, **kwargs: Any) -> tuple[int, str]:
     response = await served.http.post(PATH, **body(*args, **kwargs))
-    told = response.json()
-    assert told["error"] == told["detail"]["message"]
-    return response.status_code, told["detail"]["code"]
+    document = response.json()
+    assert document["error"] == document["detail"]["message"]
+    return response.status_code, document["detail"]["code"]
 
 
 async def test_bytes_in_and_bytes_out(served: Served) -> None:
@@ -49,10 +49,12 @@ async def test_bytes_in_and_bytes_out(served: Served) -> None:
     ]
     response = await served.http.post(PATH, **body({"inputs": [binary()], "outputs": outputs}, SLICES.tobytes()))
     length = int(response.headers["inference-header-content-length"])
-    told, rest = json.loads(response.content[:length]), response.content[length:]
-    found = {one["name"]: one for one in told["outputs"]}
-    assert found["burden_says"]["data"] == [3.0]
-    sizes = {name: one["parameters"]["binary_data_size"] for name, one in found.items() if "parameters" in one}
+    document, rest = json.loads(response.content[:length]), response.content[length:]
+    tensors = {tensor["name"]: tensor for tensor in document["outputs"]}
+    assert tensors["burden_says"]["data"] == [3.0]
+    sizes = {
+        name: tensor["parameters"]["binary_data_size"] for name, tensor in tensors.items() if "parameters" in tensor
+    }
     assert sum(sizes.values()) == len(rest)
     assert list(rest[: sizes["mask"]]) == [0, 1, 1, 0, 0, 1]
     assert rest[-sizes["unit_ids"] :][4:].decode().startswith("0000000000000abc-")
@@ -60,14 +62,14 @@ async def test_bytes_in_and_bytes_out(served: Served) -> None:
 
 
 async def test_all_outputs_as_bytes_but_one(served: Served) -> None:
-    asked = {
+    request = {
         "inputs": [INPUT | {"data": SLICES.tolist()}],
         "parameters": {"binary_data_output": True},
         "outputs": [{"name": "deferred"}, {"name": "burden_says", "parameters": {"binary_data": False}}],
     }
-    response = await served.http.post(PATH, **body(asked))
-    told = json.loads(response.content[: int(response.headers["inference-header-content-length"])])
-    assert ["data" in one for one in told["outputs"]] == [True, False]
+    response = await served.http.post(PATH, **body(request))
+    document = json.loads(response.content[: int(response.headers["inference-header-content-length"])])
+    assert ["data" in tensor for tensor in document["outputs"]] == [True, False]
 
 
 JSON = {"inputs": [INPUT | {"data": SLICES.tolist()}]}
@@ -137,39 +139,39 @@ async def test_a_unit_that_is_said_is_checked() -> None:
         depth = {"name": "depth", "shape": [1], "datatype": "FP64", "data": [10]}
         tilt = depth | {"name": "tilt", "data": [None]}
         for unit, status in (("m", 200), ("ft", 422)):
-            given = {"inputs": [depth | {"parameters": {"unit": unit}}, tilt]}
-            response = await served.http.post("/v2/models/rows/infer", json=given)
+            request = {"inputs": [depth | {"parameters": {"unit": unit}}, tilt]}
+            response = await served.http.post("/v2/models/rows/infer", json=request)
             assert response.status_code == status, response.text
         assert response.json()["detail"]["code"] == "wrong_unit"
 
 
 async def test_metadata_tell_units_and_what_is_optional() -> None:
     async with serving(rows.TOY) as served:
-        told = (await served.http.get("/v2/models/rows")).json()
+        metadata = (await served.http.get("/v2/models/rows")).json()
         config = (await served.http.get("/v2/models/rows/config")).json()
-    inputs = {one["name"]: one for one in told["inputs"]}
+    inputs = {tensor["name"]: tensor for tensor in metadata["inputs"]}
     assert inputs["rows"]["shape"] == [-1, 2]
     assert inputs["depth"]["parameters"]["unit"] == "m"
     assert "missing: NaN" in inputs["tilt"]["parameters"]["description"]
-    assert all(one["parameters"]["optional"] for one in inputs.values())
-    outputs = {one["name"]: one for one in told["outputs"]}
+    assert all(tensor["parameters"]["optional"] for tensor in inputs.values())
+    outputs = {tensor["name"]: tensor for tensor in metadata["outputs"]}
     assert outputs["level_total"]["parameters"]["unit"] == "m²"
     assert outputs["kind_class"]["datatype"] == "INT32"
     assert outputs["level_member_means"]["parameters"]["default"] is False
     assert config["parameters"]["depth.unit"]["string_value"] == "m"
-    assert {one["name"] for one in config["input"] if one["optional"]} == set(inputs)
+    assert {tensor["name"] for tensor in config["input"] if tensor["optional"]} == set(inputs)
 
 
 @pytest.mark.parametrize("withhold", [False, True])
 async def test_members_do_not_give_away_what_is_withheld(withhold: bool) -> None:
     async with serving(TABULAR, withhold=withhold) as served:
         packed = {"name": "rows", "shape": [2.0, 2], "datatype": "FP32", "data": [2.0, 0.5, 3.0, 9.0]}
-        given = {"inputs": [packed], "outputs": [{"name": "member_means"}, {"name": "deferred"}]}
-        response = await served.http.post("/v2/models/tabular/infer", json=given)
-        told = {one["name"]: one for one in response.json()["outputs"]}
-    assert told["deferred"]["data"] == [False, True]
-    assert told["member_means"]["shape"] == [2, 2]
-    assert [one is None for one in told["member_means"]["data"]] == [withhold] * 4
+        request = {"inputs": [packed], "outputs": [{"name": "member_means"}, {"name": "deferred"}]}
+        response = await served.http.post("/v2/models/tabular/infer", json=request)
+        outputs = {tensor["name"]: tensor for tensor in response.json()["outputs"]}
+    assert outputs["deferred"]["data"] == [False, True]
+    assert outputs["member_means"]["shape"] == [2, 2]
+    assert [mean is None for mean in outputs["member_means"]["data"]] == [withhold] * 4
 
 
 async def test_packed_rows_and_columns_are_not_mixed() -> None:
@@ -183,6 +185,6 @@ async def test_packed_rows_and_columns_are_not_mixed() -> None:
             ([], {}, "no_rows"),
             ([packed], {"schema_hash": "0123"}, "schema_mismatch"),
         ):
-            given = {"inputs": inputs, "parameters": parameters}
-            response = await served.http.post("/v2/models/rows/infer", json=given)
+            request = {"inputs": inputs, "parameters": parameters}
+            response = await served.http.post("/v2/models/rows/infer", json=request)
             assert response.json()["detail"]["code"] == code

@@ -34,28 +34,28 @@ def refusal(contents: Contents, datatype: str, *shape: int) -> InvalidInput:
 @given(st.data())
 def test_numbers_come_back(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(NUMERIC))
-    given = data.draw(arrays.arrays(DATATYPES[name].dtype, arrays.array_shapes(min_dims=1, max_dims=3, min_side=0)))
-    assert datatype_of(given) == name
-    back = from_raw("x", DATATYPES[name], to_raw(given), given.size).reshape(given.shape)
-    np.testing.assert_array_equal(back, given)
-    assert to_raw(back) == to_raw(given)
+    array = data.draw(arrays.arrays(DATATYPES[name].dtype, arrays.array_shapes(min_dims=1, max_dims=3, min_side=0)))
+    assert datatype_of(array) == name
+    back = from_raw("x", DATATYPES[name], to_raw(array), array.size).reshape(array.shape)
+    np.testing.assert_array_equal(back, array)
+    assert to_raw(back) == to_raw(array)
 
 
 @given(st.lists(st.binary(max_size=40), max_size=20))
 def test_bytes_come_back(given: list[bytes]) -> None:
     content = to_raw(of_bytes(given))
-    assert content == b"".join(struct.pack("<I", len(one)) + one for one in given)
+    assert content == b"".join(struct.pack("<I", len(text)) + text for text in given)
     assert from_raw("x", DATATYPES["BYTES"], memoryview(content), len(given)).tolist() == given
 
 
 @given(st.binary(max_size=60), st.integers(0, 8))
 def test_whatever_bytes_come_are_read_to_their_end_or_refused(content: bytes, count: int) -> None:
     try:
-        found = values(RawContents(content), "BYTES", count)
+        array = values(RawContents(content), "BYTES", count)
     except InvalidInput as refused:
         refusal = refused
     else:
-        assert to_raw(found) == content
+        assert to_raw(array) == content
         return
     assert refusal.code in ("broken_bytes", "wrong_length")
 
@@ -64,9 +64,9 @@ def test_whatever_bytes_come_are_read_to_their_end_or_refused(content: bytes, co
 def test_ids_that_are_written_at_once_are_those_of_the_units(first: int, count: int) -> None:
     ids = UnitIds(0xABC, first, count)
     expected = [ids.text(index).encode() for index in range(count)]
-    found = unit_ids(ids)
-    assert found.tolist() == expected
-    assert to_raw(found) == to_raw(of_bytes(expected))
+    actual = unit_ids(ids)
+    assert actual.tolist() == expected
+    assert to_raw(actual) == to_raw(of_bytes(expected))
 
 
 def test_a_few_bytes_cannot_ask_for_much_memory() -> None:
@@ -77,12 +77,12 @@ def test_a_few_bytes_cannot_ask_for_much_memory() -> None:
 
 
 def test_half_floats_of_both_kinds() -> None:
-    given = np.array([1.0, -2.5, 65504.0, np.inf], np.float16)
-    np.testing.assert_array_equal(values(RawContents(given.tobytes()), "FP16", 4), given)
+    halves = np.array([1.0, -2.5, 65504.0, np.inf], np.float16)
+    np.testing.assert_array_equal(values(RawContents(halves.tobytes()), "FP16", 4), halves)
     brain = (np.array([1.0, -2.5, 3e38, np.nan], np.float32).view(np.uint32) >> 16).astype("<u2").tobytes()
-    found = values(RawContents(brain), "BF16", 4)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, [1.0, -2.5, 3e38, np.nan], rtol=2**-7)
+    actual = values(RawContents(brain), "BF16", 4)
+    assert actual.dtype == np.float32
+    np.testing.assert_allclose(actual, [1.0, -2.5, 3e38, np.nan], rtol=2**-7)
     assert "raw_input_contents" in refusal(TypedContents({"fp32_contents": [1.0]}), "FP16", 1).message
 
 
@@ -126,8 +126,8 @@ def test_json_that_is_no_such_tensor(text: str, datatype: str, shape: tuple[int,
 
 
 def test_null_is_a_missing_number_and_large_ones_are_infinite() -> None:
-    found = values(JsonContents(b"[null, 1e39, -1e39, 1]"), "FP32", 4)
-    np.testing.assert_array_equal(found, np.array([np.nan, np.inf, -np.inf, 1], np.float32))
+    actual = values(JsonContents(b"[null, 1e39, -1e39, 1]"), "FP32", 4)
+    np.testing.assert_array_equal(actual, np.array([np.nan, np.inf, -np.inf, 1], np.float32))
 
 
 def test_a_bool_is_nought_or_one() -> None:

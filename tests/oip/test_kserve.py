@@ -49,9 +49,9 @@ async def test_the_threshold_is_read_and_numbers_are_sent_as_texts(python: Path)
     async with serving(TABULAR) as served:
         answer = await asked(python, served, defer_above="0.25", timeout="60000000", priority="1")
         (policy,) = served.tenant.pipeline.policies.all()
-    told = answer["parameters"]
-    assert told["threshold"] is None
-    assert told["threshold_text"] == ["string_param", repr(float(policy.threshold))]
-    assert told["measure"] == ["string_param", policy.measure]
-    assert told["recorded"] == ["bool_param", False]
+    parameters = answer["parameters"]
+    assert parameters["threshold"] is None
+    assert parameters["threshold_text"] == ["string_param", repr(float(policy.threshold))]
+    assert parameters["measure"] == ["string_param", policy.measure]
+    assert parameters["recorded"] == ["bool_param", False]
     assert answer["outputs"]["decision"] == f"{Decision.CALLER_DEFERRED:02x}"

@@ -39,27 +39,31 @@ ENUMS = {("LesionFile", "map")}
 
 def differences(fields: tuple[AnswerField, ...], descriptor: Descriptor) -> Iterator[str]:
     """Yield what a message and a table do not agree on."""
-    known = {name: one for name, one in descriptor.fields_by_name.items() if not name.startswith(PREFIX)}
+    known = {
+        name: descriptor_field
+        for name, descriptor_field in descriptor.fields_by_name.items()
+        if not name.startswith(PREFIX)
+    }
     declared = {field.name: field for field in fields if field.message}
     for name in known.keys() ^ declared.keys():
         yield f"{descriptor.name}.{name} is in one of them only"
     for name in known.keys() & declared.keys():
-        field, one = declared[name], known[name]
+        field, message_field = declared[name], known[name]
         where = f"{descriptor.name}.{name}"
         if field.dtype == "record":
-            if one.message_type is None or one.is_repeated != field.many:
+            if message_field.message_type is None or message_field.is_repeated != field.many:
                 yield f"{where} is no record, or not as many"
             elif not field.prepared:
-                yield from differences(field.fields, one.message_type)
+                yield from differences(field.fields, message_field.message_type)
         elif field.dtype in ("error", "deferral"):
-            if one.message_type is None:
+            if message_field.message_type is None:
                 yield f"{where} is no message"
-        elif field.shape and one.type == FieldDescriptor.TYPE_BYTES:
+        elif field.shape and message_field.type == FieldDescriptor.TYPE_BYTES:
             if f"{PREFIX}{name}" not in descriptor.fields_by_name:
                 yield f"{where} has no plain twin"
             elif descriptor.fields_by_name[f"{PREFIX}{name}"].type not in SCALARS[field.dtype]:
                 yield f"{where} packs other numbers than {field.dtype}"
-        elif one.type not in SCALARS[field.dtype] and (descriptor.name, name) not in ENUMS:
+        elif message_field.type not in SCALARS[field.dtype] and (descriptor.name, name) not in ENUMS:
             yield f"{where} is not {field.dtype}"
 
 

@@ -17,17 +17,19 @@ def test_vessel_columns_with_units_and_ranges() -> None:
     lines = re.findall(
         r"^//   (\S+)\s{2,}(\S+)\s{2,}(\S+) to (\S+)\s", (PROTO / "vessel.proto").read_text(), re.MULTILINE
     )
-    said = [(name, unit, float(low.replace(",", "")), float(high.replace(",", ""))) for name, unit, low, high in lines]
-    assert said == [(f.name, f.unit, f.lower, f.upper) for f in FEATURES]
+    documented = [
+        (name, unit, float(low.replace(",", "")), float(high.replace(",", ""))) for name, unit, low, high in lines
+    ]
+    assert documented == [(f.name, f.unit, f.lower, f.upper) for f in FEATURES]
 
 
 def test_every_error_word_is_in_the_contract() -> None:
     (comment,) = re.findall(r"message ErrorDetail \{\n((?:  //.*\n)+)", (PROTO / "common.proto").read_text())
-    said = set(re.findall(r"(?<=[ ,])[a-z]+(?:_[a-z]+)*(?=[,.])", comment))
+    documented = set(re.findall(r"(?<=[ ,])[a-z]+(?:_[a-z]+)*(?=[,.])", comment))
     used = set()
     for path in SERVICES.rglob("*.py"):
         used |= set(re.findall(r'code="([a-z_]+)"', path.read_text()))
-    assert used - said - {"error"} == set()
+    assert used - documented - {"error"} == set()
 
 
 @pytest.mark.parametrize(

@@ -41,14 +41,14 @@ def test_json_has_what_exists_under_its_own_names() -> None:
 
 
 def test_a_schema_requires_what_is_never_missing() -> None:
-    found = schema(FIELDS, title="Answer")
-    assert found["required"] == ["item"]
-    assert found["properties"]["item"] == {"type": "integer", "minimum": 0, "description": "Index."}
-    path = found["properties"]["path_m"]
+    document = schema(FIELDS, title="Answer")
+    assert document["required"] == ["item"]
+    assert document["properties"]["item"] == {"type": "integer", "minimum": 0, "description": "Index."}
+    path = document["properties"]["path_m"]
     assert path["description"] == "Path. Unit: m."
     assert path["items"] == {"type": "array", "items": {"type": ["number", "null"]}, "minItems": 2, "maxItems": 2}
-    assert found["properties"]["state"]["required"] == ["x_m", "y"]
-    assert found["properties"]["tokens"]["items"]["properties"]["a"] == {
+    assert document["properties"]["state"]["required"] == ["x_m", "y"]
+    assert document["properties"]["tokens"]["items"]["properties"]["a"] == {
         "type": "integer",
         "minimum": 0,
         "description": "",
@@ -58,12 +58,12 @@ def test_a_schema_requires_what_is_never_missing() -> None:
 def test_tensors_are_filled_where_records_differ() -> None:
     write = TensorWriter((records("answers", "", FIELDS),))
     record = {"answers": [{"item": 4, "path": np.ones((1, 2))}, {"item": 5, "name": "b", "path": np.zeros((2, 2))}]}
-    found = write([record], {"item", "names", "path"})
-    assert found["item"].tolist() == [4, 5]
-    assert found["item"].dtype == np.int32
-    assert found["names"].tolist() == [b"", b"b"]
-    assert np.isnan(found["path"][0, 1]).all()
-    assert found["path"][1].tolist() == [[0, 0], [0, 0]]
+    tensors = write([record], {"item", "names", "path"})
+    assert tensors["item"].tolist() == [4, 5]
+    assert tensors["item"].dtype == np.int32
+    assert tensors["names"].tolist() == [b"", b"b"]
+    assert np.isnan(tensors["path"][0, 1]).all()
+    assert tensors["path"][1].tolist() == [[0, 0], [0, 0]]
     assert write([record], {"item"}).keys() == {"item"}
     nothing = {"answers": [{"item": 1}]}
     assert "path" not in write([nothing], {"path"}), "nobody knows its size"

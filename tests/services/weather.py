@@ -27,13 +27,13 @@ class Served(ServedTask):
         """Status and answer of a JSON question; a refusal is its error. Numbers that JSON has not fail the test."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         response = await self.http.post("/v1/predict", content=content)
-        found = json.loads(response.content, parse_constant=_no_constant)
-        return response.status_code, found.get("error", found)
+        document = json.loads(response.content, parse_constant=_no_constant)
+        return response.status_code, document.get("error", document)
 
     async def answer(self, rows: Rows, **wishes: Any) -> Json:
-        status, found = await self.json(body(rows) | wishes)
-        assert status == 200, found
-        return found
+        status, document = await self.json(body(rows) | wishes)
+        assert status == 200, document
+        return document
 
     async def refusal(self, given: Json | bytes) -> Json:
         status, error = await self.json(given)
@@ -42,8 +42,8 @@ class Served(ServedTask):
 
     async def message(self, rows: Any, **wishes: Any) -> weather_pb2.WeatherPredictResponse:
         """The answer over gRPC to packed rows, or to a ``common_pb2.Rows``."""
-        given = packed(rows) if isinstance(rows, np.ndarray) else rows
-        return await self.stub.Predict(self.request(rows=given, **wishes))
+        message_rows = packed(rows) if isinstance(rows, np.ndarray) else rows
+        return await self.stub.Predict(self.request(rows=message_rows, **wishes))
 
     async def refused(self, rows: Any, **wishes: Any) -> Json:
         """The typed detail of a refusal over gRPC, with its code."""
@@ -77,8 +77,8 @@ def body(rows: Rows) -> Json:
 
 def by_row(rows: Rows, **more: Any) -> Json:
     """A list of objects, each with further values."""
-    found = body(rows)["columns"]
-    return {"rows": [dict(zip(found, values, strict=True)) | more for values in zip(*found.values(), strict=True)]}
+    columns = body(rows)["columns"]
+    return {"rows": [dict(zip(columns, values, strict=True)) | more for values in zip(*columns.values(), strict=True)]}
 
 
 def numbers(content: bytes, *shape: int) -> Rows:

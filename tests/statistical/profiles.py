@@ -88,8 +88,8 @@ NOISES: dict[str, tuple[Noise, tuple[float, ...]]] = {
 def _rounded(scores: Floats, bits: int) -> Floats:
     """With so many bits of mantissa, at every batch size."""
     mantissa, exponent = np.frexp(scores)
-    found = np.ldexp(np.round(mantissa * 2.0**bits) / 2.0**bits, exponent)
-    return np.broadcast_to(found, (BATCHES, len(scores)))
+    rounded = np.ldexp(np.round(mantissa * 2.0**bits) / 2.0**bits, exponent)
+    return np.broadcast_to(rounded, (BATCHES, len(scores)))
 
 
 @dataclass(frozen=True)
@@ -233,19 +233,19 @@ def table(outcomes: Sequence[Outcome]) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for name in [*NOISES, "all"]:
-        part = [one for one in outcomes if name in ("all", one.noise)]
+        part = [outcome for outcome in outcomes if name in ("all", outcome.noise)]
         if part:
             lines.append(f"| {name} | {_row(part)} |")
     return "\n".join(lines)
 
 
 def _row(part: Sequence[Outcome]) -> str:
-    kinds = [one.table for one in part]
-    risks = [one for one in part if one.alpha is not None]
-    shares = [one for one in part if one.retention is not None]
-    exact = [abs(one.prediction_error) for one in part if one.table == "carried"]
-    good = sum(one.keeps_risk for one in risks)
-    held = sum(one.keeps_retention for one in shares)
+    kinds = [outcome.table for outcome in part]
+    risks = [outcome for outcome in part if outcome.alpha is not None]
+    shares = [outcome for outcome in part if outcome.retention is not None]
+    exact = [abs(outcome.prediction_error) for outcome in part if outcome.table == "carried"]
+    good = sum(outcome.keeps_risk for outcome in risks)
+    held = sum(outcome.keeps_retention for outcome in shares)
     cells = [str(len(part)), *(str(kinds.count(kind)) for kind in ("carried", "mapped", "refused"))]
     cells.append(f"{good} of {len(risks)}" if risks else "–")
     cells.append(f"{held} of {len(shares)}" if shares else "–")

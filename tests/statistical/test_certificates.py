@@ -86,9 +86,9 @@ def most(runs: int) -> float:
 def violations(truth: Population, alpha: float, runs: int, choose: Callable[[Units], Finding]) -> tuple[float, float]:
     """Share of runs whose threshold exceeds the risk, and mean coverage over all runs."""
     rng = np.random.default_rng(int(1000 * alpha) + runs)
-    found = [choose(truth.sample(rng, N)).threshold for _ in range(runs)]
-    broken = np.mean([truth.risk(threshold) > alpha for threshold in found])
-    return float(broken), float(np.mean([truth.answered(threshold) for threshold in found])) / truth.size
+    thresholds = [choose(truth.sample(rng, N)).threshold for _ in range(runs)]
+    broken = np.mean([truth.risk(threshold) > alpha for threshold in thresholds])
+    return float(broken), float(np.mean([truth.answered(threshold) for threshold in thresholds])) / truth.size
 
 
 @RUNS
@@ -113,10 +113,10 @@ def test_a_file_of_two_thousand_rows_does_both_with_the_fold_that_judges(alpha: 
     """As the command calibrates it: some rows are kept for judging."""
     truth, goal, rng = population("reference"), SelectiveRisk(alpha, DELTA), np.random.default_rng(runs)
     about, share = About("u", date(2026, 1, 1)), default_judge_share(goal, N)
-    found = [calibrate(truth.sample(rng, N), goal, about, share).chosen.threshold for _ in range(runs)]
+    thresholds = [calibrate(truth.sample(rng, N), goal, about, share).chosen.threshold for _ in range(runs)]
     assert share > 0
-    assert np.mean([truth.risk(threshold) > alpha for threshold in found]) <= most(runs)
-    assert np.mean([truth.answered(one) for one in found]) / truth.size >= 0.8 * truth.oracle_coverage(alpha)
+    assert np.mean([truth.risk(threshold) > alpha for threshold in thresholds]) <= most(runs)
+    assert np.mean([truth.answered(cutoff) for cutoff in thresholds]) / truth.size >= 0.8 * truth.oracle_coverage(alpha)
 
 
 def plug_in(sample: Units, alpha: float) -> Finding:
@@ -139,7 +139,7 @@ def test_the_plug_in_threshold_fails_the_same_test(alpha: float, runs: int) -> N
 
 @RUNS
 def test_thresholds_of_groups_hold_together(runs: int) -> None:
-    alpha, rng, broken, found = 0.12, np.random.default_rng(runs), 0, 0
+    alpha, rng, broken, certified = 0.12, np.random.default_rng(runs), 0, 0
     truths = [population("reference"), population("flat")]
     share = shared_goal(SelectiveRisk(alpha, DELTA), 4)
     assert isinstance(share, SelectiveRisk)
@@ -147,16 +147,18 @@ def test_thresholds_of_groups_hold_together(runs: int) -> None:
         parts = [(truth, truth.sample(rng, n)) for truth in truths for n in (1500, 400)]
         chosen = [(truth, certify(part, alpha, share.delta).threshold) for truth, part in parts]
         broken += any(truth.risk(threshold) > alpha for truth, threshold in chosen)
-        found += sum(threshold is not None for _, threshold in chosen)
+        certified += sum(threshold is not None for _, threshold in chosen)
     assert broken / runs <= most(runs)
-    assert found > runs, "at least the large sharp group is certified"
+    assert certified > runs, "at least the large sharp group is certified"
 
 
-def logged(rng: np.random.Generator, truth: Population, n: int, asked: Callable[[np.ndarray], np.ndarray]) -> Units:
+def logged(
+    rng: np.random.Generator, truth: Population, n: int, propensity_of: Callable[[np.ndarray], np.ndarray]
+) -> Units:
     """A log of n decisions, labelled with probabilities that depend on the score."""
     sample = truth.sample(rng, n)
     assert sample.errors is not None
-    propensity = asked(sample.scores.astype(float))
+    propensity = propensity_of(sample.scores.astype(float))
     errors = np.where(rng.random(n) < propensity, sample.errors, np.nan)
     return Units(sample.scores, errors, row_draws(n), propensity)
 
@@ -175,9 +177,9 @@ def test_a_log_with_selected_labels_certifies_what_holds(log: str, alpha: float,
     """The top tenth is deferred and always labelled, of the others some are audited."""
     truth, rng = population("reference"), np.random.default_rng(runs)
     samples = (logged(rng, truth, 20_000, LOGS[log]) for _ in range(runs))
-    found = [certify_from_log(sample, alpha, DELTA).threshold for sample in samples]
-    assert np.mean([truth.risk(threshold) > alpha for threshold in found]) <= most(runs)
-    coverage = np.mean([truth.answered(threshold) for threshold in found]) / truth.size
+    thresholds = [certify_from_log(sample, alpha, DELTA).threshold for sample in samples]
+    assert np.mean([truth.risk(threshold) > alpha for threshold in thresholds]) <= most(runs)
+    coverage = np.mean([truth.answered(threshold) for threshold in thresholds]) / truth.size
     assert coverage >= 0.5 * truth.oracle_coverage(alpha)
 
 
@@ -197,8 +199,8 @@ def test_the_labels_of_a_log_without_their_weights_break_the_promise(runs: int) 
 @pytest.mark.parametrize("kind", ["reference", "ties"])
 def test_conformal_risk_control_keeps_the_joint_risk_in_expectation(kind: str, alpha: float, runs: int) -> None:
     truth, rng = population(kind), np.random.default_rng(runs)
-    found = [control(truth.sample(rng, 500), alpha).threshold for _ in range(runs)]
-    joint = np.array([truth.risk(threshold) * truth.answered(threshold) / truth.size for threshold in found])
+    thresholds = [control(truth.sample(rng, 500), alpha).threshold for _ in range(runs)]
+    joint = np.array([truth.risk(threshold) * truth.answered(threshold) / truth.size for threshold in thresholds])
     assert joint.mean() <= alpha + 3 * joint.std() / math.sqrt(runs)
     if kind == "reference":
         assert joint.mean() >= alpha - 0.01, "it is not needlessly careful"
@@ -208,9 +210,9 @@ def test_conformal_risk_control_keeps_the_joint_risk_in_expectation(kind: str, a
 @pytest.mark.parametrize("retention", [0.5, 0.95])
 def test_realised_retention_stays_in_its_interval_as_often_as_promised(retention: float, runs: int) -> None:
     truth, rng = population("reference"), np.random.default_rng(runs)
-    found = [target_retention(truth.sample(rng, 500), retention, DELTA) for _ in range(runs)]
-    realised = np.array([truth.answered(one.threshold) / truth.size for one in found])
-    low, high = found[0].low, found[0].high
+    results = [target_retention(truth.sample(rng, 500), retention, DELTA) for _ in range(runs)]
+    realised = np.array([truth.answered(result.threshold) / truth.size for result in results])
+    low, high = results[0].low, results[0].high
     assert low is not None
     assert high is not None
     outside = float(np.mean((realised < low) | (realised > high)))

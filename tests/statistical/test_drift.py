@@ -77,9 +77,9 @@ class Strata:
 
     @staticmethod
     def calibrated(rng: np.random.Generator, risk: str, units: int) -> Strata:
-        found, (loss, bounds) = Sampled.draw(rng, units, audits=1.0), RISKS[risk]
-        strata = {"answered": found.answered, "deferred": ~found.answered}
-        answered, deferred = (against_calibration(loss(found.error[m]), bounds[name]) for name, m in strata.items())
+        sampled, (loss, bounds) = Sampled.draw(rng, units, audits=1.0), RISKS[risk]
+        strata = {"answered": sampled.answered, "deferred": ~sampled.answered}
+        answered, deferred = (against_calibration(loss(sampled.error[m]), bounds[name]) for name, m in strata.items())
         return Strata(loss, (answered, deferred), (answered.start(), deferred.start()))
 
     def follow(self, found: Sampled) -> tuple[Strata, Array, Array]:
@@ -90,10 +90,10 @@ class Strata:
             whole = (len(state.pending) + np.cumsum(mask)) // LABELS  # blocks that are whole after each label
             paths.append(np.concatenate([[state.log_wealth], path])[whole])
             states.append(after)
-        one, two = paths
-        both = np.logaddexp(np.logaddexp(one, two) - math.log(2), one + two) - math.log(2)
-        assert both[-1] == pytest.approx(either([one[-1], two[-1]]))
-        return Strata(self.loss, self.tests, (states[0], states[1])), both, one
+        answered, two = paths
+        both = np.logaddexp(np.logaddexp(answered, two) - math.log(2), answered + two) - math.log(2)
+        assert both[-1] == pytest.approx(either([answered[-1], two[-1]]))
+        return Strata(self.loss, self.tests, (states[0], states[1])), both, answered
 
 
 def naive_alarms(losses: Array, baseline: Array) -> bool:
@@ -129,23 +129,23 @@ def quiet_risk(runs: int, units: int, risk: str, calibration: int) -> dict[str, 
     for run in range(runs):
         rng = np.random.default_rng([2, run])
         strata = Strata.calibrated(rng, risk, calibration)
-        found, before = Sampled.draw(rng, units), Sampled.draw(rng, calibration, audits=1.0)
-        alarms["strata"] += bool((strata.follow(found)[1] >= ALARM).any())
+        sampled, before = Sampled.draw(rng, units), Sampled.draw(rng, calibration, audits=1.0)
+        alarms["strata"] += bool((strata.follow(sampled)[1] >= ALARM).any())
         test = against_calibration(loss(before.error), bounds["deferred"], least_propensity=AUDITS)
-        after = test.update(test.start(), loss(found.error), np.where(found.answered, AUDITS, 1.0))
+        after = test.update(test.start(), loss(sampled.error), np.where(sampled.answered, AUDITS, 1.0))
         alarms["all units, weighted"] += after.log_peak >= ALARM
-        alarms["naive"] += naive_alarms(loss(found.error[~found.answered]), loss(before.error[~before.answered]))
+        alarms["naive"] += naive_alarms(loss(sampled.error[~sampled.answered]), loss(before.error[~before.answered]))
     return alarms
 
 
-def worse(rng: np.random.Generator, found: Sampled, risk: str, where: str) -> Sampled:
+def worse(rng: np.random.Generator, sampled: Sampled, risk: str, where: str) -> Sampled:
     """The risk of each stratum (or of the answered alone) multiplied by 1.5."""
-    hit = found.answered if where == "answered" else np.ones(len(found.error), bool)
+    hit = sampled.answered if where == "answered" else np.ones(len(sampled.error), bool)
     if risk == "squared error":
-        return Sampled(np.where(hit, 1.5 * found.error, found.error), found.answered)
-    rate = np.where(found.answered, 0.27, 0.598)
-    turned = hit & (found.error <= 1) & (rng.random(len(hit)) < 0.5 * rate / (1 - rate))
-    return Sampled(np.where(turned, 2.0, found.error), found.answered)
+        return Sampled(np.where(hit, 1.5 * sampled.error, sampled.error), sampled.answered)
+    rate = np.where(sampled.answered, 0.27, 0.598)
+    turned = hit & (sampled.error <= 1) & (rng.random(len(hit)) < 0.5 * rate / (1 - rate))
+    return Sampled(np.where(turned, 2.0, sampled.error), sampled.answered)
 
 
 def delays(runs: int, risk: str, where: str, quiet: int, calibration: int) -> tuple[Array, Array]:
@@ -156,25 +156,25 @@ def delays(runs: int, risk: str, where: str, quiet: int, calibration: int) -> tu
         strata = Strata.calibrated(rng, risk, calibration)
         if quiet:
             strata = strata.follow(Sampled.draw(rng, quiet))[0]
-        found = worse(rng, Sampled.draw(rng, 200_000), risk, where)
-        _, both, answered = strata.follow(found)
+        sampled = worse(rng, Sampled.draw(rng, 200_000), risk, where)
+        _, both, answered = strata.follow(sampled)
         if (hits := np.flatnonzero(both >= ALARM)).size:
             labels[run] = hits[0] + 1
         if (hits := np.flatnonzero(answered >= ALARM)).size:
-            audits[run] = found.answered[: hits[0] + 1].sum()
+            audits[run] = sampled.answered[: hits[0] + 1].sum()
     return labels, audits
 
 
 def score_delays(runs: int, quiet: int, factor: float) -> Array:
     """Units from the change of all scores by a factor to the alarm [runs]."""
-    found = np.full(runs, math.inf)
+    waits = np.full(runs, math.inf)
     for run in range(runs):
         rng = np.random.default_rng([4, run])
         test = Exchangeability(SCORES, run)
         _, path = test.path(test.update(test.start(), scores(rng, quiet)), factor * scores(rng, 50_000))
         if (hits := np.flatnonzero(path >= ALARM)).size:
-            found[run] = BLOCK * (hits[0] + 1)
-    return found
+            waits[run] = BLOCK * (hits[0] + 1)
+    return waits
 
 
 @pytest.mark.parametrize("law", ["continuous", "ties"])
@@ -230,7 +230,7 @@ def test_a_change_of_risk_is_found(risk: str, where: str, calibration: int, quie
     a million quiet units; the audits tell.
     """
     labels, audits = delays(100, risk, where, quiet, calibration)
-    quantiles = [np.quantile(found, (0.5, 0.9), method="higher") for found in (labels, audits)]
+    quantiles = [np.quantile(counts, (0.5, 0.9), method="higher") for counts in (labels, audits)]
     print(f"{risk}, {where}, {calibration} calibration, {quiet} quiet units: labels and audits {quantiles}")
     assert np.median(audits) <= 2000
     if where == "everywhere" and (calibration == 20_000 or quiet == 0 or risk == "unacceptable rate"):
@@ -241,6 +241,6 @@ def test_a_change_of_risk_is_found(risk: str, where: str, calibration: int, quie
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("factor", [1.5, 1.2, 1.1])
 def test_a_change_of_scores_is_found_after_a_million_units(factor: float) -> None:
-    found = score_delays(50, 1_000_000, factor)
-    print(f"scores times {factor}: units {np.quantile(found, (0.5, 0.9), method='higher')}")
-    assert np.median(found) <= 10_000
+    waits = score_delays(50, 1_000_000, factor)
+    print(f"scores times {factor}: units {np.quantile(waits, (0.5, 0.9), method='higher')}")
+    assert np.median(waits) <= 10_000

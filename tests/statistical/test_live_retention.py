@@ -30,51 +30,51 @@ class Replays:
 
 
 def replays(runs: int, n: int, rate: float, seed: int = 0) -> Replays:
-    found = Replays(defaultdict(list), defaultdict(list), [], [])
+    replayed = Replays(defaultdict(list), defaultdict(list), [], [])
     for run in range(runs):
-        one = audited(seed + run, n, rate)
-        exact = Exact(one.window, 1.0)
-        whole = Exact(one.whole, 1.0)
+        simulated = audited(seed + run, n, rate)
+        exact = Exact(simulated.window, 1.0)
+        whole = Exact(simulated.whole, 1.0)
         whole.__dict__["ranks"] = exact.ranks  # one sort a run
         truth = live_figures(whole.view("ht"))
         for estimator in ESTIMATORS:
-            record(found, estimator, live_figures(exact.view(estimator)), truth)
-        labelled = one.window.labelled
-        pooled = Exact(one.whole.take(labelled)).view("ht")
-        found.naive.append(live_figures(pooled).r_auc.estimate / truth.r_auc.estimate - 1)
-        found.labels.append(exact.sampled)
-    return found
+            record(replayed, estimator, live_figures(exact.view(estimator)), truth)
+        labelled = simulated.window.labelled
+        pooled = Exact(simulated.whole.take(labelled)).view("ht")
+        replayed.naive.append(live_figures(pooled).r_auc.estimate / truth.r_auc.estimate - 1)
+        replayed.labels.append(exact.sampled)
+    return replayed
 
 
-def record(found: Replays, estimator: str, figures: LiveFigures, truth: LiveFigures) -> None:
+def record(replayed: Replays, estimator: str, figures: LiveFigures, truth: LiveFigures) -> None:
     for name in FIGURES:
-        one: Estimate = getattr(figures, name)
+        figure: Estimate = getattr(figures, name)
         value = getattr(truth, name).estimate
-        found.relative[estimator, name].append(one.estimate / value - 1)
-        found.covered[estimator, name].append(one.low <= value <= one.high)
+        replayed.relative[estimator, name].append(figure.estimate / value - 1)
+        replayed.covered[estimator, name].append(figure.low <= value <= figure.high)
 
 
-def check(found: Replays, runs: int) -> None:
+def check(replayed: Replays, runs: int) -> None:
     slack = 3 * np.sqrt(0.95 * 0.05 / runs) if runs < 1000 else 0.0
-    for key, relative in found.relative.items():
+    for key, relative in replayed.relative.items():
         bias, error = float(np.mean(relative)), float(np.std(relative)) / np.sqrt(runs)
-        cover = float(np.mean(found.covered[key]))
+        cover = float(np.mean(replayed.covered[key]))
         print(f"{key[0]:6} {key[1]:9} bias {bias:+.3%} (MC {error:.3%}) sd {np.std(relative):.3%} coverage {cover:.3f}")
-    print(f"naive R-AUC {np.mean(found.naive):+.0%}; audit labels {np.mean(found.labels):.0f}")
-    for key, relative in found.relative.items():
+    print(f"naive R-AUC {np.mean(replayed.naive):+.0%}; audit labels {np.mean(replayed.labels):.0f}")
+    for key, relative in replayed.relative.items():
         bias, error = float(np.mean(relative)), float(np.std(relative)) / np.sqrt(runs)
         assert abs(bias) <= max(0.005, 3 * error), key
-        assert 0.93 - slack <= np.mean(found.covered[key]) <= 0.97 + slack, key
-    assert abs(np.mean(found.naive)) > 0.5
-    assert min(found.labels) > 1800
+        assert 0.93 - slack <= np.mean(replayed.covered[key]) <= 0.97 + slack, key
+    assert abs(np.mean(replayed.naive)) > 0.5
+    assert min(replayed.labels) > 1800
 
 
 @pytest.mark.statistical
 @pytest.mark.timeout(1200)
 def test_figures_are_unbiased_and_intervals_cover_over_1000_replays() -> None:
-    found = replays(1000, 240_000, 0.01)
-    check(found, 1000)
-    spread = {key: float(np.std(relative)) for key, relative in found.relative.items()}
+    replayed = replays(1000, 240_000, 0.01)
+    check(replayed, 1000)
+    spread = {key: float(np.std(relative)) for key, relative in replayed.relative.items()}
     for name in ("r_auc", "f1_auc", "f1_at_95"):
         assert spread["aipw", name] <= 1.02 * min(spread["ht", name], spread["hajek", name]), name
 
@@ -86,18 +86,18 @@ def test_figures_are_unbiased_and_intervals_cover_in_short() -> None:
 def late(runs: int, n: int, *, logged: bool, defers: bool) -> None:
     biases, valid = defaultdict(list), []
     for run in range(runs):
-        one = delayed(run, n, logged=logged, defers=defers)
+        simulated = delayed(run, n, logged=logged, defers=defers)
         for estimator in ESTIMATORS:
-            judged = estimate_window(one.window, EstimationOptions(estimator=estimator))
-            truth = live_figures(Exact(one.whole.take(judged.delayed.mature)).view("ht")).r_auc.estimate
+            judged = estimate_window(simulated.window, EstimationOptions(estimator=estimator))
+            truth = live_figures(Exact(simulated.whole.take(judged.delayed.mature)).view("ht")).r_auc.estimate
             assert judged.figures is not None
             biases[estimator].append(judged.figures.r_auc.estimate / truth - 1)
             if estimator == "aipw":
                 valid.append(judged.gates.valid)
-        whole = live_figures(Exact(one.whole).view("ht")).r_auc.estimate
-        biases["uncorrected"].append(live_figures(Exact(one.window).view("ht")).r_auc.estimate / whole - 1)
-    for name, found in biases.items():
-        print(f"{name:12} bias {np.mean(found):+.3%} (MC {np.std(found) / np.sqrt(runs):.3%})")
+        whole = live_figures(Exact(simulated.whole).view("ht")).r_auc.estimate
+        biases["uncorrected"].append(live_figures(Exact(simulated.window).view("ht")).r_auc.estimate / whole - 1)
+    for name, bias in biases.items():
+        print(f"{name:12} bias {np.mean(bias):+.3%} (MC {np.std(bias) / np.sqrt(runs):.3%})")
     print(f"valid {np.mean(valid):.1%}")
     assert np.mean(valid) >= 0.99, "slow is not missing"
     for estimator in ESTIMATORS:
@@ -149,16 +149,16 @@ def test_a_third_never_reviewed_is_seen_in_short(missing: Missing) -> None:
 
 def without_a_third(seed: int, worst: bool) -> Truth:
     """All labels that will come are there, and a third of the deferred has none."""
-    one = audited(seed, 100_000, 0.03)
-    window, deferred = one.window, ~one.window.answered
+    simulated = audited(seed, 100_000, 0.03)
+    window, deferred = simulated.window, ~simulated.window.answered
     gone = deferred & (np.random.default_rng(seed).random(len(window)) < 1 / 3)
     if worst:
-        gone = deferred & (one.errors > np.quantile(one.errors[deferred], 2 / 3))
+        gone = deferred & (simulated.errors > np.quantile(simulated.errors[deferred], 2 / 3))
     labelled = window.labelled & ~gone
-    return Truth(replace(window, labelled=labelled), one.errors)
+    return Truth(replace(window, labelled=labelled), simulated.errors)
 
 
 @pytest.mark.parametrize("worst", [False, True])
 def test_a_third_never_reviewed_is_never_silently_wrong(worst: bool) -> None:
-    found = estimate_window(without_a_third(3, worst).window, EstimationOptions()).gates
-    assert [reason.word for reason in found.reasons] == ["incomplete"]
+    gates = estimate_window(without_a_third(3, worst).window, EstimationOptions()).gates
+    assert [reason.word for reason in gates.reasons] == ["incomplete"]

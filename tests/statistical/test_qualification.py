@@ -27,25 +27,27 @@ def outcomes(count: int) -> tuple[Outcome, ...]:
 @COUNTS
 @pytest.mark.timeout(600)
 def test_certified_risk_holds_though_all_who_are_newly_answered_lose(count: int) -> None:
-    kept = [one for one in outcomes(count) if one.alpha is not None]
+    kept = [outcome for outcome in outcomes(count) if outcome.alpha is not None]
     assert len(kept) > count / 2
-    assert np.mean([one.keeps_risk for one in kept]) >= 0.95
-    assert all(one.verdict == "carried" for one in kept)
-    assert max(one.alpha for one in kept if one.alpha is not None) < 0.13  # of 0.12: the promise stays useful
+    assert np.mean([outcome.keeps_risk for outcome in kept]) >= 0.95
+    assert all(outcome.verdict == "carried" for outcome in kept)
+    assert (
+        max(outcome.alpha for outcome in kept if outcome.alpha is not None) < 0.13
+    )  # of 0.12: the promise stays useful
 
 
 @COUNTS
 @pytest.mark.timeout(600)
 def test_retention_is_as_calibrated(count: int) -> None:
-    kept = [one for one in outcomes(count) if one.retention is not None]
+    kept = [outcome for outcome in outcomes(count) if outcome.retention is not None]
     assert len(kept) > 0.7 * count
-    assert np.mean([one.keeps_retention for one in kept]) >= 0.95
+    assert np.mean([outcome.keeps_retention for outcome in kept]) >= 0.95
 
 
 @COUNTS
 @pytest.mark.timeout(600)
 def test_flips_are_predicted_within_a_twentieth_of_a_point(count: int) -> None:
-    errors = [abs(one.prediction_error) for one in outcomes(count) if one.table == "carried"]
+    errors = [abs(outcome.prediction_error) for outcome in outcomes(count) if outcome.table == "carried"]
     assert len(errors) > count / 2
     assert max(errors) <= 0.0005
 
@@ -53,8 +55,8 @@ def test_flips_are_predicted_within_a_twentieth_of_a_point(count: int) -> None:
 @COUNTS
 @pytest.mark.timeout(600)
 def test_disorder_is_refused_and_monotone_shifts_are_mapped(count: int) -> None:
-    kinds = {(one.noise, one.table) for one in outcomes(count) if one.scores != "12 values"}
-    assert {one.table for one in outcomes(count) if one.noise == "disorder"} == {"refused"}
+    kinds = {(outcome.noise, outcome.table) for outcome in outcomes(count) if outcome.scores != "12 values"}
+    assert {outcome.table for outcome in outcomes(count) if outcome.noise == "disorder"} == {"refused"}
     assert {kind for name, kind in kinds if name in ("doubled", "power")} == {"mapped"}
     assert ("relative", "carried") in kinds
 
@@ -62,8 +64,8 @@ def test_disorder_is_refused_and_monotone_shifts_are_mapped(count: int) -> None:
 @COUNTS
 @pytest.mark.timeout(600)
 def test_newly_answered_units_are_within_their_limit(count: int) -> None:
-    kept = [one for one in outcomes(count) if one.table == "carried"]
-    assert np.mean([one.newly <= one.newly_limit for one in kept]) >= 0.95
+    kept = [outcome for outcome in outcomes(count) if outcome.table == "carried"]
+    assert np.mean([outcome.newly <= outcome.newly_limit for outcome in kept]) >= 0.95
 
 
 @pytest.mark.parametrize("runs", [40, pytest.param(400, marks=pytest.mark.statistical)])
@@ -76,11 +78,11 @@ def test_few_units_that_are_carried_flip_rarely(runs: int) -> None:
         scores = rng.beta(1.5, 4, 24 + 20_000)
         new = scores * (1 + size * rng.normal(size=(3, len(scores))))
         pairs = replayed(scores[:24], new[:, :24])
-        found = carry(pairs, float(np.quantile(scores[:24], 0.9)), correlation(pairs))
-        if found.verdict == "carried":
+        result = carry(pairs, float(np.quantile(scores[:24], 0.9)), correlation(pairs))
+        if result.verdict == "carried":
             carried += 1
-            before = scores[24:] <= found.threshold
-            wrong += ((new[:, 24:] <= found.threshold) != before).mean(axis=1).max() > 0.001
+            before = scores[24:] <= result.threshold
+            wrong += ((new[:, 24:] <= result.threshold) != before).mean(axis=1).max() > 0.001
     assert carried > runs / 4
     assert wrong <= 0.05 * carried
 
@@ -96,11 +98,13 @@ def test_promises_on_few_units_hold_though_few_shifts_are_large(units: int, runs
         far = (rng.random(len(scores)) < 0.01) * rng.choice([-0.03, 0.03], len(scores))
         new = scores * (1 + far + 1e-6 * rng.normal(size=(3, len(scores))))
         pairs = replayed(scores[:units], new[:, :units])
-        found = carry(pairs, float(np.quantile(scores[:units], 0.9)), correlation(pairs))
-        if found.verdict == "carried":
-            before, now = scores[units:] <= found.threshold, new[:, units:] <= found.carried
+        result = carry(pairs, float(np.quantile(scores[:units], 0.9)), correlation(pairs))
+        if result.verdict == "carried":
+            before, now = scores[units:] <= result.threshold, new[:, units:] <= result.carried
             newly, lost = (now.any(axis=0) & ~before).mean(), (before & ~now.all(axis=0)).mean()
-            held.append(newly <= found.joint[0] and lost <= found.joint[1] and now.all(axis=0).mean() >= found.joint[2])
+            held.append(
+                newly <= result.joint[0] and lost <= result.joint[1] and now.all(axis=0).mean() >= result.joint[2]
+            )
     assert len(held) > runs / 4
     assert np.mean(held) >= 0.95
 
@@ -120,9 +124,9 @@ def test_intervals_cover_under_the_new_profile(runs: int) -> None:
         new_sd = sd * (1 + size * rng.normal(size=(3, total))) * rng.choice([1.0, 0.5])
         table = interval_table(mean[:n], sd[:n] ** 2, truth[:n])
         part, rest = slice(n, 2 * n), slice(2 * n, None)
-        found = carried_intervals(table, Means(mean[part], sd[part] ** 2, new_mean[:, part], new_sd[:, part] ** 2))
-        assert found is not None
-        for level, before, after in zip(table.levels, table.multipliers, found.multipliers, strict=True):
+        intervals = carried_intervals(table, Means(mean[part], sd[part] ** 2, new_mean[:, part], new_sd[:, part] ** 2))
+        assert intervals is not None
+        for level, before, after in zip(table.levels, table.multipliers, intervals.multipliers, strict=True):
             old = (np.abs(truth - mean) <= before * sd)[rest].mean()
             new = (np.abs(truth - new_mean) <= after * new_sd)[:, rest].mean(axis=1).min()
             short.append(old - new)

@@ -45,8 +45,10 @@ def table(page: str, heading: str, row: Sequence[str]) -> dict[str, str]:
     start = next(number for number, line in enumerate(lines) if line.startswith("|"))
     heads = cells(lines[start])
     rows = (cells(line) for line in lines[start + 2 :])
-    found = next(one for one in rows if [cell.removesuffix(f" {MARK}") for cell in one[: len(row)]] == list(row))
-    return dict(zip(heads, found, strict=True))
+    match = next(
+        values for values in rows if [cell.removesuffix(f" {MARK}") for cell in values[: len(row)]] == list(row)
+    )
+    return dict(zip(heads, match, strict=True))
 
 
 def cells(line: str) -> list[str]:

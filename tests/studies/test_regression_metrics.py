@@ -39,9 +39,9 @@ def drawn() -> Results:
 
 
 def test_all_statements_about_tables_hold_on_the_notes_own_numbers() -> None:
-    found = regression_relations.printed(paper())
-    assert len({one.text for one in found}) == len(found) == 10
-    assert [one for one in found if not one.holds] == []
+    statements = regression_relations.printed(paper())
+    assert len({statement.text for statement in statements}) == len(statements) == 10
+    assert [statement for statement in statements if not statement.holds] == []
 
 
 def test_tables_of_the_fixture_agree_where_the_note_prints_a_number_twice() -> None:
@@ -51,9 +51,9 @@ def test_tables_of_the_fixture_agree_where_the_note_prints_a_number_twice() -> N
 
 
 def test_statements_about_figures_can_hold() -> None:
-    found = regression_relations.drawn(drawn())
-    assert len(found) == 6
-    assert [one for one in found if not one.holds] == []
+    statements = regression_relations.drawn(drawn())
+    assert len(statements) == 6
+    assert [statement for statement in statements if not statement.holds] == []
 
 
 @pytest.mark.parametrize(
@@ -72,17 +72,19 @@ def test_each_statement_about_tables_can_fail(
 ) -> None:
     results = paper()
     key = (kind, "printed", measure, figure)
-    found = regression_relations.printed(
+    statements = regression_relations.printed(
         replace(results, retention={**results.retention, key: factor * results.retention[key]})
     )
-    failing = [one for one in found if not one.holds]
-    assert any(one.text.startswith(statement) for one in failing)
-    assert all("**" in one.found for one in failing), "what fails is shown in bold"
+    failing = [relation for relation in statements if not relation.holds]
+    assert any(relation.text.startswith(statement) for relation in failing)
+    assert all("**" in relation.found for relation in failing), "what fails is shown in bold"
 
 
 def test_the_statement_about_calibration_can_fail() -> None:
-    found = regression_relations.printed(replace(paper(), lence={"ensemble": 1.7, "single": 1.6}))
-    assert [one.text for one in found if not one.holds] == ["The ensemble has a lower LENCE than the single model"]
+    statements = regression_relations.printed(replace(paper(), lence={"ensemble": 1.7, "single": 1.6}))
+    assert [statement.text for statement in statements if not statement.holds] == [
+        "The ensemble has a lower LENCE than the single model"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_the_statement_about_calibration_can_fail() -> None:
     ],
 )
 def test_each_statement_about_figures_can_fail(change: dict[str, object], statement: str) -> None:
-    found = regression_relations.drawn(replace(drawn(), **change))  # type: ignore[arg-type]
-    failing = [one for one in found if not one.holds]
-    assert any(one.text.startswith(statement) for one in failing)
-    assert all("**" in one.found for one in failing)
+    statements = regression_relations.drawn(replace(drawn(), **change))  # type: ignore[arg-type]
+    failing = [relation for relation in statements if not relation.holds]
+    assert any(relation.text.startswith(statement) for relation in failing)
+    assert all("**" in relation.found for relation in failing)

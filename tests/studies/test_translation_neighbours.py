@@ -21,10 +21,10 @@ def test_the_line_counts_sides_and_translations() -> None:
     moved[3] *= 1.5
     texts = [str(number) for number in range(40)]
     alone, together = Scored(scores, texts), Scored(moved, ["other", *texts[1:]])
-    found = translation_neighbours.compared(alone, together, [float(scores[3]), 2.0])
-    assert "largest 5.0e-01" in found
-    assert "thresholds of 60% and 95%: 1 and 0" in found
-    assert found.endswith("1 best translations differ")
+    line = translation_neighbours.compared(alone, together, [float(scores[3]), 2.0])
+    assert "largest 5.0e-01" in line
+    assert "thresholds of 60% and 95%: 1 and 0" in line
+    assert line.endswith("1 best translations differ")
 
 
 @pytest.mark.parametrize("rows", [1, 5])
@@ -36,6 +36,6 @@ def test_products_without_levels_are_those_of_the_same_weights(rows: int, tmp_pa
     graph.output("y", blocks.product(graph.input("x", ("R", 32)), weight), ("R", 9))
     (tmp_path / "product.onnx").write_bytes(translation_neighbours.without_levels(graph.serialise()))
     x = random.normal(size=(rows, 32)).astype(np.float32)
-    (found,) = OnnxGraph(tmp_path / "product.onnx").run({"x": x}, ("y",))
+    (product,) = OnnxGraph(tmp_path / "product.onnx").run({"x": x}, ("y",))
     scales = np.abs(weight).max(axis=0) / 64
-    assert found == pytest.approx(x @ (np.rint(weight / scales) * scales), abs=1e-4)
+    assert product == pytest.approx(x @ (np.rint(weight / scales) * scales), abs=1e-4)

@@ -41,22 +41,22 @@ def paper() -> list[Result]:
 
 
 def test_all_statements_hold_on_the_papers_own_tables() -> None:
-    found = vessel_relations.relations(paper())
-    assert len({one.text for one in found}) == len(found) >= 41
-    assert [one for one in found if not one.holds] == []
+    statements = vessel_relations.relations(paper())
+    assert len({statement.text for statement in statements}) == len(statements) >= 41
+    assert [statement for statement in statements if not statement.holds] == []
 
 
 def test_statements_that_its_tables_contradict_do_not_hold_there() -> None:
-    found = vessel_relations.unsupported(paper())
-    assert [one for one in found if one.holds] == []
+    statements = vessel_relations.unsupported(paper())
+    assert [statement for statement in statements if statement.holds] == []
 
 
 def test_ensembles_against_members_belong_to_the_paper() -> None:
     """Its text says so of all figures; its Table 20 contradicts one, F1-AUC, in the rows of MC dropout."""
     results = paper()
     against = "than their members have on average"
-    assert [one for one in vessel_relations.own(results) if against in one.text] == []
-    (denied,) = (one for one in vessel_relations.unsupported(results) if against in one.text)
+    assert [statement for statement in vessel_relations.own(results) if against in statement.text] == []
+    (denied,) = (statement for statement in vessel_relations.unsupported(results) if against in statement.text)
     assert "F1-AUC" in denied.text
     assert "MC dropout" in denied.found
 
@@ -64,14 +64,14 @@ def test_ensembles_against_members_belong_to_the_paper() -> None:
 def changed(family: str, kind: str, data: str, figure: str, factor: float) -> list[Result]:
     """The paper's results with one number multiplied."""
     results = paper()
-    one = next(result for result in results if result.family == family)
-    figures = one.whole[data] if kind == "ensemble" else one.members[data][0]
+    chosen = next(result for result in results if result.family == family)
+    figures = chosen.whole[data] if kind == "ensemble" else chosen.members[data][0]
     values = {name: getattr(figures, name) for name in Figures.__slots__}
     other = Figures(**(values | {figure: factor * values[figure]}))
     if kind == "ensemble":
-        one.whole[data] = other
+        chosen.whole[data] = other
     else:
-        one.members[data] = (other,)
+        chosen.members[data] = (other,)
     return results
 
 
@@ -106,10 +106,10 @@ def changed(family: str, kind: str, data: str, figure: str, factor: float) -> li
     ],
 )
 def test_each_statement_can_fail(family: str, kind: str, data: str, figure: str, factor: float, statement: str) -> None:
-    found = vessel_relations.relations(changed(family, kind, data, figure, factor))
-    failing = [one for one in found if not one.holds]
-    assert any(one.text.startswith(statement) for one in failing)
-    assert all("**" in one.found for one in failing), "what fails is shown in bold"
+    statements = vessel_relations.relations(changed(family, kind, data, figure, factor))
+    failing = [relation for relation in statements if not relation.holds]
+    assert any(relation.text.startswith(statement) for relation in failing)
+    assert all("**" in relation.found for relation in failing), "what fails is shown in bold"
 
 
 def test_what_the_discussion_reads_the_tables_by_is_computed() -> None:

@@ -41,17 +41,17 @@ def plans(speed: float) -> np.ndarray:
 
 def scene(name: str = "s", tracks: Sequence[int] = (7, 9), *, speed: float = 10.0, future: bool = True) -> Scene:
     """A scene of cars beside each other that drive on as they did, each at half the speed of the one before."""
-    found = towns.empty(name)
-    steps = [found.future_vehicle_tracks.add() for _ in range(STEPS if future else 0)]
+    message = towns.empty(name)
+    steps = [message.future_vehicle_tracks.add() for _ in range(STEPS if future else 0)]
     for place, track in enumerate(tracks):
         own, x, y = speed / 2**place, 1000.0, -500.0 + 5 * place
-        towns.drive(found, track, (x, y), YAW, own)
+        towns.drive(message, track, (x, y), YAW, own)
         for number, step in enumerate(steps, 1):
             away = 0.2 * number * own
             ahead = x + away * math.cos(YAW), y + away * math.sin(YAW)
             step.tracks.append(towns.vehicle(track, ahead, YAW, own))
-        found.prediction_requests.add(track_id=track)
-    return found
+        message.prediction_requests.add(track_id=track)
+    return message
 
 
 def map_file(value: float = 1.0) -> bytes:
@@ -89,8 +89,8 @@ class MotionStandIn(UnitStandIn, MotionServiceServicer):
             time.sleep(self.seconds)
             try:
                 answer = self.answer(chunk.request, begin)
-                for one in answer.failures:  # told as it happens, and again in the result
-                    error = common.ItemError(sequence=chunk.sequence, item=one.item, error=one.error)
+                for failure in answer.failures:  # told as it happens, and again in the result
+                    error = common.ItemError(sequence=chunk.sequence, item=failure.item, error=failure.error)
                     yield wire.MotionStreamResponse(error=error)
                 response = wire.MotionStreamResponse(result=wire.MotionResult(sequence=chunk.sequence, answer=answer))
             except Refused as error:
@@ -120,18 +120,18 @@ class MotionStandIn(UnitStandIn, MotionServiceServicer):
         return response
 
     def _of_scene(self, request: Any, response: Any) -> list[tuple[wire.MotionAgent, float, float | None]]:
-        found = Scene()
+        message = Scene()
         try:
-            found.ParseFromString(request.scene)
+            message.ParseFromString(request.scene)
         except DecodeError:
             raise Refused("not_a_scene", "scene is no Scene of the Shifts motion data", "scene") from None
-        response.scene_id = found.id
-        tracks = list(request.track_ids) or [one.track_id for one in found.prediction_requests]
+        response.scene_id = message.id
+        tracks = list(request.track_ids) or [requested.track_id for requested in message.prediction_requests]
         agents: list[tuple[wire.MotionAgent, float, float | None]] = []
         for place, track in enumerate(tracks):
             seen = [
                 (back, car)
-                for back, step in enumerate(reversed(found.past_vehicle_tracks))
+                for back, step in enumerate(reversed(message.past_vehicle_tracks))
                 for car in step.tracks
                 if car.track_id == track
             ]
@@ -139,7 +139,7 @@ class MotionStandIn(UnitStandIn, MotionServiceServicer):
                 raise Refused("unknown_track", f"track {track} is not in the scene", "track_ids", str(track), place)
             back, car = seen[0]
             pose = wire.MotionPose(x=car.position.x, y=car.position.y, yaw=car.yaw)
-            agent = wire.MotionAgent(scene_id=found.id, track_id=track, pose=pose)
+            agent = wire.MotionAgent(scene_id=message.id, track_id=track, pose=pose)
             speed = math.hypot(car.linear_velocity.x, car.linear_velocity.y)
             agents.append((agent, speed, 0.2 * back if back else None))
         return agents
@@ -154,7 +154,7 @@ class MotionStandIn(UnitStandIn, MotionServiceServicer):
             values = message.values
         maps = np.frombuffer(values, "<f4").reshape(-1, 17, SIZE, SIZE)
         agents = list(message.agents) or [wire.MotionAgent()] * len(maps)
-        return [(agent, float(one[0, 0, 0]), None) for agent, one in zip(agents, maps, strict=True)]
+        return [(agent, float(feature_map[0, 0, 0]), None) for agent, feature_map in zip(agents, maps, strict=True)]
 
     def _one(
         self, item: int, agent: wire.MotionAgent, speed: float, unseen: float | None, manner: Any
@@ -174,11 +174,11 @@ class MotionStandIn(UnitStandIn, MotionServiceServicer):
             answer.remarks.add(code="fast", message="speed is 50 m/s", value=50, unit="m/s", lower=0, upper=20)
         if self.withheld(deferral):
             return answer
-        found = plans(speed)
-        answer.modes, answer.steps = found.shape[:2]
-        answer.trajectories = found.astype("<f4").tobytes()
+        trajectories = plans(speed)
+        answer.modes, answer.steps = trajectories.shape[:2]
+        answer.trajectories = trajectories.astype("<f4").tobytes()
         if agent.HasField("pose"):
-            answer.scene_trajectories = placed(found, agent.pose).astype("<f8").tobytes()
+            answer.scene_trajectories = placed(trajectories, agent.pose).astype("<f8").tobytes()
         answer.confidences, answer.scores = confidences().tobytes(), SCORES.tobytes()
         total = (0.1 * np.arange(1, STEPS + 1)).astype("<f4")
         answer.total = total.tobytes()
@@ -196,20 +196,20 @@ def placed(points: np.ndarray, pose: wire.MotionPose) -> np.ndarray:
 
 def submission(answers: Sequence[wire.MotionAnswer]) -> Submission:
     """Of answers that are not withheld, mode by mode."""
-    found = Submission()
+    message = Submission()
     for answer in answers:
         if not answer.modes:
             continue
-        one = ObjectPrediction(track_id=answer.agent.track_id, scene_id=answer.agent.scene_id)
-        one.uncertainty_measure = float(np.frombuffer(answer.deferral.uncertainty, "<f4")[0])
-        one.is_ood = answer.deferral.shifts != b"\x00"
+        prediction = ObjectPrediction(track_id=answer.agent.track_id, scene_id=answer.agent.scene_id)
+        prediction.uncertainty_measure = float(np.frombuffer(answer.deferral.uncertainty, "<f4")[0])
+        prediction.is_ood = answer.deferral.shifts != b"\x00"
         trajectories = np.frombuffer(answer.trajectories, "<f4").reshape(answer.modes, answer.steps, 2)
         for plan, weight in zip(trajectories, np.frombuffer(answer.confidences, "<f4"), strict=True):
-            mode = one.weighted_trajectories.add(weight=weight)
+            mode = prediction.weighted_trajectories.add(weight=weight)
             for x, y in plan:
                 mode.trajectory.points.add(x=x, y=y)
-        found.predictions.append(one)
-    return found
+        message.predictions.append(prediction)
+    return message
 
 
 def maps(*speeds: float) -> np.ndarray:

@@ -27,7 +27,7 @@ from tests.rounding import tolerance
 def test_an_answer_is_what_the_service_said(client):
     answers = client.motion.predict(scene())
     assert (answers.model, answers.scene_id, len(answers), answers.failures) == ("motion:1", "s", 2, ())
-    assert {answers.profile, *(one.profile for one in answers)} == {PROFILE}
+    assert {answers.profile, *(answer.profile for answer in answers)} == {PROFILE}
     first, second = answers
     assert (first.model, first.recorded, first.item, second.item) == ("motion:1", True, 0, 1)
     assert first.agent == demur.Agent("s", 7, demur.Pose(1000.0, -500.0, 0.5))
@@ -81,8 +81,8 @@ def test_scenes_are_paths_bytes_or_messages(client, motion, tmp_path):
     content = scene().SerializeToString()
     path = tmp_path / "scene.pb"
     path.write_bytes(content)
-    for asked in (path, str(path), content, bytearray(content), memoryview(content), scene(), demur.Scene(path)):
-        assert len(client.motion.predict(asked)) == 2
+    for source in (path, str(path), content, bytearray(content), memoryview(content), scene(), demur.Scene(path)):
+        assert len(client.motion.predict(source)) == 2
     assert [request.scene for request in motion.requests] == [content] * 7
 
 
@@ -98,13 +98,13 @@ def test_tracks_are_chosen(client, motion):
 
 
 def test_maps_are_arrays_or_official_files(client, motion, tmp_path):
-    asked = maps(3, 4)
-    for given_ in (asked, asked.astype(np.float64), asked.tolist(), list(asked), demur.Maps(asked)):
+    features = maps(3, 4)
+    for given_ in (features, features.astype(np.float64), features.tolist(), list(features), demur.Maps(features)):
         answers = client.motion.predict(given_)
         np.testing.assert_array_equal(answers[1].trajectories, plans(4))
         assert answers[1].agent == demur.Agent()
         assert answers[1].scene_trajectories is None
-    (answer,) = client.motion.predict(asked[0])
+    (answer,) = client.motion.predict(features[0])
     np.testing.assert_array_equal(answer.trajectories, plans(3))
     path = tmp_path / "ab_c_12.npy"
     path.write_bytes(map_file(6))
@@ -181,9 +181,9 @@ def test_what_are_no_positions_is_refused(client, points):
 
 
 def test_a_vehicle_last_seen_a_while_ago_says_so(client):
-    asked = scene()
-    del asked.past_vehicle_tracks[-1].tracks[0]
-    first, second = client.motion.predict(asked)
+    message = scene()
+    del message.past_vehicle_tracks[-1].tracks[0]
+    first, second = client.motion.predict(message)
     assert first.unseen_seconds == pytest.approx(0.2)
     assert second.unseen_seconds is None
     assert "last seen 0.2 s ago" in first.summary()
@@ -192,22 +192,22 @@ def test_a_vehicle_last_seen_a_while_ago_says_so(client):
 def test_plain_values_are_json(client, motion):
     motion.spoilt = {1}
     answers = client.motion.predict(scene("s", (7, 1, 9)))
-    found = json.loads(json.dumps(answers.to_dict()))
-    assert [one["agent"]["track_id"] for one in found["answers"]] == [7, 9]
-    assert found["answers"][0]["agent"]["pose"] == {"x": 1000, "y": -500, "yaw": 0.5}
-    assert np.shape(found["answers"][0]["trajectories"]) == (5, STEPS, 2)
-    assert found["answers"][1]["deferred"] is True
-    assert found["answers"][1]["remarks"][0]["code"] == "fast"
-    assert found["failures"] == [{"item": 1, "track_id": 1, "error": "position.x is nan m"}]
-    assert {found["profile"], *(one["profile"] for one in found["answers"])} == {PROFILE}
+    document = json.loads(json.dumps(answers.to_dict()))
+    assert [answer["agent"]["track_id"] for answer in document["answers"]] == [7, 9]
+    assert document["answers"][0]["agent"]["pose"] == {"x": 1000, "y": -500, "yaw": 0.5}
+    assert np.shape(document["answers"][0]["trajectories"]) == (5, STEPS, 2)
+    assert document["answers"][1]["deferred"] is True
+    assert document["answers"][1]["remarks"][0]["code"] == "fast"
+    assert document["failures"] == [{"item": 1, "track_id": 1, "error": "position.x is nan m"}]
+    assert {document["profile"], *(answer["profile"] for answer in document["answers"])} == {PROFILE}
 
 
 def test_what_it_shows_of_itself_is_readable(client):
     answers = client.motion.predict(scene())
     first, second = answers
     assert repr(answers) == "<MotionAnswers: 's', 2 requests, 1 deferred, 1 shifted, model 'motion:1'>"
-    said = "<MotionAnswer: scene s, track 7, 50.0 m ahead, 0.0 m left in 5 s with 0.63, answered, model 'motion:1'>"
-    assert repr(first) == said
+    expected = "<MotionAnswer: scene s, track 7, 50.0 m ahead, 0.0 m left in 5 s with 0.63, answered, model 'motion:1'>"
+    assert repr(first) == expected
     summary = first.summary()
     assert "scene s, track 7: answered" in summary
     assert "request_uncertainty 5 <= 10, policy p1" in summary
@@ -225,7 +225,7 @@ def test_the_motion_of_the_readme_runs(target, motion, tmp_path, monkeypatch, ca
     for name in ("scene.pb", "a.pb"):
         (tmp_path / name).write_bytes(scene().SerializeToString())
     readme.run("motion", "127.0.0.1:4003", target)
-    said = capsys.readouterr().out
-    assert "scene s, track 7: answered" in said
-    assert "b.pb cannot be read" in said, "the one that is not there"
+    output = capsys.readouterr().out
+    assert "scene s, track 7: answered" in output
+    assert "b.pb cannot be read" in output, "the one that is not there"
     assert len(motion.given) == 1

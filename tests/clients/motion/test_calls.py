@@ -19,15 +19,15 @@ from tests.clients.motion.service import (
 
 
 def test_what_does_not_fit_a_message_goes_in_several(client, motion):
-    asked = np.broadcast_to(np.float32(3), (30, 17, 128, 128))
+    features = np.broadcast_to(np.float32(3), (30, 17, 128, 128))
     right = motion.answer
     motion.answer = lambda request, manner: right(smaller(request), manner)
-    answers = client.motion.predict(asked, agents=[demur.Agent("s", n) for n in range(30)], submission=True)
+    answers = client.motion.predict(features, agents=[demur.Agent("s", n) for n in range(30)], submission=True)
     assert [answer.item for answer in answers] == list(range(30))
     assert [answer.agent.track_id for answer in answers] == list(range(30))
     assert [len(request.tensor.agents) for request in motion.requests] == [15, 15]
-    found = Submission.FromString(answers.submission)
-    assert [one.track_id for one in found.predictions] == list(range(30))
+    message = Submission.FromString(answers.submission)
+    assert [prediction.track_id for prediction in message.predictions] == list(range(30))
     motion.answer = right
     motion.requests.clear()
     files = client.motion.predict([map_file(n) for n in range(70)])
@@ -36,7 +36,7 @@ def test_what_does_not_fit_a_message_goes_in_several(client, motion):
     motion.spoilt = {66}
     agents = [demur.Agent("s", n) for n in range(70)]
     some = client.motion.predict([map_file(n) for n in range(70)], agents=agents)
-    assert [(one.item, one.track_id) for one in some.failures] == [(66, 66)]
+    assert [(failure.item, failure.track_id) for failure in some.failures] == [(66, 66)]
 
 
 async def test_what_does_not_fit_a_message_goes_in_several_asynchronously(target):
@@ -89,9 +89,9 @@ def test_what_is_no_question_is_refused_before_anything_is_sent(client, motion, 
 
 
 def test_what_no_message_can_hold_is_refused_before_it_is_sent(client, motion):
-    for asked in (bytes(17 << 20), [bytes(17 << 20)], np.zeros((1, 17, 512, 512), np.float32)):
+    for source in (bytes(17 << 20), [bytes(17 << 20)], np.zeros((1, 17, 512, 512), np.float32)):
         with pytest.raises(demur.TooLarge, match="one message holds 16.0 MB"):
-            client.motion.predict(asked)
+            client.motion.predict(source)
     assert motion.requests == []
 
 
@@ -111,16 +111,16 @@ def test_a_request_that_fails_spoils_no_other(client, motion):
     motion.spoilt = {7}
     answers = client.motion.predict(scene())
     (streamed,) = client.motion.predict_many([scene()])
-    for found in (answers, streamed):
-        assert [answer.agent.track_id for answer in found] == [9]
-        assert [answer.item for answer in found] == [1]
-        ((item, track, error),) = [(one.item, one.track_id, one.error) for one in found.failures]
+    for result in (answers, streamed):
+        assert [answer.agent.track_id for answer in result] == [9]
+        assert [answer.item for answer in result] == [1]
+        ((item, track, error),) = [(failure.item, failure.track_id, failure.error) for failure in result.failures]
         assert (item, track, error.code, error.field) == (0, 7, "not_finite", "position.x")
-        assert not found.answered
-        assert "1 failed" in repr(found)
-        assert "track 7: failed: position.x is nan m" in found.summary()
+        assert not result.answered
+        assert "1 failed" in repr(result)
+        assert "track 7: failed: position.x is nan m" in result.summary()
         with pytest.raises(demur.InvalidInput, match="position.x is nan"):
-            found.check()
+            result.check()
     motion.spoilt = {7, 9}
     with pytest.raises(demur.InvalidInput, match="position.x is nan"):
         client.motion.predict(scene())
@@ -128,11 +128,20 @@ def test_a_request_that_fails_spoils_no_other(client, motion):
 
 def test_a_question_that_fails_does_not_end_the_stream(client, motion, tmp_path):
     motion.spoilt = {3}
-    asked = [scene("a"), b"\xff", "/nowhere/c.pb", demur.Scene(scene(), [1]), maps(2), [b"bad"], 5, scene("b", (3, 4))]
-    outcomes = list(client.motion.predict_many(asked))
-    failed = {one.position: one.error.code for one in outcomes if isinstance(one, demur.ChunkError)}
+    questions = [
+        scene("a"),
+        b"\xff",
+        "/nowhere/c.pb",
+        demur.Scene(scene(), [1]),
+        maps(2),
+        [b"bad"],
+        5,
+        scene("b", (3, 4)),
+    ]
+    outcomes = list(client.motion.predict_many(questions))
+    failed = {outcome.position: outcome.error.code for outcome in outcomes if isinstance(outcome, demur.ChunkError)}
     assert failed == {1: "not_a_scene", 2: "unreadable", 3: "unknown_track", 5: "not_a_map", 6: "invalid_argument"}
-    assert [one.scene_id for one in (outcomes[0], outcomes[4], outcomes[7])] == ["a", "", "b"]
+    assert [outcome.scene_id for outcome in (outcomes[0], outcomes[4], outcomes[7])] == ["a", "", "b"]
     assert len(outcomes[7].failures) == 1
     assert len(motion.begins) == 1
 

@@ -33,7 +33,7 @@ def russian(text: str) -> str:
 
 def russian_text(text: str) -> str:
     """What a text is said to be."""
-    return _SENTENCE.sub(lambda found: russian(found.group()), text)
+    return _SENTENCE.sub(lambda match: russian(match.group()), text)
 
 
 def doubt(word: str) -> float:
@@ -98,8 +98,8 @@ class TranslationStandIn(UnitStandIn, TranslationServiceServicer):
                     sentence = outcome.sentences.pop()
                     sentence.ClearField("start")
                     sentence.ClearField("stop")
-                    said = wire.TranslationSaid(sequence=chunk.sequence, sentence=sentence, scores=outcome.scores)
-                    yield wire.TranslationStreamResponse(sentence=said)
+                    message = wire.TranslationSaid(sequence=chunk.sequence, sentence=sentence, scores=outcome.scores)
+                    yield wire.TranslationStreamResponse(sentence=message)
         for chunk, outcome in zip(chunks, outcomes, strict=True):
             yield wire.TranslationStreamResponse(progress=common.StreamProgress(chunks_done=ahead.done))
             ahead.done += 1
@@ -107,8 +107,8 @@ class TranslationStandIn(UnitStandIn, TranslationServiceServicer):
                 error = common.ItemError(sequence=chunk.sequence, error=outcome.detail)
                 yield wire.TranslationStreamResponse(error=error)
                 continue
-            for one in outcome.failures:  # told again in the result
-                failure = common.ItemError(sequence=chunk.sequence, item=one.item, error=one.error)
+            for failed in outcome.failures:  # told again in the result
+                failure = common.ItemError(sequence=chunk.sequence, item=failed.item, error=failed.error)
                 yield wire.TranslationStreamResponse(error=failure)
             result = wire.TranslationResult(sequence=chunk.sequence, answer=outcome)
             yield wire.TranslationStreamResponse(result=result)
@@ -126,23 +126,23 @@ class TranslationStandIn(UnitStandIn, TranslationServiceServicer):
             if "overloaded" in text:
                 raise Refused("queue_full", "no room")
             first, place, parts = item, 0, []
-            for found in _SENTENCE.finditer(text):
-                parts.append(text[place : found.start()])
-                place = found.end()
-                if "spoilt" in found.group():
+            for match in _SENTENCE.finditer(text):
+                parts.append(text[place : match.start()])
+                place = match.end()
+                if "spoilt" in match.group():
                     error = common.ErrorDetail(code="no_translation", message="no hypothesis ended", field="texts")
                     response.failures.add(item=item, text=number, error=error)
-                    parts.append(found.group())
+                    parts.append(match.group())
                 else:
-                    sentence = self._sentence(found.group(), request.tokens, manner)
+                    sentence = self._sentence(match.group(), request.tokens, manner)
                     sentence.item, sentence.text = item, number
-                    sentence.source_start, sentence.source_stop = found.span()
+                    sentence.source_start, sentence.source_stop = match.span()
                     length = sum(map(len, parts))
                     if sentence.hypotheses:
                         parts.append(sentence.hypotheses[0].text)
                         sentence.start, sentence.stop = length, length + len(parts[-1])
                     else:
-                        parts.append(found.group())
+                        parts.append(match.group())
                     response.sentences.append(sentence)
                 item += 1
             translation = "".join([*parts, text[place:]])
@@ -169,12 +169,12 @@ class TranslationStandIn(UnitStandIn, TranslationServiceServicer):
             return sentence
         for place in range(self.hypotheses):
             text = russian(source) + "!" * place
-            one = sentence.hypotheses.add(text=text, score=-0.5 - place, confidence=0.75 if place == 0 else 0.25)
+            hypothesis = sentence.hypotheses.add(text=text, score=-0.5 - place, confidence=0.75 if place == 0 else 0.25)
             if not self.singular:
-                one.scores = np.array([0.25, 0.5 + place], "<f4").tobytes()
-            told = detail != wire.TRANSLATION_DETAIL_NONE
-            if told and (place == 0 or detail == wire.TRANSLATION_DETAIL_ALL):
-                one.tokens.CopyFrom(self._tokens(text))
+                hypothesis.scores = np.array([0.25, 0.5 + place], "<f4").tobytes()
+            detailed = detail != wire.TRANSLATION_DETAIL_NONE
+            if detailed and (place == 0 or detail == wire.TRANSLATION_DETAIL_ALL):
+                hypothesis.tokens.CopyFrom(self._tokens(text))
         return sentence
 
     def _tokens(self, text: str) -> wire.TranslationTokens:

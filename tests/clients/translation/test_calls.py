@@ -67,8 +67,8 @@ def test_what_the_service_refuses_is_raised(client):
 
 
 def test_wishes_travel(client, translation):
-    (one,) = client.translation.predict("One.", purpose="explore", defer_above=0.25, tokens="all")
-    assert (one.sentences[0].decision, one.sentences[0].recorded) == ("caller_deferred", False)
+    (answer,) = client.translation.predict("One.", purpose="explore", defer_above=0.25, tokens="all")
+    assert (answer.sentences[0].decision, answer.sentences[0].recorded) == ("caller_deferred", False)
     (request,) = translation.requests
     assert (request.purpose, request.defer_above) == (common.PURPOSE_EXPLORE, 0.25)
     assert request.tokens == wire.TRANSLATION_DETAIL_ALL
@@ -85,17 +85,21 @@ def test_wishes_travel(client, translation):
 @pytest.mark.parametrize("together", [1, 3])
 def test_sentences_before_their_result_are_part_of_it(client, translation, early, together):
     translation.early, translation.together, translation.window = early, together, 4
-    asked = [["One. Two. Three.", "Four."], "", "Five. spoilt. Six.", "refused", [], "Seven."]
-    outcomes = list(client.translation.predict_many(asked))
-    assert [isinstance(one, demur.ChunkError) for one in outcomes] == [False, False, False, True, True, False]
-    assert [one.position for one in outcomes[3:5]] == [3, 4]
+    questions = [["One. Two. Three.", "Four."], "", "Five. spoilt. Six.", "refused", [], "Seven."]
+    outcomes = list(client.translation.predict_many(questions))
+    assert [isinstance(outcome, demur.ChunkError) for outcome in outcomes] == [False, False, False, True, True, False]
+    assert [outcome.position for outcome in outcomes[3:5]] == [3, 4]
     for place in (0, 1, 2, 5):
-        texts = [asked[place]] if isinstance(asked[place], str) else asked[place]
-        for one, text in zip(outcomes[place], texts, strict=True):
-            assert one.text == russian_text(text).replace(russian_text("spoilt."), "spoilt.")
-            assert [one.text[slice(*said.span)] for said in one.sentences] == [said.best.text for said in one.sentences]
-            assert [said.source_span for said in one.sentences] == sorted(said.source_span for said in one.sentences)
-            assert all(said.best.scores["eoe"] == 0.25 for said in one.sentences)
+        texts = [questions[place]] if isinstance(questions[place], str) else questions[place]
+        for answer, text in zip(outcomes[place], texts, strict=True):
+            assert answer.text == russian_text(text).replace(russian_text("spoilt."), "spoilt.")
+            assert [answer.text[slice(*sentence.span)] for sentence in answer.sentences] == [
+                sentence.best.text for sentence in answer.sentences
+            ]
+            assert [sentence.source_span for sentence in answer.sentences] == sorted(
+                sentence.source_span for sentence in answer.sentences
+            )
+            assert all(sentence.best.scores["eoe"] == 0.25 for sentence in answer.sentences)
     assert len(translation.begins) == 1
 
 

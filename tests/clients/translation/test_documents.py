@@ -46,12 +46,12 @@ rough = st.lists(
 def test_a_document_is_cut_without_loss_and_within_limits(parts):
     text = "".join(parts)
     begun = time.process_time()
-    found = cut(text)
+    chunks = cut(text)
     assert time.process_time() - begun < 10, "of the processor; 0.1 s are usual, and grow with the length"
-    assert "".join(found) == text
-    assert all(0 < len(one) <= PIECE_CHARACTERS for one in found)
-    for one in found[:4]:
-        units = segments(one, lambda sentence: len(sentence) <= LONGEST_SENTENCE)
+    assert "".join(chunks) == text
+    assert all(0 < len(part) <= PIECE_CHARACTERS for part in chunks)
+    for piece in chunks[:4]:
+        units = segments(piece, lambda sentence: len(sentence) <= LONGEST_SENTENCE)
         assert sum(unit.translated for unit in units) <= LARGEST_SENTENCES
 
 
@@ -59,16 +59,16 @@ def test_cuts_are_made_where_they_hurt_least():
     assert cut("") == []
     assert cut("One.") == ["One."]
     lines = book(2000)
-    for one in cut(lines):
-        assert one.endswith("\n\n")
-        assert PIECE_CHARACTERS / 4 < len(one) <= PIECE_CHARACTERS or lines.endswith(one)
-    assert all(one.endswith("\n") for one in cut("One long line of words. And\n" * 3000))
+    for piece in cut(lines):
+        assert piece.endswith("\n\n")
+        assert PIECE_CHARACTERS / 4 < len(piece) <= PIECE_CHARACTERS or lines.endswith(piece)
+    assert all(piece.endswith("\n") for piece in cut("One long line of words. And\n" * 3000))
     prose = "Mr. Ishmael, it is said, called himself Ishmael. " * 2000
-    assert all(one.endswith("called himself Ishmael. ") for one in cut(prose))
-    assert all(one.endswith("word ") for one in cut("word " * 9000))
-    assert [len(one) for one in cut("x" * 40_000)] == [PIECE_CHARACTERS, PIECE_CHARACTERS, 8000]
+    assert all(piece.endswith("called himself Ishmael. ") for piece in cut(prose))
+    assert all(piece.endswith("word ") for piece in cut("word " * 9000))
+    assert [len(piece) for piece in cut("x" * 40_000)] == [PIECE_CHARACTERS, PIECE_CHARACTERS, 8000]
     short = cut("a\n" * 5000)
-    assert max(one.count("\n") for one in short) <= PIECE_ENDS < LARGEST_SENTENCES
+    assert max(piece.count("\n") for piece in short) <= PIECE_ENDS < LARGEST_SENTENCES
 
 
 @pytest.mark.long
@@ -82,22 +82,28 @@ def test_sentences_come_one_by_one_and_then_the_whole(client, translation, early
     sentences = list(document)
     whole = document.result()
     assert (whole.text, whole.source, whole.model) == (russian_text(text), text, "translation:1")
-    assert {whole.profile, *(one.profile for one in sentences)} == {PROFILE}
+    assert {whole.profile, *(sentence.profile for sentence in sentences)} == {PROFILE}
     assert (whole.failures, len(translation.begins)) == ((), 1)
-    assert sorted(one.item for one in sentences) == [one.item for one in whole.sentences] == list(range(len(sentences)))
-    for said in sorted(sentences, key=lambda one: one.item):
-        same = whole.sentences[said.item]
-        assert said.source == text[slice(*said.source_span)] == same.source
-        assert said.source_span == same.source_span
-        assert said.prediction_id == same.prediction_id
-        assert whole.text[slice(*same.span)] == same.best.text == said.best.text
-        assert said.span in (None, same.span)
-        assert said.best.scores["eoe"] == same.best.scores["eoe"] == 0.25
-    assert any(one.span is None for one in sentences) == (early > 0)
-    assert all(one.span is None for one in sentences) == (early == 10_000), "none of them waited for its piece"
+    assert (
+        sorted(sentence.item for sentence in sentences)
+        == [sentence.item for sentence in whole.sentences]
+        == list(range(len(sentences)))
+    )
+    for streamed in sorted(sentences, key=lambda unit: unit.item):
+        same = whole.sentences[streamed.item]
+        assert streamed.source == text[slice(*streamed.source_span)] == same.source
+        assert streamed.source_span == same.source_span
+        assert streamed.prediction_id == same.prediction_id
+        assert whole.text[slice(*same.span)] == same.best.text == streamed.best.text
+        assert streamed.span in (None, same.span)
+        assert streamed.best.scores["eoe"] == same.best.scores["eoe"] == 0.25
+    assert any(sentence.span is None for sentence in sentences) == (early > 0)
+    assert all(sentence.span is None for sentence in sentences) == (early == 10_000), (
+        "none of them waited for its piece"
+    )
     assert {whole.text[word.start : word.stop] for word in whole.doubtful(0.55)} == {"Wхалес", "ларге"}
     assert document.result().text == whole.text, "asked again"
-    order = [one.item for one in sentences]
+    order = [sentence.item for sentence in sentences]
     assert (order == sorted(order)) == (early == 0), "told as they were done"
 
 
@@ -135,7 +141,7 @@ def test_a_piece_that_is_refused_stands_as_it_came(client, translation):
     first, last = book(150), book(150)
     middle = "This is refused. " + "x" * 9000 + "\n\n"
     text = first + middle + last
-    bad = [place for place, one in enumerate(cut(text)) if "refused" in one]
+    bad = [place for place, piece in enumerate(cut(text)) if "refused" in piece]
     assert len(bad) == 1
     assert 0 < bad[0] < len(cut(text)) - 1
     start, stop = list(pieces(text))[bad[0]]
@@ -145,9 +151,9 @@ def test_a_piece_that_is_refused_stands_as_it_came(client, translation):
     assert whole.text == russian_text(text[:start]) + text[start:stop] + russian_text(text[stop:])
     (failure,) = whole.failures
     assert (failure.within, failure.error.code) == ((start, stop), "bad_text")
-    assert len({one.item for one in sentences} | {failure.item}) == len(sentences) + 1
-    for one in whole.sentences:
-        assert whole.text[slice(*one.span)] == one.best.text
+    assert len({sentence.item for sentence in sentences} | {failure.item}) == len(sentences) + 1
+    for part in whole.sentences:
+        assert whole.text[slice(*part.span)] == part.best.text
     assert "1 failed" in repr(whole)
     with pytest.raises(demur.InvalidInput, match="texts is refused"):
         whole.check()
@@ -225,11 +231,11 @@ async def test_asynchronously_it_is_the_same(client, translation, target):
     text = book(200)
     async with demur.aconnect(target, timeout=10) as other:
         document = other.translation.document(text)
-        sentences = [one async for one in document]
+        sentences = [sentence async for sentence in document]
         whole = await document.result()
         translation.answered = 0
         twin = client.translation.document(text)
-        assert [one.source for one in twin] == [one.source for one in sentences]
+        assert [sentence.source for sentence in twin] == [sentence.source for sentence in sentences]
         assert twin.result().text == whole.text == russian_text(text)
         assert (await other.translation.document("One.").result()).text == russian_text("One.")
         async with other.translation.document(book(2000)) as endless:

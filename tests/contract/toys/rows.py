@@ -87,8 +87,8 @@ def row(depth: float, tilt: float | None = 1.0) -> dict[str, float | None]:
     return {"depth": depth, "tilt": tilt}
 
 
-def rows(*given: dict[str, Any], **wishes: Any) -> Body:
-    return {"rows": list(given), **wishes}
+def rows(*records: dict[str, Any], **wishes: Any) -> Body:
+    return {"rows": list(records), **wishes}
 
 
 TOY = Toy(

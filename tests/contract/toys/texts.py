@@ -104,23 +104,26 @@ def _sentences(body: Any) -> list[Any]:
     return wire.must_be_body(body, "sentences")
 
 
-def tell(answers: list[Portion | ItemFailed], wanted: frozenset[str]) -> TensorOutputs:
+def tell(answers: list[Portion | ItemFailed], output_names: frozenset[str]) -> TensorOutputs:
     """Sentences in the order of the request."""
-    portions = sorted((one for one in answers if isinstance(one, Portion)), key=lambda one: one.first)
-    failures = [one for one in answers if isinstance(one, ItemFailed)]
+    portions = sorted((answer for answer in answers if isinstance(answer, Portion)), key=lambda portion: portion.first)
+    failures = [answer for answer in answers if isinstance(answer, ItemFailed)]
     if not portions:
         raise failures[0].error
-    said = [np.where(one.verdicts["tone"].hidden, np.nan, one.predictives["tone"].probabilities) for one in portions]
+    probabilities = [
+        np.where(portion.verdicts["tone"].hidden, np.nan, portion.predictives["tone"].probabilities)
+        for portion in portions
+    ]
     tensors = {
-        "item": np.array([one.first for one in portions], np.int32),
-        "tone_says": np.concatenate(said).astype(np.float32),
+        "item": np.array([portion.first for portion in portions], np.int32),
+        "tone_says": np.concatenate(probabilities).astype(np.float32),
         **decided(portions, "tone"),
     }
     return TensorOutputs(tensors, parameters(portions, ("tone",), failures))
 
 
-def tell_one(one: Portion | ItemFailed, wanted: frozenset[str]) -> TensorOutputs | None:
-    return None if isinstance(one, ItemFailed) else tell([one], wanted)
+def tell_one(answer: Portion | ItemFailed, output_names: frozenset[str]) -> TensorOutputs | None:
+    return None if isinstance(answer, ItemFailed) else tell([answer], output_names)
 
 
 OIP = OipBinding(
@@ -130,7 +133,7 @@ OIP = OipBinding(
         TensorSpec("tone_says", "FP32", (-1, 2)),
         *decided_specs(item="sentence"),
     ),
-    read=lambda given: [one.decode() for one in given.tensors["sentences"]],
+    read=lambda request: [sentence.decode() for sentence in request.tensors["sentences"]],
     answer=tell,
     item=tell_one,
 )

@@ -107,7 +107,7 @@ def files(answers: list[Portion]) -> dict[str, bytes]:
     }
 
 
-def tell(answers: list[Portion], wanted: frozenset[str]) -> TensorOutputs:
+def tell(answers: list[Portion], output_names: frozenset[str]) -> TensorOutputs:
     """The volume, and its mask unless the policy hides it."""
     (portion,) = answers
     hidden = bool(portion.verdicts["burden"].hidden.any())
@@ -127,7 +127,7 @@ OIP = OipBinding(
         TensorSpec("mask", "UINT8", (-1, -1), default=False),
         *decided_specs(item="volume"),
     ),
-    read=lambda given: given.tensors["slices"],
+    read=lambda request: request.tensors["slices"],
     answer=tell,
 )
 

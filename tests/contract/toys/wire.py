@@ -38,9 +38,13 @@ def wishes(body: dict[str, Any], heads: tuple[str, ...]) -> Options:
 
 def answer(answers: list[Portion | ItemFailed], says: Says) -> dict[str, Any]:
     """Items in the order of the request, whatever order they finished in."""
-    portions = [one for one in answers if isinstance(one, Portion)]
+    portions = [outcome for outcome in answers if isinstance(outcome, Portion)]
     items = [_item(portion, index, says) for portion in portions for index in range(portion.count)]
-    failed = [{"item": one.item, "error": describe(one.error)} for one in answers if isinstance(one, ItemFailed)]
+    failed = [
+        {"item": outcome.item, "error": describe(outcome.error)}
+        for outcome in answers
+        if isinstance(outcome, ItemFailed)
+    ]
     return {
         "finished": [item["item"] for item in items],
         "items": sorted(items, key=lambda item: item["item"]),
@@ -120,8 +124,8 @@ class Frames:
         return {"progress": {"chunks": chunks, "units": units}}
 
     def _answered(self, kind: str, sequence: int, answers: list[Any]) -> tuple[Any, int]:
-        found = answer(answers, self._says)
-        return {kind: sequence, "answer": found}, sum(len(item["heads"]) for item in found["items"])
+        body = answer(answers, self._says)
+        return {kind: sequence, "answer": body}, sum(len(item["heads"]) for item in body["items"])
 
 
 class Reader:

@@ -96,22 +96,22 @@ class _Type:
     def _one(self) -> dict[str, Any]:
         word = self._words.pop(0)
         if word.startswith('"') or word.isdigit():
-            found: dict[str, Any] = {"enum": [ast.literal_eval(word)]}
+            schema: dict[str, Any] = {"enum": [ast.literal_eval(word)]}
         elif word == "Array":
             self._words.pop(0)
-            found = {"type": "array", "items": self.read()}
+            schema = {"type": "array", "items": self.read()}
             self._words.pop(0)
         elif word == "{":
-            found = self._members()
+            schema = self._members()
         elif word == "(":
-            found = self.read()
+            schema = self.read()
             self._words.pop(0)
         else:
-            found = _WORDS[word] if word in _WORDS else self._named(word)
+            schema = _WORDS[word] if word in _WORDS else self._named(word)
         while self._words[:2] == ["[", "]"]:
             del self._words[:2]
-            found = {"type": "array", "items": found}
-        return found
+            schema = {"type": "array", "items": schema}
+        return schema
 
     def _members(self) -> dict[str, Any]:
         properties: dict[str, Any] = {}
@@ -130,8 +130,8 @@ class _Type:
                 required.append(name)
             self._words.pop(0)
             properties[name] = self.read()
-        found = {"type": "object", "properties": properties, "required": required, "additionalProperties": more}
-        return {key: value for key, value in found.items() if value not in ({}, [])} if more else found
+        schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": more}
+        return {key: value for key, value in schema.items() if value not in ({}, [])} if more else schema
 
 
 class Classes:
@@ -210,13 +210,13 @@ def main(folder: Path) -> None:
 
 def _reached(name: str, parts: dict[str, Any]) -> dict[str, Any]:
     """Those parts that a schema needs."""
-    found: dict[str, Any] = {}
+    reached: dict[str, Any] = {}
     waiting = [name]
     while waiting:
-        if (one := waiting.pop()) not in found:
-            found[one] = parts[one]
-            waiting += re.findall(r'"#/\$defs/(\w+)"', json.dumps(parts[one]))
-    return found
+        if (part := waiting.pop()) not in reached:
+            reached[part] = parts[part]
+            waiting += re.findall(r'"#/\$defs/(\w+)"', json.dumps(parts[part]))
+    return reached
 
 
 if __name__ == "__main__":

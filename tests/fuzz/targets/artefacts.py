@@ -45,9 +45,9 @@ def manifests(task: str) -> Callable[[Path], Decoder]:
 
         def read(case: bytes) -> None:
             (place / MANIFEST).write_bytes(case)
-            found = artefact.read(place, task)
-            for file in found.manifest.files:
-                assert found.path(file).parent == place, "a file outside the artefact"
+            source = artefact.read(place, task)
+            for file in source.manifest.files:
+                assert source.path(file).parent == place, "a file outside the artefact"
 
         return Decoder([sample], read, (ArtefactError,), _manifest)
 
@@ -62,8 +62,8 @@ def starts(task: str) -> Callable[[Path], Decoder]:
 
         def read(case: bytes) -> None:
             (place / MANIFEST).write_bytes(case)
-            found = artefact.read(place, task)
-            assembled = assemble(found, settings(task), Metrics(task, CollectorRegistry()))
+            source = artefact.read(place, task)
+            assembled = assemble(source, settings(task), Metrics(task, CollectorRegistry()))
             try:
                 assembled.tenant.warm_up()
             finally:

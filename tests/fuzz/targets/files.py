@@ -59,10 +59,10 @@ def scans(folder: Path) -> Decoder:
         read_scan({"flair": flair} | dict(zip(names, others, strict=False)), ("flair",))
 
     def make(rng: random.Random, sample: bytes) -> bytes:
-        found = made.parts(sample)
-        index = rng.randrange(len(found))
-        found[index] = image(rng, found[index])
-        return made.joined(found)
+        pieces = made.parts(sample)
+        index = rng.randrange(len(pieces))
+        pieces[index] = image(rng, pieces[index])
+        return made.joined(pieces)
 
     return Decoder([made.joined([made.scan(), made.scan(), made.scan(mask=True)])], read_files, (BadImage,), make)
 
@@ -95,9 +95,9 @@ def feature_maps(folder: Path) -> Decoder:
     """Prerendered maps: the header of what is compressed, and the compressed bytes."""
 
     def read_one(case: bytes) -> None:
-        found = maps.read_rendered(case, made.grid())
-        assert found.shape == made.grid().shape
-        assert np.isfinite(found).all()
+        values = maps.read_rendered(case, made.grid())
+        assert values.shape == made.grid().shape
+        assert np.isfinite(values).all()
 
     def make(rng: random.Random, sample: bytes) -> bytes:
         if rng.random() < 0.4:
@@ -127,8 +127,8 @@ def tensors(folder: Path) -> Decoder:
         values = case[4:] + bytes(min(max(0, int.from_bytes(case[:4], "little", signed=True)), 1 << 21))
         expanded("motion", MotionRequest(TensorForm(values)))
 
-    one = made.feature_map().tobytes()
-    start = struct.pack("<i", len(one) - 2000) + one[:2000]
+    tensor = made.feature_map().tobytes()
+    start = struct.pack("<i", len(tensor) - 2000) + tensor[:2000]
     assert tenant("motion")
     return Decoder([start], answerable(read_one), (DemurError,))
 
@@ -147,21 +147,21 @@ def image(rng: random.Random, sample: bytes) -> bytes:
     kind = rng.randrange(16)
     if kind == 0:
         return bytes(content)
-    found = gzip.compress(bytes(content), 1, mtime=0)
+    compressed = gzip.compress(bytes(content), 1, mtime=0)
     if kind == 1:
-        return raw.mutated(rng, found)
+        return raw.mutated(rng, compressed)
     if kind == 2:
-        return found[: rng.randrange(len(found))]
+        return compressed[: rng.randrange(len(compressed))]
     if kind == 3:
-        return found + found
+        return compressed + compressed
     if kind == 4:
         cut = rng.randrange(len(content) + 1)
         return gzip.compress(bytes(content[:cut]), mtime=0) + gzip.compress(bytes(content[cut:]), mtime=0)
     if kind == 5:
         return gzip.compress(bytes(content) + bytes(1 << 22), mtime=0)  # goes on for four megabytes
     if kind == 6:
-        return gzip.compress(found, mtime=0)
-    return found
+        return gzip.compress(compressed, mtime=0)
+    return compressed
 
 
 def _change_header(rng: random.Random, content: bytearray) -> None:
@@ -191,7 +191,7 @@ _FIELDS = (
 
 def _images() -> list[bytes]:
     values = np.frombuffer(np.random.default_rng(0).bytes(10 * 11 * 12 * 2), np.int16).reshape(10, 11, 12)
-    found = [made.scan()]
+    samples = [made.scan()]
     for kind, endianness, voxels in (
         (nibabel.Nifti1Header, "<", "i2"),
         (nibabel.Nifti1Header, ">", "f4"),
@@ -207,8 +207,8 @@ def _images() -> list[bytes]:
         header["vox_offset"] = header.sizeof_hdr + 4
         header["magic"] = b"n+1" if header.sizeof_hdr == 348 else header["magic"]
         content = header.binaryblock + bytes(4) + values.clip(0, 200).astype(dtype).tobytes(order="F")
-        found += [content, gzip.compress(content, mtime=0)]
-    return found
+        samples += [content, gzip.compress(content, mtime=0)]
+    return samples
 
 
 def _drawn(case: bytes) -> None:

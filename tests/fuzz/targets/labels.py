@@ -62,8 +62,8 @@ def batches(folder: Path) -> Decoder:
         assert len(rows) + len(rejected) == len(body.labels)
         assert rows, "no label was taken, though one is right"
         assert (rows[-1].at, rows[-1].value) == (len(body.labels) - 1, struct.pack("<d", 5.5)), "the neighbour suffers"
-        for one in rejected:
-            answerable(_raising(one.error))
+        for rejection in rejected:
+            answerable(_raising(rejection.error))
         for row in rows:
             msgspec.json.encode(label_bodies.from_json(None) or row.version)
             known.judgings[row.head].value(row.value)
@@ -86,7 +86,7 @@ def label_message_bytes(folder: Path) -> Decoder:
         labels = label_messages.labels(receive(case))
         rows, rejected = known.check(labels, NOW)
         assert len(rows) + len(rejected) == len(labels)
-        assert [one.at for one in rejected] == sorted({one.at for one in rejected})
+        assert [rejection.at for rejection in rejected] == sorted({rejection.at for rejection in rejected})
 
     values = [
         labels_pb2.LabelValue(number=2.5),
@@ -102,7 +102,7 @@ def label_message_bytes(folder: Path) -> Decoder:
     packed = labels_pb2.PackedLabels(
         epoch=5, sequences=np.arange(3, dtype="<u8").tobytes(), values=np.arange(3.0).tobytes(), head=POWER.name
     )
-    samples = [labels_pb2.SubmitLabelsRequest(labels=[one]).SerializeToString() for one in labels]
+    samples = [labels_pb2.SubmitLabelsRequest(labels=[label]).SerializeToString() for label in labels]
     samples.append(labels_pb2.SubmitLabelsRequest(packed=packed).SerializeToString())
     return Decoder(samples, answerable(read), (DemurError,), wire.mutated)
 
@@ -116,8 +116,8 @@ def label_values(folder: Path) -> Decoder:
         name, content = names[case[0] % len(names) if case else 0], case[1:]
         value = label_bodies.from_json(decoding.json(content, Any))
         label = known[name].label(value)
-        told = known[name].value(label)
-        assert known[name].label(told) == label, "a label that was told is another label"
+        restored = known[name].value(label)
+        assert known[name].label(restored) == label, "a label that was told is another label"
 
     def make(rng: random.Random, sample: bytes) -> bytes:
         return sample[:1] + trees.mutated(rng, sample[1:])
@@ -143,7 +143,7 @@ def bodies(folder: Path) -> Decoder:
         kind, _ = kinds[case[0] % len(kinds) if case else 0]
         body: Any = decoding.json_body(case[1:], kind)
         for unit in label_bodies.units(getattr(body, "units", [])):
-            assert all(0 <= one < 2**63 for one in unit)
+            assert all(0 <= number < 2**63 for number in unit)
         if hasattr(body, "count"):
             check_range("count", body.count, 1, MOST_CLAIMED, "requests")
         if hasattr(body, "seconds"):
@@ -165,8 +165,8 @@ def runs_of_units(folder: Path) -> Decoder:
     receive = decoder(message_of(labels_pb2.CommitRequest))
 
     def read(case: bytes) -> None:
-        found = label_messages.units(receive(case).units, MOST_COMMITTED)
-        assert all(0 <= epoch < 2**63 and 0 <= sequence < 2**63 for epoch, sequence in found), "no unit has such an id"
+        units = label_messages.units(receive(case).units, MOST_COMMITTED)
+        assert all(0 <= epoch < 2**63 and 0 <= sequence < 2**63 for epoch, sequence in units), "no unit has such an id"
 
     sample = labels_pb2.CommitRequest(
         units=[{"epoch": 5, "first": 7, "count": 3}, {"epoch": 6, "first": 0, "count": 1}]
@@ -203,7 +203,7 @@ def policy_messages(folder: Path) -> Decoder:
         policy_pb2.SetPolicyRequest(head="power", defer_all=True, certificate=certificate, audits="uniform"),
         policy_pb2.SetPolicyRequest(head="power", audit_rate=0.5, withhold=True),
     ]
-    return Decoder([one.SerializeToString() for one in samples], answerable(read), (DemurError,), wire.mutated)
+    return Decoder([sample.SerializeToString() for sample in samples], answerable(read), (DemurError,), wire.mutated)
 
 
 def _change(change: PolicyChange) -> None:

@@ -37,12 +37,12 @@ def decided(number: int) -> Decided:
 
 def portion(number: int) -> Decided:
     """A portion whose arrays have one length."""
-    found = decided(number)
-    count = min(len(found.uncertainty), len(found.decisions))
-    found.uncertainty, found.decisions = found.uncertainty[:count], found.decisions[:count]
-    if not isinstance(found.propensity, float):
-        found.propensity = found.propensity[:count]
-    return found
+    part = decided(number)
+    count = min(len(part.uncertainty), len(part.decisions))
+    part.uncertainty, part.decisions = part.uncertainty[:count], part.decisions[:count]
+    if not isinstance(part.propensity, float):
+        part.propensity = part.propensity[:count]
+    return part
 
 
 def journals(folder: Path) -> Decoder:
@@ -57,21 +57,21 @@ def journals(folder: Path) -> Decoder:
 
     def read(case: bytes) -> None:
         path.write_bytes(case)
-        found = Journal.take_over(path)
-        if found is None:
+        reopened = Journal.take_over(path)
+        if reopened is None:
             return
         try:
-            frames, place = [], found.base
+            frames, place = [], reopened.base
             while True:
-                more, after = found.read(place, 200)
+                more, after = reopened.read(place, 200)
                 if after == place:
                     break
                 frames, place = frames + more, after
         finally:
-            found.close()
-        assert all(one in contents for one in frames), "a frame that nobody wrote"
+            reopened.close()
+        assert all(content in contents for content in frames), "a frame that nobody wrote"
         intact = _intact(case, sample)
-        ends = np.cumsum([8 + len(one) for one in contents]) + HEAD_BYTES
+        ends = np.cumsum([8 + len(content) for content in contents]) + HEAD_BYTES
         assert frames[: int((ends <= intact).sum())] == contents[: int((ends <= intact).sum())], (
             "what was whole is lost"
         )
@@ -100,18 +100,18 @@ def segments(folder: Path) -> Decoder:
     """Bodies of segments, and what monitors make of them."""
     samples = []
     for number in range(4):
-        one = portion(number + 1)
-        runs = one.runs
+        part = portion(number + 1)
+        runs = part.runs
         samples.append(pack(runs))
     both = [portion(3).runs, portion(4).runs]
     samples.append(
         pack(
             Runs(
-                np.concatenate([one.first for one in both]),
-                np.concatenate([one.count for one in both]),
-                np.concatenate([one.time for one in both]),
-                np.concatenate([one.uncertainty for one in both]),
-                np.concatenate([one.decisions for one in both]),
+                np.concatenate([run.first for run in both]),
+                np.concatenate([run.count for run in both]),
+                np.concatenate([run.time for run in both]),
+                np.concatenate([run.uncertainty for run in both]),
+                np.concatenate([run.decisions for run in both]),
                 0.25,
             )
         )
@@ -149,12 +149,16 @@ def sketches(folder: Path) -> Decoder:
     def read(case: bytes) -> None:
         Sketch.from_bytes(case).merge(Sketch.from_bytes(case))
 
-    def make(one: random.Random, case: bytes) -> bytes:
+    def make(generator: random.Random, case: bytes) -> bytes:
         magic, _, rest = case.partition(b"{")
         head, _, body = rest.partition(b"\n")
-        if one.random() < 0.6:
-            return magic + trees.mutated(one, b"{" + head) + b"\n" + body
-        return raw.mutated(one, case[:200]) + case[200:] if one.random() < 0.7 else raw.mutated(one, case)
+        if generator.random() < 0.6:
+            return magic + trees.mutated(generator, b"{" + head) + b"\n" + body
+        return (
+            raw.mutated(generator, case[:200]) + case[200:]
+            if generator.random() < 0.7
+            else raw.mutated(generator, case)
+        )
 
     return Decoder([sketch.to_bytes()], read, (BadWindow,), make)
 

@@ -40,7 +40,7 @@ def json_bodies(task: str) -> Target:
         def read(case: bytes) -> None:
             _ask(task, bodies.question(case, None)[0])
 
-        return Decoder([text(one) for one in _json(task)], answerable(read), (DemurError,), trees.mutated)
+        return Decoder([text(body) for body in _json(task)], answerable(read), (DemurError,), trees.mutated)
 
     return Target(_CASES["json"][task], opened)
 
@@ -59,10 +59,10 @@ def binary_bodies(task: str) -> Target:
                 head = trees.mutated(rng, head)
             if rng.random() < 0.5:
                 rest = raw.mutated(rng, rest)
-            told = len(head) if rng.random() < 0.9 else rng.choice((0, 1, len(head) - 1, len(head) + 1, 2**31))
-            return struct.pack("<I", max(told, 0)) + head + rest
+            length = len(head) if rng.random() < 0.9 else rng.choice((0, 1, len(head) - 1, len(head) + 1, 2**31))
+            return struct.pack("<I", max(length, 0)) + head + rest
 
-        return Decoder([_binary(one) for one in _inputs(task)], answerable(read), (DemurError,), make)
+        return Decoder([_binary(inputs) for inputs in _inputs(task)], answerable(read), (DemurError,), make)
 
     return Target(_CASES["binary"][task], opened)
 
@@ -76,16 +76,18 @@ def requests(task: str) -> Target:
         def read(case: bytes) -> None:
             _ask(task, words.question(receive(case)))
 
-        found = [_message(task, one) for one in _inputs(task)] + [_typed(task, one) for one in _inputs(task)]
-        return Decoder(found, answerable(read), (DemurError,), wire.mutated)
+        samples = [_message(task, inputs) for inputs in _inputs(task)] + [
+            _typed(task, inputs) for inputs in _inputs(task)
+        ]
+        return Decoder(samples, answerable(read), (DemurError,), wire.mutated)
 
     return Target(_CASES["message"][task], opened)
 
 
 def _ask(task: str, question: Any) -> None:
-    asked = model(task).read(question)
-    assert asked.output_names <= {spec.name for spec in model(task).binding.outputs}
-    expanded(task, asked.request)
+    query = model(task).read(question)
+    assert query.output_names <= {spec.name for spec in model(task).binding.outputs}
+    expanded(task, query.request)
 
 
 @cache
@@ -96,7 +98,7 @@ def _inputs(task: str) -> tuple[Inputs, ...]:
     if task in ("vessel", "weather"):
         values = row(task)
         packed = np.array([list(values.values())] * 2, np.float32)
-        return {"rows": ("FP32", packed)}, {name: ("FP64", np.array([one, one])) for name, one in values.items()}
+        return {"rows": ("FP32", packed)}, {name: ("FP64", np.array([value, value])) for name, value in values.items()}
     if task == "motion":
         tracks = {"track_ids": ("UINT64", np.array([1, 2], np.uint64))}
         return (
@@ -109,24 +111,24 @@ def _inputs(task: str) -> tuple[Inputs, ...]:
 
 
 def _json(task: str) -> list[dict[str, Any]]:
-    found = []
-    for one in _inputs(task):
+    samples = []
+    for tensors in _inputs(task):
         inputs = [
             {"name": name, "datatype": kind, "shape": list(array.shape), "data": _plain(array)}
-            for name, (kind, array) in one.items()
+            for name, (kind, array) in tensors.items()
         ]
         wishes = {"purpose": "explore", "timeout": 1_000_000}
         output = model(task).binding.outputs[0].name
-        found += [
+        samples += [
             {"inputs": inputs},
             {"id": "a", "inputs": inputs, "parameters": wishes, "outputs": [{"name": output}]},
         ]
-    return found
+    return samples
 
 
 def _plain(array: np.ndarray[Any, Any]) -> list[Any]:
     flat = array.reshape(-1).tolist()
-    return [one.decode("latin-1") if isinstance(one, bytes) else one for one in flat]
+    return [value.decode("latin-1") if isinstance(value, bytes) else value for value in flat]
 
 
 def _binary(inputs: Inputs) -> bytes:
@@ -149,23 +151,23 @@ def _binary(inputs: Inputs) -> bytes:
 
 
 def _message(task: str, inputs: Inputs) -> bytes:
-    asked = oip_pb2.ModelInferRequest(model_name=task, id="a")
-    asked.parameters["purpose"].string_param = "explore"
+    request = oip_pb2.ModelInferRequest(model_name=task, id="a")
+    request.parameters["purpose"].string_param = "explore"
     for name, (kind, array) in inputs.items():
-        asked.inputs.add(name=name, datatype=kind, shape=array.shape)
-        asked.raw_input_contents.append(to_raw(array))
-    return asked.SerializeToString()
+        request.inputs.add(name=name, datatype=kind, shape=array.shape)
+        request.raw_input_contents.append(to_raw(array))
+    return request.SerializeToString()
 
 
 _FIELDS = {"BYTES": "bytes_contents", "FP32": "fp32_contents", "FP64": "fp64_contents", "UINT64": "uint64_contents"}
 
 
 def _typed(task: str, inputs: Inputs) -> bytes:
-    asked = oip_pb2.ModelInferRequest(model_name=task)
+    request = oip_pb2.ModelInferRequest(model_name=task)
     for name, (kind, array) in inputs.items():
-        one = asked.inputs.add(name=name, datatype=kind, shape=array.shape)
-        getattr(one.contents, _FIELDS[kind]).extend(array.reshape(-1).tolist())
-    return asked.SerializeToString()
+        tensor = request.inputs.add(name=name, datatype=kind, shape=array.shape)
+        getattr(tensor.contents, _FIELDS[kind]).extend(array.reshape(-1).tolist())
+    return request.SerializeToString()
 
 
 _CASES: dict[str, dict[str, int]] = {

@@ -76,10 +76,10 @@ def arrays(rng: random.Random, sample: bytes) -> bytes:
 
 def lines(rng: random.Random, sample: bytes) -> bytes:
     """JSON lines of which one is changed."""
-    found = sample.splitlines()
-    index = rng.randrange(len(found))
-    found[index] = trees.mutated(rng, found[index])
-    return b"\n".join(found)
+    rows = sample.splitlines()
+    index = rng.randrange(len(rows))
+    rows[index] = trees.mutated(rng, rows[index])
+    return b"\n".join(rows)
 
 
 def of_file(
@@ -108,8 +108,8 @@ def _translated(path: Path) -> None:
 
 def _submission(path: Path) -> None:
     messages.is_submission(path)
-    for one in messages.predictions(path):
-        for trajectory in one.weighted_trajectories:
+    for prediction in messages.predictions(path):
+        for trajectory in prediction.weighted_trajectories:
             messages.positions([trajectory.trajectory])
     truth.read(path)
 
@@ -146,7 +146,9 @@ _LISTS = b"\n".join(
     for n in range(2)
 )
 _POINTS = [((1.0, 2.0), (3.0, 4.0))] * 2
-_PREDICTED = b"".join(motion_wire.prediction("scene", track, [(one, 0.5) for one in _POINTS], 0.3) for track in (1, 2))
+_PREDICTED = b"".join(
+    motion_wire.prediction("scene", track, [(points, 0.5) for points in _POINTS], 0.3) for track in (1, 2)
+)
 _FUTURE = motion_wire.scene(
     "scene",
     [motion_wire.vehicle(1, 1, (0.0, 0.0), (1.0, 0.0))],

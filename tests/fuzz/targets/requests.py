@@ -60,14 +60,14 @@ def answerable(read: Callable[[bytes], object]) -> Callable[[bytes], object]:
 
 def expanded(task: str, request: Any, nbytes: int = 0) -> None:
     """A request that was read, as units; what is made of it has a size in proportion."""
-    found: Any = tenant(task).pipeline.task.expand(request)
-    assert found.count >= 0
-    assert 0 <= found.seconds < 1e9
+    expansion: Any = tenant(task).pipeline.task.expand(request)
+    assert expansion.count >= 0
+    assert 0 <= expansion.seconds < 1e9
     if task in _ROW_MESSAGES:
-        rows = found.payload.rows
+        rows = expansion.payload.rows
         schema = tenant(task).description.schema
         assert schema is not None
-        assert rows.shape == (found.count, len(schema))
+        assert rows.shape == (expansion.count, len(schema))
         allowed = (rows >= schema.lower) & (rows <= schema.upper) | np.isnan(rows) & schema.nullable
         for position, value in schema.sentinels:
             allowed[:, position] |= rows[:, position] == value
@@ -121,16 +121,16 @@ def streams(task: str) -> Target:
                         frames.failed(word.sequence, error).SerializeToString()
 
         def make(rng: random.Random, sample: bytes) -> bytes:
-            found = made.parts(sample)
-            index = rng.randrange(len(found))
+            pieces = made.parts(sample)
+            index = rng.randrange(len(pieces))
             kind = rng.randrange(8)
             if kind == 0:
-                del found[index]
+                del pieces[index]
             elif kind == 1:
-                found.insert(rng.randrange(len(found)), found[index])
+                pieces.insert(rng.randrange(len(pieces)), pieces[index])
             else:
-                found[index] = wire.mutated(rng, found[index])
-            return made.joined(found)
+                pieces[index] = wire.mutated(rng, pieces[index])
+            return made.joined(pieces)
 
         return Decoder(_stream_samples(task), answerable(read), (DemurError,), make)
 
@@ -176,7 +176,7 @@ def forms(task: str) -> Target:
         def read(case: bytes) -> None:
             expanded(task, binding.read(loop.run_until_complete(fields(case)))[0])
 
-        samples = [form(one) for one in made.forms(task)]
+        samples = [form(sample) for sample in made.forms(task)]
         return Decoder(samples, answerable(read), (DemurError,), close=loop.close)
 
     return Target(_CASES["form"][task], opened)
@@ -202,10 +202,10 @@ def texts() -> Target:
         task: Any = tenant("translation").pipeline.task
 
         def read(case: bytes) -> None:
-            given = case.decode(errors="replace")
-            asked = task.expand(TranslationRequest((given,))).payload
-            (document,) = asked.documents
-            assert document.joined(document.sentences)[0] == given, "the parts of a text are not the text"
+            source = case.decode(errors="replace")
+            payload = task.expand(TranslationRequest((source,))).payload
+            (document,) = payload.documents
+            assert document.joined(document.sentences)[0] == source, "the parts of a text are not the text"
 
         return Decoder(made.TEXTS, answerable(read), (DemurError,), raw.mutated)
 
@@ -215,12 +215,12 @@ def texts() -> Target:
 @cache
 def _json_samples(task: str) -> list[bytes]:
     if task in _ROW_MESSAGES:
-        one = row(task)
+        record = row(task)
         wish = {"purpose": "explore", "defer_above": dict.fromkeys(_heads(task), 1.5), "members": True}
-        units = {name: next(f.unit for f in _features(task) if f.name == name) for name in list(one)[:2]}
-        columns = {name: [value, value] for name, value in one.items()}
-        return [text({"rows": [one, one]}), text({"columns": columns, "units": units} | wish)]
-    return [text(one) for one in made.bodies(task)]
+        units = {name: next(f.unit for f in _features(task) if f.name == name) for name in list(record)[:2]}
+        columns = {name: [value, value] for name, value in record.items()}
+        return [text({"rows": [record, record]}), text({"columns": columns, "units": units} | wish)]
+    return [text(body) for body in made.bodies(task)]
 
 
 @cache
@@ -228,17 +228,19 @@ def _message_samples(task: str) -> list[bytes]:
     if task in _ROW_MESSAGES:
         kind, _ = _ROW_MESSAGES[task]
         wishes = {"purpose": common_pb2.PURPOSE_EXPLORE, "defer_above_by_head": dict.fromkeys(_heads(task), 1.5)}
-        return [kind(rows=one, members=True, **wishes).SerializeToString() for one in _rows(task)]
+        return [kind(rows=rows, members=True, **wishes).SerializeToString() for rows in _rows(task)]
     if task == "motion":
-        found: list[Any] = [motion_pb2.MotionPredictRequest(**one) for one in made.motion_fields()]
+        requests: list[Any] = [motion_pb2.MotionPredictRequest(**fields) for fields in made.motion_fields()]
     elif task == "lesion":
-        found = [
+        requests = [
             lesion_pb2.LesionPredictRequest(flair=made.scan(), maps=[1, 2], purpose=1, defer_above=0.5, name="a"),
             lesion_pb2.LesionPredictRequest(flair=made.scan(), brain_mask=made.scan(mask=True)),
         ]
     else:
-        found = [translation_pb2.TranslationPredictRequest(texts=["A dog. Two."], tokens=3, purpose=2, defer_above=1.0)]
-    return [one.SerializeToString() for one in found]
+        requests = [
+            translation_pb2.TranslationPredictRequest(texts=["A dog. Two."], tokens=3, purpose=2, defer_above=1.0)
+        ]
+    return [message.SerializeToString() for message in requests]
 
 
 @cache
@@ -251,7 +253,9 @@ def _stream_samples(task: str) -> list[bytes]:
     elif task == "motion":
         stream: Any = motion_pb2.MotionStreamRequest
         ask = motion_pb2.MotionPredictRequest
-        chunks = [stream(chunk={"sequence": n, "request": ask(**one)}) for n, one in enumerate(made.motion_fields())]
+        chunks = [
+            stream(chunk={"sequence": n, "request": ask(**fields)}) for n, fields in enumerate(made.motion_fields())
+        ]
         frames = [stream(begin=begin), *chunks]
     elif task == "lesion":
         stream, scan = lesion_pb2.LesionStreamRequest, made.scan()
@@ -265,11 +269,11 @@ def _stream_samples(task: str) -> list[bytes]:
 
 
 def _rows(task: str) -> list[Any]:
-    one = row(task)
-    columns = [common_pb2.NamedColumn(name=name, values=[value, value]) for name, value in one.items()]
+    record = row(task)
+    columns = [common_pb2.NamedColumn(name=name, values=[value, value]) for name, value in record.items()]
     schema = tenant(task).description.schema
     assert schema is not None
-    values = np.array(list(one.values()) * 2, "<f4").tobytes()
+    values = np.array(list(record.values()) * 2, "<f4").tobytes()
     packed = common_pb2.PackedRows(row_count=2, values=values, schema_hash=schema.hash)
     return [common_pb2.Rows(packed=packed), common_pb2.Rows(named=common_pb2.NamedColumns(columns=columns))]
 

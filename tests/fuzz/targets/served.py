@@ -57,8 +57,8 @@ class Running:
         self.loop = asyncio.new_event_loop()
         chosen = settings("vessel", ledger="sqlite", home=folder, ledger_deadline_seconds=5.0, census="power")
         metrics, lifecycle = Metrics("vessel", CollectorRegistry()), Lifecycle()
-        found = artefact.read(PROJECT / "artefacts" / "vessel" / ARTEFACTS["vessel"])
-        self._assembled = assemble(found, chosen, metrics)
+        source = artefact.read(PROJECT / "artefacts" / "vessel" / ARTEFACTS["vessel"])
+        self._assembled = assemble(source, chosen, metrics)
         self._assembled.tenant.warm_up()
         lifecycle.reason = ""
         self.loop.run_until_complete(self._start(self._assembled, chosen, metrics, lifecycle))
@@ -116,8 +116,8 @@ class Running:
             sent.append(message)
 
         await self._app(scope, receive, send)
-        found = {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}
-        return sent[0]["status"], found, b"".join(one.get("body", b"") for one in sent[1:])
+        answer_headers = {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}
+        return sent[0]["status"], answer_headers, b"".join(event.get("body", b"") for event in sent[1:])
 
     async def grpc(self, method: str, contents: list[bytes], streamed: bool) -> str:
         """Name of the status of a call of bytes."""
@@ -180,13 +180,13 @@ def calls(folder: Path) -> Decoder:
         assert status.partition(":")[0] in CODES, f"{method}: {status}"
 
     def make(rng: random.Random, sample: bytes) -> bytes:
-        found = made.parts(sample[1:])
-        index = rng.randrange(len(found))
-        found[index] = wire.mutated(rng, found[index])
-        return sample[:1] + made.joined(found)
+        pieces = made.parts(sample[1:])
+        index = rng.randrange(len(pieces))
+        pieces[index] = wire.mutated(rng, pieces[index])
+        return sample[:1] + made.joined(pieces)
 
     samples = [
-        bytes([number]) + made.joined([one.SerializeToString() for one in messages])
+        bytes([number]) + made.joined([message.SerializeToString() for message in messages])
         for number, (_, _, messages) in enumerate(methods)
     ]
     return Decoder(samples, read, (), make, most_seconds=5.0, most_bytes=512 << 20, close=running.close)
@@ -201,8 +201,8 @@ def _request(rng: random.Random, sample: bytes) -> bytes:
     if kind > 0.45:
         for _ in range(rng.choice((1, 1, 2))):
             _change_head(rng, lines)
-    found = "\n".join(lines).encode("latin-1", "replace") + b"\n\n" + body
-    return raw.mutated(rng, found) if rng.random() < 0.1 else found
+    content = "\n".join(lines).encode("latin-1", "replace") + b"\n\n" + body
+    return raw.mutated(rng, content) if rng.random() < 0.1 else content
 
 
 def _change_head(rng: random.Random, lines: list[str]) -> None:
@@ -246,7 +246,9 @@ def _requests() -> list[bytes]:
         *("/v1/requests", f"/v1/units/{UNIT}/resolution?wait=0", "/metrics", "/v1/nothing"),
     ]
     head = "\ncontent-type: application/json\ndemur-actor: a\n\n"
-    return [(line + head).encode() + text(body) for line, body in bodies] + [f"GET {one}\n\n".encode() for one in seen]
+    return [(line + head).encode() + text(body) for line, body in bodies] + [
+        f"GET {path}\n\n".encode() for path in seen
+    ]
 
 
 def _methods() -> list[tuple[str, bool, list[Any]]]:

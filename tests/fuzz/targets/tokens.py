@@ -11,20 +11,22 @@ def files() -> Target:
     """Files: what is taken can be written, and says the same when it is read again."""
 
     def opened(folder: Path) -> Decoder:
-        found = []
+        issued = []
         for name, scopes, more in (
             ("bridge", {"predict"}, {"requests_per_second": 5.0, "burst": 9.0, "tasks": frozenset({"vessel"})}),
             ("people", {"label", "review"}, {"expires": datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)}),
         ):
             identity, secret = mint()
-            found.append(Token(id=identity, name=name, sha256=hashed(secret), scopes=frozenset(scopes), **more))
+            issued.append(Token(id=identity, name=name, sha256=hashed(secret), scopes=frozenset(scopes), **more))
 
         def decode(case: bytes) -> None:
             tokens = read(case)
             again = read(write(tokens.by_id.values()))
-            assert {one.id: one.name for one in again.by_id.values()} == {o.id: o.name for o in tokens.by_id.values()}
+            assert {token.id: token.name for token in again.by_id.values()} == {
+                o.id: o.name for o in tokens.by_id.values()
+            }
 
-        return Decoder([write(found), write(found[:1])], decode, (TokensError,))
+        return Decoder([write(issued), write(issued[:1])], decode, (TokensError,))
 
     return Target(3_000, opened)
 

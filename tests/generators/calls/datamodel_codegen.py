@@ -18,14 +18,14 @@ def models(task: str) -> Any:
 
 def request(task: str) -> Any:
     """A typed request."""
-    made, given = models(task), body(task)
+    made, example = models(task), body(task)
     if task == "translation":
-        return made.TextRequest(text=given["text"], purpose=made.Purpose.replay)
+        return made.TextRequest(text=example["text"], purpose=made.Purpose.replay)
     if task == "motion":
-        return made.SceneRequest(scene=given["scene"], submission=True, purpose=made.Purpose.replay)
+        return made.SceneRequest(scene=example["scene"], submission=True, purpose=made.Purpose.replay)
     if task == "lesion":
-        return made.Request(flair=given["flair"], maps=[made.Map.mask], purpose=made.Purpose.replay)
-    rows = [made.Row(**row) for row in given["rows"]]
+        return made.Request(flair=example["flair"], maps=[made.Map.mask], purpose=made.Purpose.replay)
+    rows = [made.Row(**row) for row in example["rows"]]
     return made.RowsRequest(rows=rows, purpose=made.Purpose.replay, members=True)
 
 

@@ -19,15 +19,15 @@ def generated(task: str) -> tuple[Any, Any]:
 
 def request(package: Any, task: str) -> Any:
     """A typed request."""
-    given = body(task)
+    example = body(task)
     if task == "translation":
-        return package.Request(package.TextRequest(text=given["text"], purpose="replay"))
+        return package.Request(package.TextRequest(text=example["text"], purpose="replay"))
     if task == "motion":
-        scene = package.SceneRequestScene(given["scene"])
+        scene = package.SceneRequestScene(example["scene"])
         return package.Request(package.SceneRequest(scene=scene, submission=True, purpose="replay"))
     if task == "lesion":
-        return package.Request(flair=given["flair"], maps=["mask"], purpose="replay")
-    rows = [package.Row.from_dict(row) for row in given["rows"]]
+        return package.Request(flair=example["flair"], maps=["mask"], purpose="replay")
+    rows = [package.Row.from_dict(row) for row in example["rows"]]
     return package.Request(package.RowsRequest(rows=rows, purpose="replay", members=True))
 
 
@@ -42,8 +42,8 @@ def predict(task: str) -> None:
 def without_nulls(value: Any) -> Any:
     """The client's ``to_json`` leaves some properties out that are null."""
     if isinstance(value, dict):
-        return {name: without_nulls(one) for name, one in value.items() if one is not None}
-    return [without_nulls(one) for one in value] if isinstance(value, list) else value
+        return {name: without_nulls(member) for name, member in value.items() if member is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def refused(task: str) -> None:

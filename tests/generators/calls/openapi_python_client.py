@@ -31,15 +31,15 @@ class Generated:
 
 def request(generated: Generated, task: str) -> Any:
     """A typed request."""
-    models, given = generated.models, body(task)
-    purpose = models.Purpose(given["purpose"])
+    models, example = generated.models, body(task)
+    purpose = models.Purpose(example["purpose"])
     if task == "translation":
-        return models.TextRequest(given["text"], purpose=purpose)
+        return models.TextRequest(example["text"], purpose=purpose)
     if task == "motion":
-        return models.SceneRequest(given["scene"], submission=True, purpose=purpose)
+        return models.SceneRequest(example["scene"], submission=True, purpose=purpose)
     if task == "lesion":
-        return models.Request(given["flair"], maps=[models.Map.MASK], purpose=purpose)
-    rows = [models.Row.from_dict(row) for row in given["rows"]]
+        return models.Request(example["flair"], maps=[models.Map.MASK], purpose=purpose)
+    rows = [models.Row.from_dict(row) for row in example["rows"]]
     return models.RowsRequest(rows, purpose=purpose, members=True)
 
 

@@ -40,8 +40,8 @@ def test_figures_are_those_of_scikit_learn(seed: int, rows: int, classes: int) -
 
 def test_the_brier_score_of_two_classes_is_twice_that_of_one() -> None:
     labels, probabilities = case(5, 40, 2)
-    one = metrics.brier_score_loss(labels, probabilities[:, 1])
-    assert cls.brier(labels, probabilities).mean() == pytest.approx(2 * one)
+    binary_score = metrics.brier_score_loss(labels, probabilities[:, 1])
+    assert cls.brier(labels, probabilities).mean() == pytest.approx(2 * binary_score)
 
 
 def test_classes_and_probabilities_give_the_same_figures_and_the_first_of_equal_ones_decides() -> None:

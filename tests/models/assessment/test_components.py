@@ -40,14 +40,14 @@ def test_overlaps_are_the_largest_of_all_pairs() -> None:
             for i in range(1, ours.max() + 1)
         ]
     )
-    found = overlaps(*map(listed, masks))
-    np.testing.assert_allclose(found.ours, table.max(axis=1))
-    np.testing.assert_allclose(found.theirs, table.max(axis=0))
-    assert found.voxels == (masks[0] & masks[1]).sum()
+    overlap = overlaps(*map(listed, masks))
+    np.testing.assert_allclose(overlap.ours, table.max(axis=1))
+    np.testing.assert_allclose(overlap.theirs, table.max(axis=0))
+    assert overlap.voxels == (masks[0] & masks[1]).sum()
 
 
 def test_nothing_overlaps_with_nothing() -> None:
     empty, whole = listed(np.zeros((2, 2), bool)), listed(np.ones((2, 2), bool))
-    for found in (overlaps(whole, empty), overlaps(empty, whole)):
-        assert sorted([found.ours.tolist(), found.theirs.tolist()]) == [[], [0.0]]
-        assert found.voxels == 0
+    for overlap in (overlaps(whole, empty), overlaps(empty, whole)):
+        assert sorted([overlap.ours.tolist(), overlap.theirs.tolist()]) == [[], [0.0]]
+        assert overlap.voxels == 0

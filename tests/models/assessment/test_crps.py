@@ -33,8 +33,8 @@ def integral(target: float, mean: np.ndarray, variance: np.ndarray) -> float:
 
 @given(reals, reals, st.floats(0.05, 400))
 def test_a_normal_has_the_integral_of_the_definition(target: float, mean: float, variance: float) -> None:
-    found = crps.normal(np.array([target]), np.array([mean]), np.array([variance]))[0]
-    assert found == pytest.approx(integral(target, np.array([mean]), np.array([variance])), rel=1e-6, abs=1e-6)
+    actual = crps.normal(np.array([target]), np.array([mean]), np.array([variance]))[0]
+    assert actual == pytest.approx(integral(target, np.array([mean]), np.array([variance])), rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("members", [2, 3, 7])

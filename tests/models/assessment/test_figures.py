@@ -18,7 +18,7 @@ VESSEL_LIKE = Rules(OFFICIAL, released_area="trapezoid", released_groups_ties=Fa
 def test_figures_are_those_of_their_curves(rules: Rules) -> None:
     rng = np.random.default_rng(0)
     errors, uncertainty, shifted = rng.random(90), np.round(rng.random(90), 1), rng.random(90) < 0.5
-    found = figures(Errors(errors, 0.3, rules), uncertainty, shifted)
+    actual = figures(Errors(errors, 0.3, rules), uncertainty, shifted)
     official = rules.convention is OFFICIAL
     ties = not (official and rules is VESSEL_LIKE)
     area = "mean" if official and rules.released_area == "mean" else "trapezoid"
@@ -38,9 +38,9 @@ def test_figures_are_those_of_their_curves(rules: Rules) -> None:
         "augrc": selective.augrc(errors, uncertainty),
     }
     for name, value in one_by_one.items():
-        assert getattr(found, name) == pytest.approx(value, rel=1e-12), name
+        assert getattr(actual, name) == pytest.approx(value, rel=1e-12), name
     if area == "mean":
-        assert found.prr == pytest.approx(retention.prr(errors, uncertainty) / 100, rel=1e-12)
+        assert actual.prr == pytest.approx(retention.prr(errors, uncertainty) / 100, rel=1e-12)
 
 
 def test_the_best_and_the_worst_measure_bound_all_others() -> None:
@@ -54,21 +54,21 @@ def test_the_best_and_the_worst_measure_bound_all_others() -> None:
 
 
 def test_one_unit_alone() -> None:
-    found = figures(Errors(np.array([0.5]), 1.0, Rules()), np.array([3.0]))
-    assert (found.r_auc, found.f1_auc) == (0.25, pytest.approx(0.25))
-    assert math.isnan(found.prr)
+    result = figures(Errors(np.array([0.5]), 1.0, Rules()), np.array([3.0]))
+    assert (result.r_auc, result.f1_auc) == (0.25, pytest.approx(0.25))
+    assert math.isnan(result.prr)
 
 
 def test_without_a_limit_or_domains_the_figures_that_need_them_do_not_exist() -> None:
-    found = asdict(figures(Errors(np.arange(4.0), None, Rules()), np.arange(4.0)))
-    missing = {name for name, value in found.items() if math.isnan(value)}
+    result = asdict(figures(Errors(np.arange(4.0), None, Rules()), np.arange(4.0)))
+    missing = {name for name, value in result.items() if math.isnan(value)}
     assert missing == {"f1_auc", "f1_auc_random", "f1_auc_optimal", "f1_at_95", "roc_auc", "aupr"}
 
 
 def test_constant_errors_leave_nothing_to_rank() -> None:
-    found = figures(Errors(np.full(100, 0.1), 1.0, Rules()), np.random.default_rng(2).random(100))
-    assert math.isnan(found.prr)
-    assert found.r_auc == pytest.approx(found.r_auc_random) == pytest.approx(found.r_auc_optimal)
+    result = figures(Errors(np.full(100, 0.1), 1.0, Rules()), np.random.default_rng(2).random(100))
+    assert math.isnan(result.prr)
+    assert result.r_auc == pytest.approx(result.r_auc_random) == pytest.approx(result.r_auc_optimal)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -77,16 +77,16 @@ def test_memory_stays_within_three_times_the_input(ties: bool) -> None:
     errors, uncertainty = rng.random(2_000_000), rng.random(2_000_000)
     if ties:
         uncertainty = np.round(uncertainty, 3)
-    given = errors.nbytes + uncertainty.nbytes
+    input_size = errors.nbytes + uncertainty.nbytes
     tracemalloc.start()
     figures(Errors(errors, 0.5, Rules()), uncertainty, uncertainty > 0.7)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert given + peak < 3 * given
+    assert input_size + peak < 3 * input_size
 
 
-@pytest.mark.parametrize("convention", [OFFICIAL, PAPER], ids=lambda one: one.name)
+@pytest.mark.parametrize("convention", [OFFICIAL, PAPER], ids=lambda item: item.name)
 def test_nothing_acceptable_has_no_f1_even_where_nothing_would_be_retained(convention: Convention) -> None:
-    found = figures(Errors(np.ones(1), 0.5, Rules(convention)), np.zeros(1))
-    assert math.isnan(found.f1_auc)
-    assert math.isnan(found.f1_at_95)
+    result = figures(Errors(np.ones(1), 0.5, Rules(convention)), np.zeros(1))
+    assert math.isnan(result.f1_auc)
+    assert math.isnan(result.f1_at_95)

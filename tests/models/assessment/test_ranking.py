@@ -33,7 +33,7 @@ def test_groups_are_the_runs_of_equal_values_and_of_nan(uncertainty: np.ndarray)
     share_ties(shared, ranks)
     turned = reverse_ties(numbers, ranks).tolist()
     for place, value in enumerate(values):
-        same = [other for other, found in enumerate(values) if found == value]
+        same = [other for other, candidate in enumerate(values) if candidate == value]
         assert shared[place] == pytest.approx(np.mean(same))
         assert turned[place] == same[len(same) - 1 - same.index(place)]
 

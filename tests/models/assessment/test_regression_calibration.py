@@ -120,12 +120,12 @@ def test_equal_variances_have_no_variation_and_infinite_lence() -> None:
 
 
 def test_one_row_has_no_variation() -> None:
-    one = np.array([2.0])
-    assert math.isnan(cal.cv(one))
-    assert math.isnan(cal.lence(cal.ence(cal.bins_by_variance(one, one)), cal.cv(one)))
-    assert cal.ence(cal.bins_by_variance(one, one)) == 0
-    assert cal.r3_curve(one, one)[1] == 1
-    assert cal.mwse(one, one) == 4
+    single = np.array([2.0])
+    assert math.isnan(cal.cv(single))
+    assert math.isnan(cal.lence(cal.ence(cal.bins_by_variance(single, single)), cal.cv(single)))
+    assert cal.ence(cal.bins_by_variance(single, single)) == 0
+    assert cal.r3_curve(single, single)[1] == 1
+    assert cal.mwse(single, single) == 4
 
 
 def test_the_official_variation_leaves_out_variances_above_ten() -> None:

@@ -86,7 +86,7 @@ def test_a_unit_without_uncertainty_is_deferred_first() -> None:
     np.testing.assert_allclose(curve, [0, 2 / 3, 2, 7 / 3])
 
 
-@pytest.mark.parametrize("convention", [OFFICIAL, PAPER], ids=lambda one: one.name)
+@pytest.mark.parametrize("convention", [OFFICIAL, PAPER], ids=lambda item: item.name)
 @pytest.mark.parametrize("decimals", [1, 9])
 def test_the_f_curve_is_that_of_counting(convention: Convention, decimals: int) -> None:
     """Precision and recall by hand at every number retained, ties in the order that the convention says."""

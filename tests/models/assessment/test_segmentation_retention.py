@@ -90,9 +90,9 @@ def test_patient_and_lesion_figures_are_those_of_the_later_paper(case: dict) -> 
     curve = ret.patient_curve(scores, uncertainty)
     np.testing.assert_allclose(curve, case["patient_curve"], rtol=1e-9)
     assert ret.patient_auc(curve) == pytest.approx(case["patient_auc"], rel=1e-9)
-    found, fractions = np.array(case["lesion_types"]) == "tp", np.array(case["lesion_fracs"])
+    true_positive, fractions = np.array(case["lesion_types"]) == "tp", np.array(case["lesion_fracs"])
     area, values = case["lesion_lppv"]["ok"]
-    lppv = ret.lppv_curve(found, uncertainty, fractions)
+    lppv = ret.lppv_curve(true_positive, uncertainty, fractions)
     np.testing.assert_allclose(lppv, values, rtol=1e-9, atol=1e-12)
     assert ret.lppv_aac(lppv, fractions) == pytest.approx(area, rel=1e-9)
 
@@ -104,8 +104,10 @@ def test_patients_not_retained_get_the_best_score() -> None:
 
 
 def test_true_lesions_are_confirmed_and_false_ones_removed_when_not_retained() -> None:
-    found, uncertainty = np.array([True, False]), np.array([2.0, 1.0])
-    np.testing.assert_allclose(ret.lppv_curve(found, uncertainty, np.array([0, 0.25, 0.5, 1])), [1, 0.75, 0.5, 0.5])
+    true_positive, uncertainty = np.array([True, False]), np.array([2.0, 1.0])
+    np.testing.assert_allclose(
+        ret.lppv_curve(true_positive, uncertainty, np.array([0, 0.25, 0.5, 1])), [1, 0.75, 0.5, 0.5]
+    )
 
 
 def test_what_has_no_rank_or_place_is_refused() -> None:

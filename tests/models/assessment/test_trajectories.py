@@ -109,8 +109,8 @@ def test_the_released_least_errors_do_not_look_at_weights(case: dict) -> None:
     sure[:, 0] = 1
     for how in ("min", "avg"):
         for name, errors in (("ade", trj.mode_ade(truth, predicted)), ("fde", trj.mode_fde(truth, predicted))):
-            found = trj.aggregate(errors, sure, how)
-            np.testing.assert_allclose(found[0], case["official"][f"{how}_{name}"], rtol=1e-9)
+            actual = trj.aggregate(errors, sure, how)
+            np.testing.assert_allclose(actual[0], case["official"][f"{how}_{name}"], rtol=1e-9)
 
 
 def test_the_first_of_equal_weights_is_top() -> None:

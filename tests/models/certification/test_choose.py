@@ -33,10 +33,10 @@ def sample(n: int = 4000, seed: int = 0) -> Units:
 
 @pytest.mark.parametrize("goal", GOALS, ids=lambda goal: type(goal).__name__)
 def test_a_goal_gives_a_threshold_its_retention_and_a_certificate(goal: Goal) -> None:
-    found = choose(sample(), goal, ABOUT)
-    assert found.threshold is not None
-    assert found.retention == np.mean(answered(sample().scores, found.threshold))
-    certificate = found.certificate
+    choice = choose(sample(), goal, ABOUT)
+    assert choice.threshold is not None
+    assert choice.retention == np.mean(answered(sample().scores, choice.threshold))
+    certificate = choice.certificate
     assert certificate is not None
     assert (certificate.measure, certificate.model, certificate.data) == ("tvar", ABOUT.model, fingerprint(sample()))
     assert (certificate.issued, certificate.expires) == ("2026-03-01", "2026-05-30")
@@ -46,9 +46,9 @@ def test_a_goal_gives_a_threshold_its_retention_and_a_certificate(goal: Goal) ->
 
 
 def test_without_a_threshold_there_is_no_certificate_but_a_reason() -> None:
-    found = choose(sample(20), SelectiveRisk(0.01), ABOUT)
-    assert (found.threshold, found.retention, found.certificate) == (None, 0.0, None)
-    assert found.reason.startswith("no certifiable threshold: defer all; ")
+    choice = choose(sample(20), SelectiveRisk(0.01), ABOUT)
+    assert (choice.threshold, choice.retention, choice.certificate) == (None, 0.0, None)
+    assert choice.reason.startswith("no certifiable threshold: defer all; ")
 
 
 def test_certificates_of_another_form_are_refused() -> None:
@@ -85,33 +85,33 @@ def test_folds_are_random_fixed_and_keep_ids_together() -> None:
 
 def test_what_judges_had_no_part_in_choosing() -> None:
     some = sample(20_000)
-    found = calibrate(some, SelectiveRisk(0.1), ABOUT, 0.3)
+    result = calibrate(some, SelectiveRisk(0.1), ABOUT, 0.3)
     kept = split(some.draws, 0.3)
-    assert found.chosen == choose(some.part(kept.calibrate), SelectiveRisk(0.1), replace(ABOUT, fold="calibrate"))
-    assert found.judged == evaluate_threshold(some.part(kept.judge), found.chosen.threshold)
-    assert found.judged is not None
-    assert found.judged.risk is not None
-    assert found.judged.risk.low < 0.1
-    assert found.retention == np.mean(answered(some.scores, found.chosen.threshold))
+    assert result.chosen == choose(some.part(kept.calibrate), SelectiveRisk(0.1), replace(ABOUT, fold="calibrate"))
+    assert result.judged == evaluate_threshold(some.part(kept.judge), result.chosen.threshold)
+    assert result.judged is not None
+    assert result.judged.risk is not None
+    assert result.judged.risk.low < 0.1
+    assert result.retention == np.mean(answered(some.scores, result.chosen.threshold))
     assert calibrate(some, SelectiveRisk(0.1), ABOUT, 0.0).judged is None
 
 
 def test_groups_share_delta_and_never_borrow_a_threshold() -> None:
     some = sample(4000)
     names = np.where(np.arange(4000) < 30, "rare", np.where(np.arange(4000) % 2, "odd", "even"))
-    found = calibrate(some, SelectiveRisk(0.1, 0.06), ABOUT, 0.0, names)
-    assert list(found.groups) == ["even", "odd", "rare"]
-    rare = found.groups["rare"]
+    result = calibrate(some, SelectiveRisk(0.1, 0.06), ABOUT, 0.0, names)
+    assert list(result.groups) == ["even", "odd", "rare"]
+    rare = result.groups["rare"]
     assert (rare.chosen.threshold, rare.retention) == (None, 0.0)
     assert "delta 0.02 needs at least 38 units" in rare.chosen.reason
-    certificate = found.groups["odd"].chosen.certificate
+    certificate = result.groups["odd"].chosen.certificate
     assert certificate is not None
     assert (certificate.delta, certificate.group) == (pytest.approx(0.02), "odd")
     alone = calibrate(some.part(names == "odd"), SelectiveRisk(0.1, 0.02), replace(ABOUT, group="odd"), 0.0)
     assert isinstance(alone, Calibrated)
-    assert alone.chosen.threshold == found.groups["odd"].chosen.threshold
-    assert found.chosen.certificate is not None
-    assert found.chosen.certificate.delta == 0.06
+    assert alone.chosen.threshold == result.groups["odd"].chosen.threshold
+    assert result.chosen.certificate is not None
+    assert result.chosen.certificate.delta == 0.06
 
 
 def test_groups_are_the_values_as_text() -> None:
@@ -122,12 +122,12 @@ def test_groups_are_the_values_as_text() -> None:
 
 def test_judgements_have_exact_intervals_and_say_nothing_about_nothing() -> None:
     some = units(np.arange(10.0), (np.arange(10) >= 8).astype(float))
-    found = evaluate_threshold(some, 8.0)
-    assert (found.n, found.answered) == (10, 9)
-    assert found.risk is not None
-    assert found.risk.estimate == pytest.approx(1 / 9)
-    assert found.joint_risk is not None
-    assert found.joint_risk.estimate == 0.1
+    judgement = evaluate_threshold(some, 8.0)
+    assert (judgement.n, judgement.answered) == (10, 9)
+    assert judgement.risk is not None
+    assert judgement.risk.estimate == pytest.approx(1 / 9)
+    assert judgement.joint_risk is not None
+    assert judgement.joint_risk.estimate == 0.1
     nobody = evaluate_threshold(some, None)
     assert nobody.risk is not None
     assert np.isnan(nobody.risk.estimate)

@@ -20,21 +20,21 @@ some_scores = hnp.arrays(np.float64, st.integers(1, 60), elements=st.floats(-5, 
 
 @given(some_scores, st.floats(0.01, 1))
 def test_a_target_share_is_answered_of_the_units_themselves(scores: np.ndarray, retention: float) -> None:
-    found = target_retention(units(scores), retention)
-    if found.threshold is None:
+    choice = target_retention(units(scores), retention)
+    if choice.threshold is None:
         assert retention > len(scores) / (len(scores) + 1) - 1e-9
         return
-    kept = answered(units(scores).scores, found.threshold)
+    kept = answered(units(scores).scores, choice.threshold)
     assert kept.mean() >= retention - 1e-9
-    assert kept.sum() == found.answered
+    assert kept.sum() == choice.answered
     below = answered(units(scores).scores, np.nextafter(np.float32(scores[kept].max()), np.float32(-9)))
     assert below.sum() < math.ceil((len(scores) + 1) * retention), "the strictest that does"
 
 
 def test_the_interval_is_that_of_the_law_of_order_statistics() -> None:
-    found = target_retention(units(np.random.default_rng(0).random(99)), 0.9, 0.1)
-    assert (found.low, found.high) == pytest.approx(beta.ppf([0.05, 0.95], 90, 10))
-    assert f"{found.low:.4g} and {found.high:.4g}" in found.statement
+    choice = target_retention(units(np.random.default_rng(0).random(99)), 0.9, 0.1)
+    assert (choice.low, choice.high) == pytest.approx(beta.ppf([0.05, 0.95], 90, 10))
+    assert f"{choice.low:.4g} and {choice.high:.4g}" in choice.statement
 
 
 def test_units_without_an_uncertainty_count_as_deferred() -> None:
@@ -54,16 +54,16 @@ def test_a_retention_that_needs_more_units_is_refused_in_words() -> None:
 
 def test_a_capacity_is_a_retention() -> None:
     scores = units(np.random.default_rng(0).random(5000))
-    found = within_capacity(scores, 20, 200)
-    assert found.threshold == target_retention(scores, 0.9).threshold
-    assert "at most 20 of 200 units per hour" in found.statement
+    choice = within_capacity(scores, 20, 200)
+    assert choice.threshold == target_retention(scores, 0.9).threshold
+    assert "at most 20 of 200 units per hour" in choice.statement
     assert within_capacity(scores, 0, 200).threshold is None, "finite data cannot promise that nothing is deferred"
 
 
 def test_a_desk_that_can_take_everything_needs_no_threshold() -> None:
-    found = within_capacity(units(np.arange(100.0)), 300, 200)
-    assert found.threshold is None
-    assert "no threshold is needed" in found.reason
+    choice = within_capacity(units(np.arange(100.0)), 300, 200)
+    assert choice.threshold is None
+    assert "no threshold is needed" in choice.reason
     for wrong in ((-1, 10), (10, 0), (math.nan, 10), (1, math.inf)):
         with pytest.raises(ValueError, match="capacity is|arrivals are"):
             within_capacity(units(np.arange(100.0)), *wrong)
@@ -98,14 +98,14 @@ def test_joint_risk_is_the_loosest_by_trying_all(scores: np.ndarray, seed: int, 
     rng = np.random.default_rng(seed)
     loss, n = rng.integers(0, 3, len(scores)) / 2, len(scores)
     some = units(scores, loss)
-    found = control(some, alpha)
+    choice = control(some, alpha)
     allowed = [
         float(limit) for limit in some.scores if (loss[some.scores <= limit].sum() + 1) / (n + 1) <= alpha + 1e-9
     ]
     if not allowed:
-        assert found.threshold is None
+        assert choice.threshold is None
     else:
-        assert np.float32(found.threshold) == np.float32(max(allowed))
+        assert np.float32(choice.threshold) == np.float32(max(allowed))
 
 
 def test_joint_risk_says_how_many_units_it_needs() -> None:
@@ -120,8 +120,8 @@ def test_answers_are_given_where_they_cost_less_than_asking() -> None:
     rng = np.random.default_rng(0)
     scores = rng.random(20_000)
     some = units(scores, scores * rng.exponential(size=20_000))
-    found = cheapest(some, Costs(of_loss=10, of_review=3, reviewer_loss=0.1))
-    assert found.threshold == pytest.approx(0.4, abs=0.05), "3 / 10 + 0.1"
+    choice = cheapest(some, Costs(of_loss=10, of_review=3, reviewer_loss=0.1))
+    assert choice.threshold == pytest.approx(0.4, abs=0.05), "3 / 10 + 0.1"
     assert cheapest(some, Costs(1, 100)).threshold == pytest.approx(scores.max())
     assert "costs more than asking" in cheapest(some, Costs(1, 0)).reason
     with pytest.raises(ValueError, match="costs are"):

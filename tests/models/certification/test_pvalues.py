@@ -51,10 +51,10 @@ def test_p_values_are_super_uniform_at_the_edge_of_the_hypothesis(law: str) -> N
     }[law]
     bound = 4.0 if law == "rare" else 1.0
     bets = np.array([betting(row - alpha, bound - alpha, alpha * (bound - alpha), 0.05) for row in losses])
-    found = {"betting": bets, "hb": hoeffding_bentkus(losses.mean(axis=1), n, alpha, bound)}
+    p_values = {"betting": bets, "hb": hoeffding_bentkus(losses.mean(axis=1), n, alpha, bound)}
     if law == "coin":
-        found["binomial"] = binomial(losses.sum(axis=1), n, alpha)
-    for name, values in found.items():
+        p_values["binomial"] = binomial(losses.sum(axis=1), n, alpha)
+    for name, values in p_values.items():
         for level in (0.01, 0.05, 0.2):
             assert np.mean(values <= level) <= level + 3 * math.sqrt(level / runs), name
 

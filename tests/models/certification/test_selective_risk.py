@@ -20,38 +20,38 @@ def sample(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def test_without_failures_everything_is_answered_from_the_zero_failure_size_on(alpha: float, needed: int) -> None:
     """One unit more: the largest score lends its value and is not tested."""
     for n, certified in ((needed, False), (needed + 1, True), (3 * needed, True)):
-        found = certify(units(np.random.default_rng(n).random(n), np.zeros(n)), alpha, 0.05)
-        assert (found.threshold is not None) == certified
+        result = certify(units(np.random.default_rng(n).random(n), np.zeros(n)), alpha, 0.05)
+        assert (result.threshold is not None) == certified
         if not certified:
-            assert f"needs at least {needed} units" in found.reason
-            assert "defer all" in found.reason
+            assert f"needs at least {needed} units" in result.reason
+            assert "defer all" in result.reason
 
 
 def test_where_everything_fails_nothing_is_certified() -> None:
-    found = certify(units(np.arange(1000.0), np.ones(1000)), 0.1, 0.05)
-    assert found.threshold is None
-    assert "a rate of 1" in found.reason
-    assert "not more units" in found.reason
+    result = certify(units(np.arange(1000.0), np.ones(1000)), 0.1, 0.05)
+    assert result.threshold is None
+    assert "a rate of 1" in result.reason
+    assert "not more units" in result.reason
 
 
 def test_a_good_rate_of_too_few_units_says_how_many_would_do() -> None:
     failures = np.zeros(400)
     failures[::20] = 1
-    found = certify(units(np.random.default_rng(0).random(400), failures), 0.06, 0.05)
-    assert found.threshold is None
-    assert "if the rates stay, about 3000 are needed" in found.reason
+    result = certify(units(np.random.default_rng(0).random(400), failures), 0.06, 0.05)
+    assert result.threshold is None
+    assert "if the rates stay, about 3000 are needed" in result.reason
 
 
 def test_the_evidence_is_what_was_counted() -> None:
     scores, failures = sample(2000)
-    found = certify(units(scores, failures), 0.1, 0.05)
-    kept = answered(units(scores).scores, found.threshold)
-    assert found.answered is not None
-    assert found.loss is not None
-    assert 0 <= kept.sum() - found.answered <= 51, "rulers are not counted"
-    assert 0 <= failures[kept].sum() - found.loss <= 51
-    assert found.pvalue is not None
-    assert found.pvalue <= 0.05
+    result = certify(units(scores, failures), 0.1, 0.05)
+    kept = answered(units(scores).scores, result.threshold)
+    assert result.answered is not None
+    assert result.loss is not None
+    assert 0 <= kept.sum() - result.answered <= 51, "rulers are not counted"
+    assert 0 <= failures[kept].sum() - result.loss <= 51
+    assert result.pvalue is not None
+    assert result.pvalue <= 0.05
     assert 0.4 < kept.mean() < 0.67
 
 
@@ -80,9 +80,9 @@ def test_sorted_rows_are_as_good_as_shuffled_ones() -> None:
 def test_ties_are_answered_together() -> None:
     scores, failures = sample(4000)
     coarse = np.ceil(scores * 10) / 10
-    found = certify(units(coarse, failures), 0.1, 0.05)
-    assert found.threshold is not None
-    kept = answered(units(coarse).scores, found.threshold)
+    result = certify(units(coarse, failures), 0.1, 0.05)
+    assert result.threshold is not None
+    kept = answered(units(coarse).scores, result.threshold)
     assert kept.mean() == pytest.approx(np.mean(coarse <= coarse[kept].max()))
     constant = certify(units(np.ones(500), np.zeros(500)), 0.1, 0.05)
     assert constant.threshold == pytest.approx(1)
@@ -91,8 +91,8 @@ def test_ties_are_answered_together() -> None:
 def test_scores_that_are_missing_are_deferred_and_harm_nobody() -> None:
     scores, failures = sample(3000)
     scores[::3] = np.nan
-    found = certify(units(scores, failures), 0.1, 0.05)
-    assert found.threshold is not None
+    result = certify(units(scores, failures), 0.1, 0.05)
+    assert result.threshold is not None
     none = certify(units(np.full(100, np.nan), np.zeros(100)), 0.1, 0.05)
     assert none.threshold is None
     assert "no unit has a finite uncertainty" in none.reason
@@ -103,18 +103,18 @@ def test_bounded_losses_are_certified_in_their_unit(n: int) -> None:
     rng = np.random.default_rng(1)
     scores = rng.random(n)
     errors = 8 * scores * rng.random(n)
-    found = certify(units(scores, errors), 1.0, 0.05, bound=8.0)
-    assert found.threshold is not None
-    risk = errors[scores <= found.threshold].mean()
+    result = certify(units(scores, errors), 1.0, 0.05, bound=8.0)
+    assert result.threshold is not None
+    risk = errors[scores <= result.threshold].mean()
     assert 0.8 < risk <= 1.0
-    assert "mean error" in found.statement
+    assert "mean error" in result.statement
 
 
 def test_scores_of_other_units_choose_the_candidates() -> None:
     scores, failures = sample(2000)
-    found = certify(units(scores, failures), 0.1, 0.05, unlabelled=np.random.default_rng(9).random(50_000))
-    assert found.units == 2000
-    assert found.threshold is not None
+    result = certify(units(scores, failures), 0.1, 0.05, unlabelled=np.random.default_rng(9).random(50_000))
+    assert result.units == 2000
+    assert result.threshold is not None
 
 
 def test_a_log_in_which_everything_is_labelled_is_an_ordinary_file() -> None:

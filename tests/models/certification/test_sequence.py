@@ -12,9 +12,9 @@ p_lists = st.lists(st.floats(0, 0.2), min_size=1, max_size=12)
 
 @given(p_lists)
 def test_one_start_is_plain_fixed_sequence_testing(pvalues: list[float]) -> None:
-    found = last_rejected(pvalues.__getitem__, [1.0] + [0.0] * (len(pvalues) - 1), 0.05)
+    rejected = last_rejected(pvalues.__getitem__, [1.0] + [0.0] * (len(pvalues) - 1), 0.05)
     first_kept = next((index for index, p in enumerate(pvalues) if p > 0.05), len(pvalues))
-    assert found == (first_kept - 1 if first_kept else None)
+    assert rejected == (first_kept - 1 if first_kept else None)
 
 
 def test_one_start_is_that_of_mapie() -> None:
@@ -35,14 +35,14 @@ def test_a_later_start_goes_on_where_an_earlier_one_stopped() -> None:
 
 
 def test_tests_that_do_not_matter_are_not_made() -> None:
-    asked: list[int] = []
+    tested: list[int] = []
 
     def pvalue(index: int) -> float:
-        asked.append(index)
+        tested.append(index)
         return 0.5
 
     assert last_rejected(pvalue, [0, 1, 0, 0], 0.05) is None
-    assert asked == [1]
+    assert tested == [1]
 
 
 @pytest.mark.parametrize("true", [[0], [3], [1, 4], [0, 2, 5], list(range(6))])

@@ -36,16 +36,16 @@ def test_every_unit_is_counted_once(scores: np.ndarray) -> None:
 @given(hnp.arrays(np.float32, st.integers(1, 80), elements=st.floats(-4, 4, width=16)), st.integers(1, 40))
 def test_bins_of_quantiles_hold_the_shares_they_name(scores: np.ndarray, wanted: int) -> None:
     """Up to the step from one level to the next, ties and constant scores included."""
-    found = of_quantiles(reference_quantiles(scores), REFERENCE_LEVELS, len(scores), wanted)
-    assert sum(found.counts) == pytest.approx(len(scores))
-    assert len(found.bins) <= wanted + 1
-    true = np.cumsum(found.bins.count(scores))
-    assert np.all(np.abs(np.cumsum(found.counts) - true) <= 1 + 0.01 * len(scores) + 1e-9)
+    reference = of_quantiles(reference_quantiles(scores), REFERENCE_LEVELS, len(scores), wanted)
+    assert sum(reference.counts) == pytest.approx(len(scores))
+    assert len(reference.bins) <= wanted + 1
+    true = np.cumsum(reference.bins.count(scores))
+    assert np.all(np.abs(np.cumsum(reference.counts) - true) <= 1 + 0.01 * len(scores) + 1e-9)
 
 
 def test_constant_scores_have_one_bin() -> None:
-    found = of_quantiles(reference_quantiles(np.full(9, 3.0)), REFERENCE_LEVELS, 9)
-    assert found == Reference(Bins(()), (9.0, 0.0))
+    reference = of_quantiles(reference_quantiles(np.full(9, 3.0)), REFERENCE_LEVELS, 9)
+    assert reference == Reference(Bins(()), (9.0, 0.0))
 
 
 @pytest.mark.parametrize("path", sorted(ARTEFACTS.glob("*/manifest.json")), ids=lambda path: path.parent.name)
@@ -53,15 +53,15 @@ def test_the_reference_artefacts_give_even_bins(path: Path) -> None:
     manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
     for profile in manifest.heads["power"].values():
         for values in profile.reference.values():
-            found = of_quantiles(values, REFERENCE_LEVELS, profile.retention.units, 20)
-            assert np.allclose(found.counts[:-1], profile.retention.units / 20)
-            assert len(found.bins) == 21
+            reference = of_quantiles(values, REFERENCE_LEVELS, profile.retention.units, 20)
+            assert np.allclose(reference.counts[:-1], profile.retention.units / 20)
+            assert len(reference.bins) == 21
 
 
 def test_bins_and_references_pass_through_json() -> None:
-    found = of_quantiles((0.0, 1.0, 2.0), (0.0, 0.5, 1.0), 10, 2)
-    assert msgspec.json.decode(msgspec.json.encode(found), type=Reference) == found
-    assert json.loads(msgspec.json.encode(found))["bins"] == {"edges": [1.0]}
+    reference = of_quantiles((0.0, 1.0, 2.0), (0.0, 0.5, 1.0), 10, 2)
+    assert msgspec.json.decode(msgspec.json.encode(reference), type=Reference) == reference
+    assert json.loads(msgspec.json.encode(reference))["bins"] == {"edges": [1.0]}
 
 
 @pytest.mark.parametrize("edges", [(1.0, 1.0), (2.0, 1.0), (np.nan,), (0.0, np.inf), tuple(map(float, range(251)))])

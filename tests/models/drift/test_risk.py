@@ -66,14 +66,14 @@ def test_the_minimum_over_baselines_is_no_more_than_at_any_baseline() -> None:
     rng = np.random.default_rng(3)
     calibration, live = flips(rng, 0.2, 150), flips(rng, 0.5, 80)
     test = against_calibration(calibration, 1.0)
-    found = test.update(test.start(), live).log_wealth
+    log_wealth = test.update(test.start(), live).log_wealth
     credit_bets = np.array([0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64])
     for baseline in np.linspace(0.005, 0.95, 300):
         shortfall = (baseline - calibration) / (1 - baseline)
         evidence = 0.5 + 0.5 * np.prod(1 + credit_bets[:, None] * shortfall, axis=1).mean()
         limit = against_limit(float(baseline), 1.0)
-        assert found <= math.log(evidence) + limit.update(limit.start(), live).log_wealth + 1e-9
-    assert found > math.log(20), "and still it is an alarm"
+        assert log_wealth <= math.log(evidence) + limit.update(limit.start(), live).log_wealth + 1e-9
+    assert log_wealth > math.log(20), "and still it is an alarm"
 
 
 def test_a_rise_within_the_tolerance_is_none() -> None:
@@ -90,13 +90,13 @@ def test_the_lower_bound_lies_below_the_risk_and_comes_near_it() -> None:
     test = against_calibration(flips(rng, 0.1, 2000), 1.0)
     labelled = test.start()
     assert test.lower_bound(labelled) == 0
-    found = []
+    bounds = []
     for _ in range(40):
         labelled = test.update(labelled, flips(rng, 0.3, 100))
-        found.append(test.lower_bound(labelled))
-    assert max(found) <= 0.3
-    assert found[-1] > 0.25
-    assert test.lower_bound(labelled, 0.001) <= found[-1]
+        bounds.append(test.lower_bound(labelled))
+    assert max(bounds) <= 0.3
+    assert bounds[-1] > 0.25
+    assert test.lower_bound(labelled, 0.001) <= bounds[-1]
     with pytest.raises(ValueError, match="alpha"):
         test.lower_bound(labelled, 1.0)
 

@@ -73,7 +73,7 @@ def test_combined_wealth_of_independent_streams_keeps_the_promise_and_sees_what_
     """400 runs of three streams; looks after each block. Fair coins, then coins that fall 55 of 100 times."""
     rng = np.random.default_rng(1)
     alarms = {0.5: {"one": 0, "either": 0}, 0.55: {"one": 0, "either": 0}}
-    for rate, found in alarms.items():
+    for rate, counts in alarms.items():
         for _ in range(400):
             paths = []
             for _ in range(3):
@@ -81,8 +81,8 @@ def test_combined_wealth_of_independent_streams_keeps_the_promise_and_sees_what_
                 bets = np.array([0.05, 0.1, 0.2])
                 _, invested, cash = grow(start(3), np.log(np.where(heads, 1 + bets, 1 - bets)).sum(axis=1))
                 paths.append(mixed(invested, cash))
-            found["one"] += max(paths[0]) >= math.log(20)
-            found["either"] += max(either(list(now)) for now in zip(*paths, strict=True)) >= math.log(20)
+            counts["one"] += max(paths[0]) >= math.log(20)
+            counts["either"] += max(either(list(now)) for now in zip(*paths, strict=True)) >= math.log(20)
     assert alarms[0.5]["either"] <= 400 * 0.05 + 3 * math.sqrt(400 * 0.05 * 0.95)
     assert alarms[0.55]["either"] > 1.3 * alarms[0.55]["one"] > 0
 

@@ -42,7 +42,7 @@ def odd(seed: int) -> tuple[Window, EstimationOptions]:
         error=np.abs(error) if rng.random() < 0.5 else error,
         **more,
     )
-    asked = EstimationOptions(
+    options = EstimationOptions(
         acceptable=[None, 0.5, -1.0][seed % 3],
         estimator=ESTIMATORS[seed // 3 % 3],
         mode="exact" if rng.random() < 0.5 else "sketch",
@@ -50,30 +50,30 @@ def odd(seed: int) -> tuple[Window, EstimationOptions]:
         variance="window" if rng.random() < 0.5 else "population",
         thresholds=(0.0, np.inf, 1.0),
     )
-    return window, asked
+    return window, options
 
 
 @pytest.mark.long
 def test_whatever_is_in_a_log_is_judged() -> None:
     for seed in range(400):
-        window, asked = odd(seed)
-        json.dumps(document(estimate_window(window, asked), asked), allow_nan=False)
+        window, options = odd(seed)
+        json.dumps(document(estimate_window(window, options), options), allow_nan=False)
 
 
 @pytest.mark.parametrize("mode", ["exact", "sketch"])
 def test_delays_are_corrected_in_both_modes(mode: Any) -> None:
-    one = delayed(0, 60_000)
-    found = document(estimate_window(one.window, asked := EstimationOptions(acceptable=1.0, mode=mode)), asked)
-    assert found["delay"]["corrected"]
-    assert found["n"] + found["delay"]["early"] == 60_000
-    as_it_is = estimate_window(one.window, EstimationOptions(estimator="ht", delays=False)).figures
+    truth = delayed(0, 60_000)
+    report = document(estimate_window(truth.window, options := EstimationOptions(acceptable=1.0, mode=mode)), options)
+    assert report["delay"]["corrected"]
+    assert report["n"] + report["delay"]["early"] == 60_000
+    as_it_is = estimate_window(truth.window, EstimationOptions(estimator="ht", delays=False)).figures
     assert as_it_is is not None
-    assert found["r_auc"]["estimate"] > 1.15 * as_it_is.r_auc.estimate
+    assert report["r_auc"]["estimate"] > 1.15 * as_it_is.r_auc.estimate
 
 
 def test_reasons_stand_beside_the_figures_not_in_their_place() -> None:
     window = audited(0, 5000, 0.02).window
-    found = estimate_window(window, EstimationOptions(), lost=2)
-    assert [reason.word for reason in found.gates.reasons] == ["gap", "few_labels"]
-    assert found.figures is not None
-    assert found.gates.texts[0].startswith("gap: 2 units were decided but are not logged")
+    estimate = estimate_window(window, EstimationOptions(), lost=2)
+    assert [reason.word for reason in estimate.gates.reasons] == ["gap", "few_labels"]
+    assert estimate.figures is not None
+    assert estimate.gates.texts[0].startswith("gap: 2 units were decided but are not logged")

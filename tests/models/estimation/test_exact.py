@@ -35,7 +35,7 @@ def census(uncertainty: Doubles, error: Doubles, threshold: float = 2.0) -> Wind
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-@pytest.mark.parametrize("rules", RULES, ids=lambda one: f"{one.convention.name}-{one.released_area}")
+@pytest.mark.parametrize("rules", RULES, ids=lambda item: f"{item.convention.name}-{item.released_area}")
 @pytest.mark.parametrize("decimals", [None, 2, 0], ids=["distinct", "some ties", "few values"])
 def test_with_all_labels_every_figure_is_that_of_the_evaluation(
     decimals: int | None, rules: Rules, estimator: Estimator
@@ -45,27 +45,29 @@ def test_with_all_labels_every_figure_is_that_of_the_evaluation(
     if decimals is not None:
         uncertainty = np.round(uncertainty, decimals)
     uncertainty[:5] = np.nan
-    one = live_figures(Exact(census(uncertainty, error), 1.0, rules).view(estimator))
+    result = live_figures(Exact(census(uncertainty, error), 1.0, rules).view(estimator))
     known = figures(Errors(error, 1.0, rules), uncertainty)
     for name in ("r_auc", "f1_auc", "f1_at_95"):
-        found = getattr(one, name)
-        assert found.estimate == pytest.approx(getattr(known, name), rel=1e-9)
-        assert found.low == found.high == found.estimate
+        figure = getattr(result, name)
+        assert figure.estimate == pytest.approx(getattr(known, name), rel=1e-9)
+        assert figure.low == figure.high == figure.estimate
     for name in ("r_auc_random", "r_auc_optimal", "prr", "f1_auc_random", "f1_auc_optimal"):
-        assert getattr(one, name) == pytest.approx(getattr(known, name), rel=1e-9), name
+        assert getattr(result, name) == pytest.approx(getattr(known, name), rel=1e-9), name
     answered = uncertainty <= 2.0
-    assert one.mean_error.estimate == pytest.approx(known.error, rel=1e-12)
-    assert one.error.estimate == pytest.approx(error[answered].sum() / 3000, rel=1e-12)
-    assert one.answered_error.estimate == pytest.approx(error[answered].mean(), rel=1e-12)
-    assert one.system_error == one.error
+    assert result.mean_error.estimate == pytest.approx(known.error, rel=1e-12)
+    assert result.error.estimate == pytest.approx(error[answered].sum() / 3000, rel=1e-12)
+    assert result.answered_error.estimate == pytest.approx(error[answered].mean(), rel=1e-12)
+    assert result.system_error == result.error
 
 
-@pytest.mark.parametrize("convention", [OFFICIAL, PAPER], ids=lambda one: one.name)
+@pytest.mark.parametrize("convention", [OFFICIAL, PAPER], ids=lambda item: item.name)
 def test_the_curves_are_those_of_the_evaluation_of_a_file(convention: object, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     uncertainty, error = errors(rng, 2000)
     path = tmp_path / "rows.csv"
-    rows = "\n".join(f"{one!r},{other!r}" for one, other in zip(error.tolist(), uncertainty.tolist(), strict=True))
+    rows = "\n".join(
+        f"{row_error!r},{other!r}" for row_error, other in zip(error.tolist(), uncertainty.tolist(), strict=True)
+    )
     path.write_text(f"error,uncertainty\n{rows}\n")
     judged = generic.read(path, ErrorOptions(convention=convention, acceptable=1.0))
     share = tuple(np.linspace(0, 1, 101).tolist())
@@ -92,8 +94,8 @@ def test_horvitz_thompson_is_unbiased_over_all_possible_draws() -> None:
         value = spread = 0.0
         if there.any():
             window = Window(uncertainty, answered, propensity, there, np.where(there, error, np.nan))
-            found = live_figures(Exact(window).view("ht")).r_auc
-            value, spread = found.estimate, found.se**2
+            figure = live_figures(Exact(window).view("ht")).r_auc
+            value, spread = figure.estimate, figure.se**2
         mean += probability * value
         second += probability * value**2
         variance += probability * spread
@@ -113,22 +115,22 @@ def test_standard_errors_are_those_of_repeated_draws(estimator: Estimator) -> No
         there = rng.random(20_000) < propensity
         window = Window(uncertainty, answered, propensity, there, np.where(there, error, np.nan))
         exact = Exact(window, 3.0)
-        found = live_figures(exact.view(estimator))
+        live = live_figures(exact.view(estimator))
         band, f_band = curves(exact.view(estimator), 5)
         assert f_band is not None
-        all_of = (found.r_auc, found.f1_auc, found.f1_at_95, found.error, found.answered_error, found.mean_error)
-        values.append([*(one.estimate for one in all_of), *band.estimate[1:4], *f_band.estimate[1:4]])
-        spreads.append([*(one.se for one in all_of), *band.se[1:4], *f_band.se[1:4]])
+        all_of = (live.r_auc, live.f1_auc, live.f1_at_95, live.error, live.answered_error, live.mean_error)
+        values.append([*(figure.estimate for figure in all_of), *band.estimate[1:4], *f_band.estimate[1:4]])
+        spreads.append([*(figure.se for figure in all_of), *band.se[1:4], *f_band.se[1:4]])
     ratio = np.sqrt(np.mean(np.square(spreads), axis=0)) / np.std(values, axis=0)
     assert np.all(np.abs(ratio - 1) < 0.25), ratio
 
 
 def test_a_useless_prediction_costs_nothing_and_a_good_one_pays() -> None:
-    one = audited(4, 60_000, 0.03)
+    truth = audited(4, 60_000, 0.03)
     rng = np.random.default_rng(4)
-    plain = live_figures(Exact(one.window).view("hajek")).r_auc.se
-    noise = replace(one.window, expected=rng.normal(100, 50, len(one.errors)))
-    good = replace(one.window, expected=one.errors * rng.uniform(0.8, 1.2, len(one.errors)))
+    plain = live_figures(Exact(truth.window).view("hajek")).r_auc.se
+    noise = replace(truth.window, expected=rng.normal(100, 50, len(truth.errors)))
+    good = replace(truth.window, expected=truth.errors * rng.uniform(0.8, 1.2, len(truth.errors)))
     assert live_figures(Exact(noise).view("aipw")).r_auc.se < 1.1 * plain
     assert live_figures(Exact(good).view("aipw")).r_auc.se < 0.3 * plain
 
@@ -141,10 +143,10 @@ def test_the_population_is_as_uncertain_as_new_windows_differ() -> None:
         uncertainty = rng.gamma(3, 1, 4000)
         error = uncertainty * rng.gamma(3, 1 / 3, 4000)
         view = Exact(census(uncertainty, error, 5.0), 3.0).view("ht")
-        found = live_figures(view, "population")
-        all_of = (found.r_auc, found.f1_auc, found.f1_at_95, found.error, found.answered_error, found.mean_error)
-        values.append([one.estimate for one in all_of])
-        spreads.append([one.se for one in all_of])
+        live = live_figures(view, "population")
+        all_of = (live.r_auc, live.f1_auc, live.f1_at_95, live.error, live.answered_error, live.mean_error)
+        values.append([figure.estimate for figure in all_of])
+        spreads.append([figure.se for figure in all_of])
     ratio = np.mean(spreads, axis=0) / np.std(values, axis=0)
     assert np.all(np.abs(ratio - 1) < 0.2), ratio
 
@@ -154,17 +156,17 @@ def test_what_if_is_the_curve_at_the_units_that_a_threshold_keeps() -> None:
     uncertainty, error = errors(rng, 5000)
     uncertainty = np.round(uncertainty, 1)
     thresholds = np.array([-1.0, 0.5, 2.0, 1e9])
-    found = Exact(census(uncertainty, error), 1.0).what_if(thresholds, "ht")
-    kept = np.array([(uncertainty.astype(np.float32) <= np.float32(one)).sum() for one in thresholds])
-    np.testing.assert_array_equal(found.retention, kept / 5000)
+    result = Exact(census(uncertainty, error), 1.0).what_if(thresholds, "ht")
+    kept = np.array([(uncertainty.astype(np.float32) <= np.float32(threshold)).sum() for threshold in thresholds])
+    np.testing.assert_array_equal(result.retention, kept / 5000)
     curve = error_curve(error, uncertainty)
-    np.testing.assert_allclose(found.error.estimate, [error_at(curve, one / 5000) for one in kept], atol=1e-12)
-    mean = [error[uncertainty.astype(np.float32) <= np.float32(one)].mean() for one in thresholds[1:]]
-    np.testing.assert_allclose(found.answered_error.estimate[1:], mean, rtol=1e-9)
-    assert math.isnan(found.answered_error.estimate[0])
-    assert found.f1 is not None
+    np.testing.assert_allclose(result.error.estimate, [error_at(curve, count / 5000) for count in kept], atol=1e-12)
+    mean = [error[uncertainty.astype(np.float32) <= np.float32(threshold)].mean() for threshold in thresholds[1:]]
+    np.testing.assert_allclose(result.answered_error.estimate[1:], mean, rtol=1e-9)
+    assert math.isnan(result.answered_error.estimate[0])
+    assert result.f1 is not None
     points = operating_points(Errors(error, 1.0, Rules()), uncertainty, [kept[1] / 5000])
-    assert found.f1.estimate[1] == pytest.approx(points[0].f1, rel=1e-3)
+    assert result.f1.estimate[1] == pytest.approx(points[0].f1, rel=1e-3)
 
 
 def test_the_operating_point_goes_by_decisions_not_by_a_threshold() -> None:
@@ -173,27 +175,27 @@ def test_the_operating_point_goes_by_decisions_not_by_a_threshold() -> None:
     uncertainty, error = errors(rng, 1000)
     answered = np.arange(1000) < 500
     window = Window(uncertainty, answered, np.ones(1000), np.ones(1000, bool), error)
-    found = live_figures(Exact(window).view())
-    assert found.error.estimate == pytest.approx(error[:500].sum() / 1000)
-    assert found.retention == 0.5
+    live = live_figures(Exact(window).view())
+    assert live.error.estimate == pytest.approx(error[:500].sum() / 1000)
+    assert live.retention == 0.5
 
 
 def test_the_system_answers_for_what_people_answer() -> None:
     rng = np.random.default_rng(7)
     uncertainty, error = errors(rng, 2000)
     human = np.where(uncertainty > 2, rng.random(2000), np.nan)
-    found = live_figures(Exact(replace(census(uncertainty, error), human_error=human)).view())
-    assert found.system_error.estimate == pytest.approx((error[uncertainty <= 2].sum() + np.nansum(human)) / 2000)
+    live = live_figures(Exact(replace(census(uncertainty, error), human_error=human)).view())
+    assert live.system_error.estimate == pytest.approx((error[uncertainty <= 2].sum() + np.nansum(human)) / 2000)
 
 
 def test_figures_that_rest_on_units_without_any_label_do_not_exist() -> None:
     rng = np.random.default_rng(8)
     uncertainty, error = errors(rng, 1000)
     window = census(uncertainty, error)
-    found = live_figures(Exact(replace(window, labelled=window.answered), 1.0).view())
-    assert math.isnan(found.r_auc.estimate)
-    assert math.isnan(found.f1_auc.estimate)
-    assert found.error.estimate > 0, "the answered have theirs"
+    live = live_figures(Exact(replace(window, labelled=window.answered), 1.0).view())
+    assert math.isnan(live.r_auc.estimate)
+    assert math.isnan(live.f1_auc.estimate)
+    assert live.error.estimate > 0, "the answered have theirs"
 
 
 def test_a_window_of_nothing_is_refused() -> None:
@@ -204,15 +206,15 @@ def test_a_window_of_nothing_is_refused() -> None:
 
 
 def test_nothing_acceptable_has_no_f1() -> None:
-    found = live_figures(Exact(census(np.arange(9.0), np.ones(9)), 0.5).view())
-    assert math.isnan(found.f1_auc.estimate)
-    assert math.isnan(found.f1_at_95.estimate)
+    live = live_figures(Exact(census(np.arange(9.0), np.ones(9)), 0.5).view())
+    assert math.isnan(live.f1_auc.estimate)
+    assert math.isnan(live.f1_at_95.estimate)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_million_units_are_estimated_as_arrays(estimator: Estimator) -> None:
     """0.5 s on a free core; a loop over units would take many times that."""
-    one = audited(9, 1_000_000, 0.01)
+    truth = audited(9, 1_000_000, 0.01)
     with counted() as work:
-        live_figures(Exact(one.window, 1.0).view(estimator))
+        live_figures(Exact(truth.window, 1.0).view(estimator))
     assert work.lines < 5_000

@@ -43,16 +43,16 @@ BROKEN: dict[str, tuple[Callable[[], Window], set[str]]] = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_is_broken_has_its_word(name: str) -> None:
     window, expected = BROKEN[name]
-    found = words(window())
-    assert expected <= found
-    assert found <= expected | {"positivity", "heavy_label"}
+    actual = words(window())
+    assert expected <= actual
+    assert actual <= expected | {"positivity", "heavy_label"}
 
 
 def test_a_good_window_is_valid() -> None:
-    found = estimate_window(GOOD, EstimationOptions()).gates
-    assert found.valid, found.texts
+    verdict = estimate_window(GOOD, EstimationOptions()).gates
+    assert verdict.valid, verdict.texts
     weights = Exact(GOOD).coefficients[GOOD.labelled & GOOD.answered]
-    assert found.ess == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+    assert verdict.ess == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
 
 
 def test_a_label_of_a_unit_without_a_chance_is_a_mismatch() -> None:
@@ -62,16 +62,16 @@ def test_a_label_of_a_unit_without_a_chance_is_a_mismatch() -> None:
 
 def test_one_label_that_outweighs_the_others_is_named() -> None:
     there = np.arange(len(GOOD)) == int(np.flatnonzero(GOOD.answered & GOOD.labelled)[0])
-    found = estimate_window(changed(GOOD, there, 1e-5), EstimationOptions()).gates
-    assert "heavy_label" in {reason.word for reason in found.reasons}
-    assert found.heaviest > 0.05
+    verdict = estimate_window(changed(GOOD, there, 1e-5), EstimationOptions()).gates
+    assert "heavy_label" in {reason.word for reason in verdict.reasons}
+    assert verdict.heaviest > 0.05
 
 
 def test_a_census_needs_no_sample() -> None:
     whole = audited(2, 10, 0.5).whole
-    found = estimate_window(whole, EstimationOptions()).gates
-    assert found.valid, "ten units, all labelled: nothing was left to chance"
-    assert found.ess > 5
+    verdict = estimate_window(whole, EstimationOptions()).gates
+    assert verdict.valid, "ten units, all labelled: nothing was left to chance"
+    assert verdict.ess > 5
 
 
 def test_lost_units_and_empty_windows_are_said() -> None:
@@ -83,8 +83,10 @@ def test_lost_units_and_empty_windows_are_said() -> None:
 
 
 def test_valid_windows_are_seldom_called_invalid() -> None:
-    found = [estimate_window(audited(seed, 20_000, 0.05).window, EstimationOptions()).gates for seed in range(60)]
-    assert sum(not one.valid for one in found) == 0, [one.texts for one in found if not one.valid]
+    verdicts = [estimate_window(audited(seed, 20_000, 0.05).window, EstimationOptions()).gates for seed in range(60)]
+    assert sum(not verdict.valid for verdict in verdicts) == 0, [
+        verdict.texts for verdict in verdicts if not verdict.valid
+    ]
 
 
 @pytest.mark.parametrize(("labels", "found"), [(107, set()), (80, {"mismatch"})])

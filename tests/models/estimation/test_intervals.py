@@ -12,15 +12,15 @@ NORMAL = 1.959963984540054
 
 def test_few_effective_squares_make_wider_intervals() -> None:
     second, fourth = np.array([1.0, 1.0, 0.0]), np.array([2 / 30, 0.0, 0.0])
-    found = quantile(second, fourth)
-    assert found[0] == pytest.approx(2.0423, abs=1e-3), "Student's quantile at 30 degrees of freedom"
-    assert found[1] == found[2] == pytest.approx(NORMAL, abs=1e-6)
+    quantiles = quantile(second, fourth)
+    assert quantiles[0] == pytest.approx(2.0423, abs=1e-3), "Student's quantile at 30 degrees of freedom"
+    assert quantiles[1] == quantiles[2] == pytest.approx(NORMAL, abs=1e-6)
 
 
 def test_intervals_of_positive_errors_are_positive() -> None:
-    found = interval(1.0, 0.7, NORMAL, 500, "positive")
-    assert 0 < found.low < 1 < found.high
-    assert found.low * found.high == pytest.approx(1)
+    result = interval(1.0, 0.7, NORMAL, 500, "positive")
+    assert 0 < result.low < 1 < result.high
+    assert result.low * result.high == pytest.approx(1)
 
 
 def test_intervals_of_shares_stay_shares() -> None:
@@ -31,12 +31,12 @@ def test_intervals_of_shares_stay_shares() -> None:
 
 
 def test_errors_of_any_sign_have_plain_intervals() -> None:
-    found = interval(-1.0, 0.5, 2.0, 50, "real")
-    assert (found.low, found.high) == (-2, 0)
+    result = interval(-1.0, 0.5, 2.0, 50, "real")
+    assert (result.low, result.high) == (-2, 0)
 
 
 @pytest.mark.parametrize("scale", ["positive", "share", "real"])
 def test_what_is_certain_has_no_width_and_what_does_not_exist_no_ends(scale: str) -> None:
-    found = interval(0.5, 0.0, NORMAL, 0, scale)
-    assert found.low == found.high == 0.5
+    result = interval(0.5, 0.0, NORMAL, 0, scale)
+    assert result.low == result.high == 0.5
     assert math.isnan(interval(math.nan, math.nan, NORMAL, 0, scale).low)

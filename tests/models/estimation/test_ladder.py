@@ -10,7 +10,7 @@ from models.estimation.ladder import Ladder, f_area, f_values, partial_sums
 COUNTS = np.array([1.0, 3, 0, 2, 1, 4])
 
 
-@pytest.mark.parametrize("convention", [OFFICIAL, PAPER], ids=lambda one: one.name)
+@pytest.mark.parametrize("convention", [OFFICIAL, PAPER], ids=lambda item: item.name)
 @pytest.mark.parametrize("flat", [False, True])
 def test_the_slope_of_the_f1_area_is_that_of_small_changes(convention: Convention, flat: bool) -> None:
     rng = np.random.default_rng(0)
@@ -34,8 +34,8 @@ def test_units_that_share_a_cell_share_their_errors(area: str) -> None:
     ladder = Ladder(COUNTS)
     assert totals @ ladder.area_coefficients(area) == pytest.approx(retention.r_auc(curve, area), rel=1e-12)
     for kept in (0.0, 0.5, 1.0, 2.5, 4.0, 7.0, 11.0):
-        found = partial_sums(totals, *ladder.steps(np.array([kept])))[0] / 11
-        assert found == pytest.approx(retention.error_at(curve, kept / 11), rel=1e-12, abs=1e-15)
+        actual = partial_sums(totals, *ladder.steps(np.array([kept])))[0] / 11
+        assert actual == pytest.approx(retention.error_at(curve, kept / 11), rel=1e-12, abs=1e-15)
 
 
 def test_f1_of_hits_is_the_released_one() -> None:

@@ -34,23 +34,23 @@ def drawn() -> tuple[Sketch, Sketch, np.ndarray]:
 
 def test_moments_are_those_of_labels_added_with_their_probability() -> None:
     plain, known, g = drawn()
-    found = observed(plain, g)
-    assert (found.units == known.units).all()
-    assert (found.labels == known.labels).all()
-    assert found.sampled == known.sampled
+    actual = observed(plain, g)
+    assert (actual.units == known.units).all()
+    assert (actual.labels == known.labels).all()
+    assert actual.sampled == known.sampled
     for estimator in ("ht", "hajek", "aipw"):
-        one, other = (live_figures(sketch.view(estimator)) for sketch in (found, known))
+        first, other = (live_figures(sketch.view(estimator)) for sketch in (actual, known))
         for name in ("r_auc", "f1_auc", "f1_at_95", "error", "mean_error"):
-            assert getattr(one, name).estimate == pytest.approx(getattr(other, name).estimate, rel=1e-9)
-            assert getattr(one, name).se == pytest.approx(getattr(other, name).se, rel=1e-6)
+            assert getattr(first, name).estimate == pytest.approx(getattr(other, name).estimate, rel=1e-9)
+            assert getattr(first, name).se == pytest.approx(getattr(other, name).se, rel=1e-6)
 
 
 def test_certain_arrival_changes_nothing() -> None:
     plain, _, g = drawn()
-    found = observed(plain, np.ones_like(g))
-    assert found.sampled == plain.sampled
-    np.testing.assert_allclose(found.sums, plain.sums, rtol=1e-9)
-    np.testing.assert_allclose(found.sizes, plain.sizes, rtol=1e-12)
+    result = observed(plain, np.ones_like(g))
+    assert result.sampled == plain.sampled
+    np.testing.assert_allclose(result.sums, plain.sums, rtol=1e-9)
+    np.testing.assert_allclose(result.sizes, plain.sizes, rtol=1e-12)
 
 
 def test_bins_with_labels_need_a_probability() -> None:

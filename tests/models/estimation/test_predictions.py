@@ -41,7 +41,7 @@ def test_a_prediction_that_says_nothing_is_left_out() -> None:
 
 
 def test_halves_are_halves_and_stay_so() -> None:
-    found = halves(100_000)
-    assert abs(found.mean() - 0.5) < 0.01
-    assert abs(np.corrcoef(found[1:], found[:-1])[0, 1]) < 0.02
-    np.testing.assert_array_equal(halves(10), found[:10])
+    half = halves(100_000)
+    assert abs(half.mean() - 0.5) < 0.01
+    assert abs(np.corrcoef(half[1:], half[:-1])[0, 1]) < 0.02
+    np.testing.assert_array_equal(halves(10), half[:10])

@@ -22,58 +22,58 @@ def labels(seed: int = 0) -> Labels:
 
 
 def estimated() -> dict[str, Estimated]:
-    one = labels()
-    strata = label_strata(one.cell, None, CELLS)
+    sample = labels()
+    strata = label_strata(sample.cell, None, CELLS)
     return {
-        "ht": horvitz_thompson(one, CELLS),
-        "hajek": hajek(one, np.ones(CELLS), strata),
-        "aipw": augmented(one, np.full(200, 1.5), np.full(CELLS, 1.5)),
+        "ht": horvitz_thompson(sample, CELLS),
+        "hajek": hajek(sample, np.ones(CELLS), strata),
+        "aipw": augmented(sample, np.full(200, 1.5), np.full(CELLS, 1.5)),
     }
 
 
 @pytest.mark.parametrize("name", ["ht", "hajek", "aipw"])
 def test_the_variance_of_a_step_is_that_of_its_coefficients(name: str) -> None:
-    one = estimated()[name]
+    estimate = estimated()[name]
     cell, inside = np.array([0, 120, 120, 299, 40]), np.array([0.0, 0.3, 1.0, 1.0, 0.5])
     upper, lower = np.array([1.0, 2.0, 0.5, 1.0, 3.0]), np.array([0.0, -1.0, -0.5, 7.0, 0.0])
-    variance, second, fourth = one.step_moments(cell, inside, upper, lower)
+    variance, second, fourth = estimate.step_moments(cell, inside, upper, lower)
     for number in range(5):
         c = np.full(CELLS, lower[number])
         c[: cell[number]] = upper[number]
         c[cell[number]] += (upper - lower)[number] * inside[number]
-        assert variance[number] == pytest.approx(one.variance(c), rel=1e-9, abs=1e-12)
-        assert (second[number], fourth[number]) == pytest.approx(one.tails(c), rel=1e-9, abs=1e-12)
+        assert variance[number] == pytest.approx(estimate.variance(c), rel=1e-9, abs=1e-12)
+        assert (second[number], fourth[number]) == pytest.approx(estimate.tails(c), rel=1e-9, abs=1e-12)
 
 
 def test_hajek_weights_add_up_to_the_units_of_each_stratum() -> None:
-    one = labels(1)
-    unit = Labels.of(one.cell, 1 / one.weight, np.ones(200))
-    strata = label_strata(one.cell, None, CELLS)
-    found = hajek(unit, np.ones(CELLS), strata)
-    np.testing.assert_allclose(np.bincount(strata, found.totals), np.bincount(strata))
-    assert found.variance(1.0) == pytest.approx(0, abs=1e-9), "a constant is known without error"
+    sample = labels(1)
+    unit = Labels.of(sample.cell, 1 / sample.weight, np.ones(200))
+    strata = label_strata(sample.cell, None, CELLS)
+    estimate = hajek(unit, np.ones(CELLS), strata)
+    np.testing.assert_allclose(np.bincount(strata, estimate.totals), np.bincount(strata))
+    assert estimate.variance(1.0) == pytest.approx(0, abs=1e-9), "a constant is known without error"
     assert horvitz_thompson(unit, CELLS).variance(1.0) > 100
 
 
 def test_a_perfect_prediction_has_no_variance() -> None:
-    one = labels(2)
-    values = one.value / one.weight
+    sample = labels(2)
+    values = sample.value / sample.weight
     base = np.random.default_rng(2).random(CELLS)
-    found = augmented(one, values, base)
-    assert found.variance(np.arange(CELLS, dtype=float)) == pytest.approx(0, abs=1e-6)
-    np.testing.assert_allclose(found.totals, base)
+    estimate = augmented(sample, values, base)
+    assert estimate.variance(np.arange(CELLS, dtype=float)) == pytest.approx(0, abs=1e-6)
+    np.testing.assert_allclose(estimate.totals, base)
 
 
 def test_certain_labels_have_no_variance_whatever_the_estimator() -> None:
-    one = Labels.of(np.arange(CELLS), np.ones(CELLS), np.random.default_rng(3).random(CELLS))
-    values = one.value
-    for found in (
-        horvitz_thompson(one, CELLS),
-        hajek(one, np.ones(CELLS), label_strata(one.cell, None, CELLS)),
-        augmented(one, np.full(CELLS, 0.3), np.full(CELLS, 0.3)),
+    sample = Labels.of(np.arange(CELLS), np.ones(CELLS), np.random.default_rng(3).random(CELLS))
+    values = sample.value
+    for estimate in (
+        horvitz_thompson(sample, CELLS),
+        hajek(sample, np.ones(CELLS), label_strata(sample.cell, None, CELLS)),
+        augmented(sample, np.full(CELLS, 0.3), np.full(CELLS, 0.3)),
     ):
-        assert found.variance(np.arange(CELLS, dtype=float)) == 0
-        np.testing.assert_allclose(found.totals, values)
+        assert estimate.variance(np.arange(CELLS, dtype=float)) == 0
+        np.testing.assert_allclose(estimate.totals, values)
 
 
 def test_strata_have_enough_labels_and_no_more_than_eight() -> None:

@@ -20,30 +20,30 @@ def arrays(members: int = 3, units: int = 60, classes: int = 9) -> dict[str, np.
     return {"members": probabilities, "target": rng.integers(0, classes - 1, units)}
 
 
-def saved(tmp_path: Path, given: dict[str, np.ndarray]) -> Path:
+def saved(tmp_path: Path, fields: dict[str, np.ndarray]) -> Path:
     path = tmp_path / "c.npz"
-    np.savez(path, **given)
+    np.savez(path, **fields)
     return path
 
 
 def test_figures_are_those_of_scikit_learn(tmp_path: Path) -> None:
-    given = arrays()
-    document = evaluate(classification.read(saved(tmp_path, given), ErrorOptions())).document()
-    mean = given["members"].mean(0)
+    fields = arrays()
+    document = evaluate(classification.read(saved(tmp_path, fields), ErrorOptions())).document()
+    mean = fields["members"].mean(0)
     predicted = mean.argmax(1)
-    assert document["accuracy"] == pytest.approx(metrics.accuracy_score(given["target"], predicted))
-    assert document["macro_f1"] == pytest.approx(metrics.f1_score(given["target"], predicted, average="macro"))
-    assert document["nll"] == pytest.approx(metrics.log_loss(given["target"], mean, labels=range(9)))
+    assert document["accuracy"] == pytest.approx(metrics.accuracy_score(fields["target"], predicted))
+    assert document["macro_f1"] == pytest.approx(metrics.f1_score(fields["target"], predicted, average="macro"))
+    assert document["nll"] == pytest.approx(metrics.log_loss(fields["target"], mean, labels=range(9)))
     assert document["error"] == pytest.approx(1 - document["accuracy"])
-    assert document["majority_accuracy"] == pytest.approx(np.bincount(given["target"]).max() / 60)
+    assert document["majority_accuracy"] == pytest.approx(np.bincount(fields["target"]).max() / 60)
     assert document["measure"] == "confidence"
 
 
 def test_absent_classes_count_in_the_text_of_the_papers(tmp_path: Path) -> None:
-    given = arrays(members=1)
-    given["members"][..., 8] = 0  # neither predicted nor among the labels
-    given["members"] /= given["members"].sum(2, keepdims=True)
-    path = saved(tmp_path, given)
+    fields = arrays(members=1)
+    fields["members"][..., 8] = 0  # neither predicted nor among the labels
+    fields["members"] /= fields["members"].sum(2, keepdims=True)
+    path = saved(tmp_path, fields)
     official = evaluate(classification.read(path, ErrorOptions())).document()["macro_f1"]
     paper = evaluate(classification.read(path, ErrorOptions(PAPER))).document()["macro_f1"]
     assert paper == pytest.approx(official * 8 / 9)
@@ -63,11 +63,11 @@ def test_a_correct_prediction_is_the_acceptable_one(tmp_path: Path) -> None:
     "rounded", [lambda p: np.round(p, 3), lambda p: p.astype(np.float16)], ids=["3 digits", "half"]
 )
 def test_rounded_probabilities_are_judged(tmp_path: Path, rounded: Callable[[np.ndarray], np.ndarray]) -> None:
-    given = arrays()
-    path = saved(tmp_path, {**given, "members": rounded(given["members"])})
+    fields = arrays()
+    path = saved(tmp_path, {**fields, "members": rounded(fields["members"])})
     document = evaluate(classification.read(path, ErrorOptions())).document()
     assert document["brier"] == pytest.approx(
-        evaluate(classification.read(saved(tmp_path, given), ErrorOptions())).full.own["brier"], rel=1e-2
+        evaluate(classification.read(saved(tmp_path, fields), ErrorOptions())).full.own["brier"], rel=1e-2
     )
 
 

@@ -28,14 +28,14 @@ def test_differences_are_those_of_the_figures(rules: Rules, digits: int) -> None
     rng = np.random.default_rng(0)
     errors = rng.random(300)
     files = [judged("a", rng, errors, 0.2, rules, digits), judged("b", rng, errors, 2.0, rules, digits)]
-    found = compare(files).differences["b"]
-    one, other = (asdict(evaluate(file).full.headline) for file in files)
-    assert set(found) == set(FIGURES)
-    for name, interval in found.items():
-        assert interval.difference == pytest.approx(other[name] - one[name], rel=1e-9, abs=1e-12), name
+    differences = compare(files).differences["b"]
+    first, other = (asdict(evaluate(file).full.headline) for file in files)
+    assert set(differences) == set(FIGURES)
+    for name, interval in differences.items():
+        assert interval.difference == pytest.approx(other[name] - first[name], rel=1e-9, abs=1e-12), name
         assert interval.low <= interval.difference <= interval.high, name
-    assert found["r_auc"].low > 0, "the worse ranking is told apart"
-    assert found["prr"].high < 0
+    assert differences["r_auc"].low > 0, "the worse ranking is told apart"
+    assert differences["prr"].high < 0
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(OFFICIAL, "trapezoid", released_groups_ties=False), Rules(PAPER)])
@@ -84,11 +84,11 @@ def test_figures_that_do_not_exist_are_left_out() -> None:
 
 def test_files_about_other_units_are_refused() -> None:
     rng = np.random.default_rng(4)
-    one = judged("a", rng, rng.random(60), 0.1)
+    first = judged("a", rng, rng.random(60), 0.1)
     with pytest.raises(BadFile, match="a has 60 units, b has 50"):
-        compare([one, judged("b", rng, rng.random(50), 0.1)])
-    labelled = replace(one, labels="x"), replace(one, source="b", labels="y")
+        compare([first, judged("b", rng, rng.random(50), 0.1)])
+    labelled = replace(first, labels="x"), replace(first, source="b", labels="y")
     with pytest.raises(BadFile, match="a and b hold different labels"):
         compare(labelled)
     with pytest.raises(BadFile, match="disagree on which units are shifted"):
-        compare([one, replace(one, source="b", shifted=~one.shifted)])  # type: ignore[operator]
+        compare([first, replace(first, source="b", shifted=~first.shifted)])  # type: ignore[operator]

@@ -40,8 +40,8 @@ def test_parquet_gives_the_same(tmp_path: Path) -> None:
     text = "\n".join(",".join(repr(value.item()) for value in row) for row in zip(*columns.values(), strict=True))
     same = generic.read(written(tmp_path, "error,uncertainty,shifted\n" + text), ErrorOptions())
     judged = generic.read(path, ErrorOptions())
-    for one, other in ((judged.error.values, same.error.values), (judged.uncertainty, same.uncertainty)):
-        np.testing.assert_array_equal(one, other)
+    for array, other in ((judged.error.values, same.error.values), (judged.uncertainty, same.uncertainty)):
+        np.testing.assert_array_equal(array, other)
 
 
 def test_the_error_may_be_another_column(tmp_path: Path) -> None:
@@ -53,16 +53,16 @@ def test_figures_by_domain_and_group_are_those_of_their_rows(tmp_path: Path) -> 
     rng = np.random.default_rng(1)
     rows = [(rng.random(), rng.random(), int(rng.random() < 0.5), rng.choice(["x", "y"])) for _ in range(60)]
     path = written(tmp_path, "error,uncertainty,shifted,site\n" + "\n".join(",".join(map(str, row)) for row in rows))
-    found = evaluate(generic.read(path, ErrorOptions(by=("site",), acceptable=0.5)), by=("site",))
+    result = evaluate(generic.read(path, ErrorOptions(by=("site",), acceptable=0.5)), by=("site",))
 
     def alone(keep: Callable[[tuple], bool]) -> UnitErrors:
         text = "\n".join(f"{error},{uncertainty}" for error, uncertainty, *rest in rows if keep(tuple(rest)))
         return generic.read(written(tmp_path, "error,uncertainty\n" + text), ErrorOptions(acceptable=0.5))
 
     parts = [
-        (found.domains["in"], alone(lambda rest: rest[0] == 0)),
-        (found.domains["shifted"], alone(lambda rest: rest[0] == 1)),
-        (found.groups["site"]["x"], alone(lambda rest: rest[1] == "x")),
+        (result.domains["in"], alone(lambda rest: rest[0] == 0)),
+        (result.domains["shifted"], alone(lambda rest: rest[0] == 1)),
+        (result.groups["site"]["x"], alone(lambda rest: rest[1] == "x")),
     ]
     for part, judged in parts:
         assert part.headline.r_auc == evaluate(judged).full.headline.r_auc
@@ -120,17 +120,17 @@ def test_columns_of_lists_or_of_no_text_are_refused_by_name(tmp_path: Path) -> N
 def test_groups_of_numbers_and_empty_cells_are_groups(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"error": [1.0, 2.0, 3.0], "uncertainty": [1.0] * 3, "zone": [1, None, 1]}), path)
-    found = evaluate(generic.read(path, ErrorOptions(by=("zone",))), by=("zone",)).groups["zone"]
-    assert {name: part.headline.n for name, part in found.items()} == {"1": 2, "": 1}
+    zones = evaluate(generic.read(path, ErrorOptions(by=("zone",))), by=("zone",)).groups["zone"]
+    assert {name: part.headline.n for name, part in zones.items()} == {"1": 2, "": 1}
 
 
 def test_groups_tell_domains_apart_too(tmp_path: Path) -> None:
     rows = "error,uncertainty,shifted,site\n1,1,0,a\n1,2,1,a\n1,3,0,b\n1,4,0,b\n"
-    found = evaluate(generic.read(written(tmp_path, rows), ErrorOptions(by=("site",))), by=("site",)).document()["by"][
+    sites = evaluate(generic.read(written(tmp_path, rows), ErrorOptions(by=("site",))), by=("site",)).document()["by"][
         "site"
     ]
-    assert found["a"]["roc_auc"] == 1.0
-    assert np.isnan(found["b"]["roc_auc"])
+    assert sites["a"]["roc_auc"] == 1.0
+    assert np.isnan(sites["b"]["roc_auc"])
 
 
 def test_text_in_a_parquet_column_is_refused(tmp_path: Path) -> None:

@@ -35,17 +35,17 @@ def test_eight_weather_centres_as_an_ensemble(test_data: Path, tmp_path: Path) -
     variance = np.broadcast_to(((forecast - observed) ** 2).mean(axis=1, keepdims=True), forecast.shape)
     path = tmp_path / "centres.npz"
     np.savez(path, members=np.stack([forecast, variance], 2), target=observed, shifted=high)
-    found = evaluate(weather.read(path, ErrorOptions())).document()
+    document = evaluate(weather.read(path, ErrorOptions())).document()
     mean, spread = forecast.mean(0), forecast.var(0) + variance.mean(0)
     squared = (mean - observed) ** 2
-    assert found["n"] == len(rows) > 30_000
-    assert found["rmse"] == pytest.approx(np.sqrt(squared.mean()), rel=1e-12)
-    assert found["roc_auc"] == pytest.approx(roc_auc_score(high, spread), rel=1e-9)
+    assert document["n"] == len(rows) > 30_000
+    assert document["rmse"] == pytest.approx(np.sqrt(squared.mean()), rel=1e-12)
+    assert document["roc_auc"] == pytest.approx(roc_auc_score(high, spread), rel=1e-9)
     _, group, count = np.unique(spread, return_inverse=True, return_counts=True)
     shared = (np.bincount(group, squared) / count)[np.sort(group)]
     curve = np.concatenate([[0], np.cumsum(shared)]) / len(rows)
-    assert found["r_auc"] == pytest.approx(curve.mean(), rel=1e-9)
-    assert found["in"]["n"] == int((~high).sum())
+    assert document["r_auc"] == pytest.approx(curve.mean(), rel=1e-9)
+    assert document["in"]["n"] == int((~high).sum())
 
 
 def test_three_translation_systems_as_an_n_best_list(test_data: Path, tmp_path: Path) -> None:
@@ -58,11 +58,11 @@ def test_three_translation_systems_as_an_n_best_list(test_data: Path, tmp_path: 
         lines.append(json.dumps({"id": number, "uncertainty": float(len(set(texts))), "hypos": hypotheses}))
     (tmp_path / "submission.json").write_text("\n".join(lines))
     (tmp_path / "ref.txt").write_text("\n".join(references))
-    asked = ErrorOptions(companions={"references": tmp_path / "ref.txt"})
-    found = evaluate(translation.read(tmp_path / "submission.json", asked)).document()
+    options = ErrorOptions(companions={"references": tmp_path / "ref.txt"})
+    document = evaluate(translation.read(tmp_path / "submission.json", options)).document()
     gleu = [
         np.mean([sentence_gleu([reference.split()], text.split()) if text.split() else 0.0 for text in texts])
         for reference, *texts in zip(references, *systems, strict=True)
     ]
-    assert found["egleu"] == pytest.approx(100 * np.mean(gleu), rel=1e-9)
-    assert found["bleu"] == pytest.approx(sacrebleu.corpus_bleu(systems[0], [references]).score, rel=1e-9)
+    assert document["egleu"] == pytest.approx(100 * np.mean(gleu), rel=1e-9)
+    assert document["bleu"] == pytest.approx(sacrebleu.corpus_bleu(systems[0], [references]).score, rel=1e-9)

@@ -31,16 +31,16 @@ def arrays(seed: int = 0, members: int = 4, units: int = 80) -> dict[str, np.nda
     }
 
 
-def saved(tmp_path: Path, given: dict[str, np.ndarray], name: str = "p.npz") -> Path:
+def saved(tmp_path: Path, fields: dict[str, np.ndarray], name: str = "p.npz") -> Path:
     path = tmp_path / name
-    np.savez(path, **given)
+    np.savez(path, **fields)
     return path
 
 
 def test_figures_are_those_of_the_formulas(tmp_path: Path) -> None:
-    given = arrays()
-    mean, variance, target = given["members"][..., 0], given["members"][..., 1], given["target"]
-    document = evaluate(regression.read(saved(tmp_path, given), ErrorOptions(bins=4))).document()
+    fields = arrays()
+    mean, variance, target = fields["members"][..., 0], fields["members"][..., 1], fields["target"]
+    document = evaluate(regression.read(saved(tmp_path, fields), ErrorOptions(bins=4))).document()
     squared = (target - mean.mean(0)) ** 2
     mvar = variance.mean(0)
     order = np.argsort(mvar, kind="stable").reshape(4, 20)
@@ -83,8 +83,8 @@ def test_calibration_is_that_of_the_released_code(tmp_path: Path, case: dict) ->
 def test_ll_fu_is_that_of_the_released_code_and_of_the_text(tmp_path: Path, case: dict) -> None:
     path = saved(tmp_path, {"members": np.array(case["preds_mean_var"]), "target": np.array(case["targets"])})
     for convention, name in ((OFFICIAL, "official_llfu_ensemble"), (PAPER, "paper_llfu_natural_log_ensemble")):
-        found = evaluate(regression.read(path, ErrorOptions(convention))).document()["ll_fu"]
-        assert found == pytest.approx(np.mean(case[name]), rel=1e-9), name
+        actual = evaluate(regression.read(path, ErrorOptions(convention))).document()["ll_fu"]
+        assert actual == pytest.approx(np.mean(case[name]), rel=1e-9), name
 
 
 @pytest.mark.parametrize("case", UNCERTAINTY, ids=lambda case: f"{case['seed']}-{case['mode']}")
@@ -102,10 +102,10 @@ def test_likelihood_and_error_are_those_of_the_released_code(tmp_path: Path, cas
 
 
 def test_the_total_variance_is_judged_beside_the_released_one(tmp_path: Path) -> None:
-    given = arrays()
-    given["members"][..., 0] += np.array([-2, -1, 1, 2])[:, None]  # members that disagree
-    document = evaluate(regression.read(saved(tmp_path, given), ErrorOptions(bins=1))).document()
-    mean, variance = given["members"][..., 0], given["members"][..., 1]
+    fields = arrays()
+    fields["members"][..., 0] += np.array([-2, -1, 1, 2])[:, None]  # members that disagree
+    document = evaluate(regression.read(saved(tmp_path, fields), ErrorOptions(bins=1))).document()
+    mean, variance = fields["members"][..., 0], fields["members"][..., 1]
     rmse = document["rmse"]
     for name, width in (("ence", variance.mean(0)), ("ence_tvar", variance.mean(0) + mean.var(0))):
         assert document[name] == pytest.approx(abs(1 - rmse / math.sqrt(width.mean())), rel=1e-9), name
@@ -114,16 +114,16 @@ def test_the_total_variance_is_judged_beside_the_released_one(tmp_path: Path) ->
 
 
 def test_members_are_judged_one_by_one_too(tmp_path: Path) -> None:
-    given = arrays()
-    found = evaluate(regression.read(saved(tmp_path, given), ErrorOptions(acceptable=1.0)))
+    fields = arrays()
+    result = evaluate(regression.read(saved(tmp_path, fields), ErrorOptions(acceptable=1.0)))
     alone = []
     for member in range(4):
-        path = saved(tmp_path, {**given, "members": given["members"][member : member + 1]}, f"{member}.npz")
+        path = saved(tmp_path, {**fields, "members": fields["members"][member : member + 1]}, f"{member}.npz")
         alone.append(evaluate(regression.read(path, ErrorOptions(acceptable=1.0))).full.headline)
-    assert [one.headline for one in found.singles] == alone
-    singles = found.document()["singles"]["r_auc"]
-    assert singles["mean"] == pytest.approx(np.mean([one.r_auc for one in alone]))
-    assert singles["sd"] == pytest.approx(np.std([one.r_auc for one in alone]))
+    assert [single.headline for single in result.singles] == alone
+    singles = result.document()["singles"]["r_auc"]
+    assert singles["mean"] == pytest.approx(np.mean([headline.r_auc for headline in alone]))
+    assert singles["sd"] == pytest.approx(np.std([headline.r_auc for headline in alone]))
 
 
 def test_a_single_model_has_no_knowledge_measure(tmp_path: Path) -> None:
@@ -159,18 +159,18 @@ def test_tasks_bring_their_limits_units_and_areas(tmp_path: Path) -> None:
 
 
 def test_absurd_variances_break_nothing(tmp_path: Path) -> None:
-    given = arrays()
-    given["members"][0, :, 1] = 1.1e37
-    given["members"][1, :, 1] = 1.5e-16
-    document = evaluate(weather.read(saved(tmp_path, given), ErrorOptions())).document()
+    fields = arrays()
+    fields["members"][0, :, 1] = 1.1e37
+    fields["members"][1, :, 1] = 1.5e-16
+    document = evaluate(weather.read(saved(tmp_path, fields), ErrorOptions())).document()
     for name in ("r_auc", "f1_auc", "nll", "ence", "ll_fu", "mwse"):
         assert math.isfinite(document[name]), name
-    assert all(math.isfinite(one["r_auc"]) for one in document["measures"].values())
+    assert all(math.isfinite(measure["r_auc"]) for measure in document["measures"].values())
 
 
 def broken(**changes: object) -> dict[str, np.ndarray]:
-    given = {**arrays(members=2, units=5), **changes}
-    return {name: np.asarray(value) for name, value in given.items() if value is not None}
+    fields = {**arrays(members=2, units=5), **changes}
+    return {name: np.asarray(value) for name, value in fields.items() if value is not None}
 
 
 @pytest.mark.parametrize(
@@ -201,9 +201,9 @@ def test_bad_files_are_refused_by_name_and_field(tmp_path: Path, given: dict, wo
 
 
 def test_each_error_names_its_own_unit_and_limit(tmp_path: Path) -> None:
-    found = evaluate(vessel.read(saved(tmp_path, arrays()), ErrorOptions())).document()["errors"]
-    assert (found["squared_error"]["unit"], found["squared_error"]["acceptable"]) == ("kW²", 500.0**2)
-    assert (found["absolute_error"]["unit"], found["absolute_error"]["acceptable"]) == ("kW", None)
+    errors = evaluate(vessel.read(saved(tmp_path, arrays()), ErrorOptions())).document()["errors"]
+    assert (errors["squared_error"]["unit"], errors["squared_error"]["acceptable"]) == ("kW²", 500.0**2)
+    assert (errors["absolute_error"]["unit"], errors["absolute_error"]["acceptable"]) == ("kW", None)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 truncated", b"text"])
@@ -234,11 +234,11 @@ def test_an_unknown_error_is_refused_with_those_there_are(tmp_path: Path) -> Non
 
 @pytest.mark.filterwarnings("error")
 def test_huge_variances_are_summed_up_over_members_without_a_word(tmp_path: Path) -> None:
-    given = arrays()
-    given["members"][..., 1] = 1e300
+    fields = arrays()
+    fields["members"][..., 1] = 1e300
     with np.errstate(all="ignore"):
-        found = evaluate(regression.read(saved(tmp_path, given), ErrorOptions()))
-    assert "mwse" in found.document()["singles"]
+        result = evaluate(regression.read(saved(tmp_path, fields), ErrorOptions()))
+    assert "mwse" in result.document()["singles"]
 
 
 def test_the_bins_asked_for_reach_the_figure(tmp_path: Path) -> None:

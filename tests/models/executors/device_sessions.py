@@ -48,7 +48,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Machine:
 
     class Session(ort.InferenceSession):
         def _create_inference_session(self, providers: Any, options: Any, disabled_optimizers: Any = None) -> None:
-            names = [one[0] if isinstance(one, tuple) else one for one in providers]
+            names = [provider[0] if isinstance(provider, tuple) else provider for provider in providers]
             entries = _entries(self._sess_options)
             machine.opened.append((list(providers), entries))
             on_cuda = names[0] == "CUDAExecutionProvider"
@@ -79,8 +79,8 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Machine:
             machine.passes["cuda"] += 1
             if (error := machine.fault()) is not None:
                 raise error
-            found = self.inner.run(outputs, inputs, options)
-            return found if machine.factor == 1 else [array * machine.factor for array in found]
+            arrays = self.inner.run(outputs, inputs, options)
+            return arrays if machine.factor == 1 else [array * machine.factor for array in arrays]
 
         def run_with_iobinding(self, binding: Any, options: Any) -> None:
             assert self._on_cuda, "only passes on CUDA are bound"
@@ -114,10 +114,10 @@ class Refusing:
 
 
 def _entries(options: ort.SessionOptions | None) -> dict[str, str]:
-    found = {}
+    entries = {}
     for name in ("session.disable_cpu_ep_fallback", "session.record_ep_graph_assignment_info"):
         try:
-            found[name] = "" if options is None else options.get_session_config_entry(name)
+            entries[name] = "" if options is None else options.get_session_config_entry(name)
         except RuntimeError:
             continue
-    return found
+    return entries

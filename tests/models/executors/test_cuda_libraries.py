@@ -43,9 +43,9 @@ def wheels(place: Path, layout: dict[str, str]) -> Path:
 @pytest.mark.parametrize("layout", [SEPARATE, CONSOLIDATED])
 def test_wheels_of_both_layouts_are_found(tmp_path: Path, layout: dict[str, str]) -> None:
     loader = Loader("libcuda.so.1")
-    found = cuda_libraries.loaded(NAMES, [tmp_path / "other", wheels(tmp_path, layout)], loader)
-    assert found["libcuda.so.1"] == "libcuda.so.1"
-    assert {name: Path(path).parent.parent.name for name, path in found.items() if name != "libcuda.so.1"} == layout
+    libraries = cuda_libraries.loaded(NAMES, [tmp_path / "other", wheels(tmp_path, layout)], loader)
+    assert libraries["libcuda.so.1"] == "libcuda.so.1"
+    assert {name: Path(path).parent.parent.name for name, path in libraries.items() if name != "libcuda.so.1"} == layout
 
 
 def test_what_the_system_has_goes_first(tmp_path: Path) -> None:

@@ -49,9 +49,9 @@ class Nvml:
 
     def nvmlDeviceGetHandleByUUID(self, uuid: str) -> Any:
         for device in self.devices.values():
-            for one in (device, *device.slices.values()):
-                if one.uuid == uuid:
-                    return one
+            for candidate in (device, *device.slices.values()):
+                if candidate.uuid == uuid:
+                    return candidate
         raise NVMLError("not found")
 
     def nvmlDeviceIsMigDeviceHandle(self, device: Any) -> bool:
@@ -116,10 +116,10 @@ SLICED = made(
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Nvml:
     """With a T4, an H100, and an H200 that is divided."""
-    found = Nvml({0: T4, 1: H100, 2: SLICED})
-    monkeypatch.setitem(sys.modules, "pynvml", found)
+    nvml = Nvml({0: T4, 1: H100, 2: SLICED})
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    return found
+    return nvml
 
 
 @pytest.mark.parametrize(
@@ -199,9 +199,9 @@ def test_trees_have_the_profile_of_the_cpu_on_every_device(machine: Nvml) -> Non
 
 
 def test_libraries_are_those_installed() -> None:
-    found = libraries(CPU)
-    assert found["onnxruntime"] == ort.__version__
-    assert not {"cuda", "cudnn", "driver"} & set(found)
+    versions = libraries(CPU)
+    assert versions["onnxruntime"] == ort.__version__
+    assert not {"cuda", "cudnn", "driver"} & set(versions)
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,6 @@ def test_loops_are_the_same_bytes_and_their_names_are_their_own() -> None:
     graph = onnx.load_from_string(sums()).graph
     (loop,) = [node for node in graph.node if node.op_type == "Scan"]
     (body,) = [attribute.g for attribute in loop.attribute if attribute.name == "body"]
-    inside = {name for node in body.node for name in node.output} | {one.name for one in body.initializer}
-    outside = {name for node in graph.node for name in node.output} | {one.name for one in graph.initializer}
+    inside = {name for node in body.node for name in node.output} | {tensor.name for tensor in body.initializer}
+    outside = {name for node in graph.node for name in node.output} | {tensor.name for tensor in graph.initializer}
     assert not inside & outside

@@ -22,10 +22,10 @@ def loaded(graph: Graph, folder: Path) -> OnnxGraph:
 def test_inputs_and_outputs_of_every_kind(kind: Kind, tmp_path: Path) -> None:
     graph = Graph("kinds")
     graph.output("y", graph.op("Transpose", graph.input("x", ("N", 2), kind), perm=[1, 0]), (2, "N"), kind)
-    given = np.array([[0, 1], [1, 1], [0, 0]]).astype(kind)
-    (found,) = loaded(graph, tmp_path).run({"x": given}, ("y",))
-    assert found.dtype == np.dtype(kind)
-    assert np.array_equal(found, given.T)
+    values = np.array([[0, 1], [1, 1], [0, 0]]).astype(kind)
+    (result,) = loaded(graph, tmp_path).run({"x": values}, ("y",))
+    assert result.dtype == np.dtype(kind)
+    assert np.array_equal(result, values.T)
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,9 @@ def test_constants_keep_what_is_small_on_purpose(given: Any, stored: type) -> No
     graph = Graph("constants")
     graph.output("y", graph.op("Shape", graph.constant(np.array([given]))), (1,), "int64")
     (tensor,) = onnx.load_from_string(graph.serialise()).graph.initializer
-    found = onnx.numpy_helper.to_array(tensor)
-    assert found.dtype == stored
-    assert found == 1
+    array = onnx.numpy_helper.to_array(tensor)
+    assert array.dtype == stored
+    assert array == 1
 
 
 def test_equal_constants_of_other_kinds_are_not_one() -> None:
@@ -65,8 +65,8 @@ def test_a_node_has_as_many_outputs_as_are_asked_for(tmp_path: Path) -> None:
     values, places = graph.ops("TopK", 2, graph.input("x", ("N", 4)), np.array([2]), axis=1)
     graph.output("values", values * 2.0, ("N", 2))
     graph.output("places", places, ("N", 2), "int64")
-    found = loaded(graph, tmp_path).run({"x": np.array([[3, 9, 1, 5]], np.float32)}, ("values", "places"))
-    assert [one.tolist() for one in found] == [[[18, 10]], [[1, 3]]]
+    outputs = loaded(graph, tmp_path).run({"x": np.array([[3, 9, 1, 5]], np.float32)}, ("values", "places"))
+    assert [output.tolist() for output in outputs] == [[[18, 10]], [[1, 3]]]
 
 
 def test_operators_of_onnx_runtime_are_taken(tmp_path: Path) -> None:
@@ -78,13 +78,13 @@ def test_operators_of_onnx_runtime_are_taken(tmp_path: Path) -> None:
     )
     graph.output("y", product, ("N", 3))
     x = np.array([[3, -7], [0, 100]], np.float32)
-    (found,) = loaded(graph, tmp_path).run({"x": x}, ("y",))
-    assert np.array_equal(found, x @ levels * 0.5)
+    (result,) = loaded(graph, tmp_path).run({"x": x}, ("y",))
+    assert np.array_equal(result, x @ levels * 0.5)
     opsets = onnx.load_from_string(graph.serialise()).opset_import
-    assert {one.domain for one in opsets} == {"", "com.microsoft"}
+    assert {opset.domain for opset in opsets} == {"", "com.microsoft"}
     plain = Graph("plain")
     plain.output("y", plain.input("x", (1,)) * 2.0, (1,))
-    assert [one.domain for one in onnx.load_from_string(plain.serialise()).opset_import] == [""]
+    assert [opset.domain for opset in onnx.load_from_string(plain.serialise()).opset_import] == [""]
 
 
 def given_away(copied: bool) -> Graph:
@@ -112,8 +112,8 @@ def run(graph: Graph, folder: Path) -> list[NDArray[Any]]:
 
 
 def test_outputs_that_are_given_away_say_the_same(tmp_path: Path) -> None:
-    for one, other in zip(run(given_away(True), tmp_path), run(given_away(False), tmp_path), strict=True):
-        assert np.array_equal(one, other)
+    for array, other in zip(run(given_away(True), tmp_path), run(given_away(False), tmp_path), strict=True):
+        assert np.array_equal(array, other)
     nodes = onnx.load_from_string(given_away(False).serialise()).graph.node
     assert [node.output[0] for node in nodes if node.op_type == "Identity"] == ["more"]
     assert {node.output[0] for node in nodes if node.op_type in ("Mul", "ReduceMax", "Scan")} == {

@@ -36,11 +36,11 @@ def sums(folder: Path) -> Counted:
 def test_rows_pass_in_bounded_parts_and_come_back_in_order(tmp_path, count: int) -> None:
     graph = sums(tmp_path)
     rows = np.random.default_rng(0).normal(size=(count, 4)).astype(np.float32)
-    said = GraphMembers(graph, ("sum", "less"), pass_rows=16)(rows)
+    outputs = GraphMembers(graph, ("sum", "less"), pass_rows=16)(rows)
     expected = np.stack([rows.sum(axis=1), 3 * rows.sum(axis=1)])[..., None]
-    assert said["sum"].shape == (2, count, 1)
-    np.testing.assert_allclose(said["sum"], expected, rtol=1e-5, atol=1e-6)
-    np.testing.assert_array_equal(said["less"], -said["sum"])
+    assert outputs["sum"].shape == (2, count, 1)
+    np.testing.assert_allclose(outputs["sum"], expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(outputs["less"], -outputs["sum"])
     assert max(graph.passes) <= 16
     assert sum(graph.passes) == count
 

@@ -54,10 +54,10 @@ def test_the_cpu_is_left_out_and_its_place_as_fallback_is_refused(machine: Machi
 
 def test_options_are_those_of_the_device() -> None:
     device = Device(provider="cuda", tf32=True, convolution_search="exhaustive", growth="double")
-    found = cuda_options(device)
-    assert (found["use_tf32"], found["cudnn_conv_algo_search"]) == ("1", "EXHAUSTIVE")
-    assert found["arena_extend_strategy"] == "kNextPowerOfTwo"
-    assert "gpu_mem_limit" not in found
+    options = cuda_options(device)
+    assert (options["use_tf32"], options["cudnn_conv_algo_search"]) == ("1", "EXHAUSTIVE")
+    assert options["arena_extend_strategy"] == "kNextPowerOfTwo"
+    assert "gpu_mem_limit" not in options
 
 
 def test_fallback_is_off_on_the_cpu_too() -> None:

@@ -51,13 +51,13 @@ def test_numbers_are_those_of_a_plain_run(session: ort.InferenceSession, works: 
     moved = Transfers(PageLocked(memory.lock, memory.unlock))
     kept = []
     for seed, count in enumerate((64, 64, 7, 64, 7, 1)):
-        given = {"rows": rows(count, seed)}
-        found, expected = moved.run(session, given, OUTPUTS), session.run(OUTPUTS, given)
-        for one, other in zip(found, expected, strict=True):
-            np.testing.assert_array_equal(one, other)
-        kept.append((found, expected))
-    for found, expected in kept:
-        np.testing.assert_array_equal(found[0], expected[0])  # no later pass writes into what was given away
+        inputs = {"rows": rows(count, seed)}
+        actual, expected = moved.run(session, inputs, OUTPUTS), session.run(OUTPUTS, inputs)
+        for array, other in zip(actual, expected, strict=True):
+            np.testing.assert_array_equal(array, other)
+        kept.append((actual, expected))
+    for actual, expected in kept:
+        np.testing.assert_array_equal(actual[0], expected[0])  # no later pass writes into what was given away
     assert memory.locks == 4, "one input and three outputs, whose buffers later passes reuse"
 
 
@@ -66,8 +66,8 @@ def test_threads_have_buffers_of_their_own(session: ort.InferenceSession) -> Non
     moved = Transfers(PageLocked(memory.lock, memory.unlock))
 
     def right(seed: int) -> bool:
-        given = {"rows": rows(64, seed)}
-        return np.array_equal(moved.run(session, given, ("mean",))[0], session.run(("mean",), given)[0])
+        inputs = {"rows": rows(64, seed)}
+        return np.array_equal(moved.run(session, inputs, ("mean",))[0], session.run(("mean",), inputs)[0])
 
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(right, range(200)))
@@ -75,9 +75,9 @@ def test_threads_have_buffers_of_their_own(session: ort.InferenceSession) -> Non
 
 
 def test_inputs_that_lie_apart_in_memory_are_taken(session: ort.InferenceSession) -> None:
-    given = np.asfortranarray(rows(64))
-    (found,) = Transfers(PageLocked(Memory().lock, Memory().unlock)).run(session, {"rows": given}, ("mean",))
-    np.testing.assert_array_equal(found, session.run(("mean",), {"rows": np.ascontiguousarray(given)})[0])
+    values = np.asfortranarray(rows(64))
+    (result,) = Transfers(PageLocked(Memory().lock, Memory().unlock)).run(session, {"rows": values}, ("mean",))
+    np.testing.assert_array_equal(result, session.run(("mean",), {"rows": np.ascontiguousarray(values)})[0])
 
 
 def test_a_pass_that_fails_gives_its_buffers_back(session: ort.InferenceSession) -> None:

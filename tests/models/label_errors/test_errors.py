@@ -47,11 +47,11 @@ def test_classes(tmp_path: Path) -> None:
     truth[:4] = members.mean(axis=0).argmax(axis=1)[:4]
     path = tmp_path / "p.npz"
     np.savez(path, members=members, target=truth)
-    told = weather_predictions.read(path, ErrorOptions()).errors["error_rate"].values
+    expected = weather_predictions.read(path, ErrorOptions()).errors["error_rate"].values
     judge = label_rule(weather.PRECIPITATION)
     evidence = judge.evidence(Categorical(members.mean(axis=0)), EVERY)
     errors = judge.errors(evidence, [judge.label(value) for value in truth.tolist()])
-    assert errors.tolist() == told.tolist()
+    assert errors.tolist() == expected.tolist()
     assert 0 < errors.sum() < N
 
 
@@ -67,7 +67,7 @@ def test_texts(tmp_path: Path) -> None:
     path, truth = tmp_path / "p.json", tmp_path / "r.json"
     path.write_text("".join(_line(row, texts[row], confidence[row].tolist()) for row in range(N)))
     truth.write_text("".join(json.dumps({"id": row, "ref": references[row]}) + "\n" for row in range(N)))
-    told = (
+    expected = (
         translation_predictions.read(path, ErrorOptions(companions={"references": str(truth)}))
         .errors["egleu_error"]
         .values
@@ -75,7 +75,7 @@ def test_texts(tmp_path: Path) -> None:
     judge = label_rule(HYPOTHESES)
     evidence = judge.evidence(Sequences(score, texts=texts), EVERY)
     errors = judge.errors(evidence, [judge.label(text) for text in references])
-    assert errors == pytest.approx(told, rel=1e-13)
+    assert errors == pytest.approx(expected, rel=1e-13)
     assert len(set(errors.tolist())) > N // 2
 
 
@@ -93,11 +93,11 @@ def test_trajectories(tmp_path: Path) -> None:
     target = rng.normal(size=(N, 25, 2))
     path = tmp_path / "p.npz"
     np.savez(path, trajectories=plans, weights=weights, target=target, uncertainty=np.zeros(N))
-    told = motion_predictions.read(path, ErrorOptions()).errors["cnll"].values
+    expected = motion_predictions.read(path, ErrorOptions()).errors["cnll"].values
     judge = label_rule(TRAJECTORIES)
     evidence = judge.evidence(Trajectories(plans, weights, np.zeros(N)), EVERY)
     errors = judge.errors(evidence, [judge.label(steps) for steps in target.tolist()])
-    assert errors == pytest.approx(told, rel=1e-13)
+    assert errors == pytest.approx(expected, rel=1e-13)
     flat = judge.errors(evidence, [judge.label(steps.ravel().tolist()) for steps in target])
     assert flat.tolist() == errors.tolist()
 
@@ -109,13 +109,13 @@ def test_masks(tmp_path: Path) -> None:
     masks[3], truths[3] = np.zeros(SHAPE, bool), np.zeros(SHAPE, bool)
     for number, (truth, mask) in enumerate(zip(truths, masks, strict=True)):
         scan(tmp_path, str(number), gt_isovox=truth, pred_seg=mask)
-    told = lesion_predictions.read(tmp_path, ErrorOptions()).errors["ndsc_error"].values
+    expected = lesion_predictions.read(tmp_path, ErrorOptions()).errors["ndsc_error"].values
     judge = label_rule(LESIONS)
     evidence = judge.evidence(Volumes([], masks, np.zeros(4)), np.arange(4))
     files = [(tmp_path / f"{number}_gt_isovox.nii.gz").read_bytes() for number in range(4)]
     labels = [judge.label(content) for content in files]
-    assert judge.errors(evidence, labels).tolist() == told.tolist()
-    assert len({0.0, *told.tolist()}) == 4
+    assert judge.errors(evidence, labels).tolist() == expected.tolist()
+    assert len({0.0, *expected.tolist()}) == 4
     assert labels == [judge.label(_npy(truth)) for truth in truths], "one canonical form of both kinds of file"
     assert labels == [judge.label(nibabel.Nifti1Image(t.astype("i2"), np.eye(4)).to_bytes()) for t in truths]
 
@@ -130,9 +130,9 @@ def test_masks_are_compared_where_they_lie() -> None:
     shifted = nibabel.Nifti1Image(truth.astype("u1"), affine + np.eye(4, k=3))
     silent = nibabel.Nifti1Image(truth.astype("u1"), None)
     judge = label_rule(LESIONS)
-    one = np.arange(1)
-    (evidence,) = judge.evidence(Volumes([], [mask], np.zeros(1), affines=[affine]), one)
-    (unplaced,) = judge.evidence(Volumes([], [mask], np.zeros(1)), one)
+    units = np.arange(1)
+    (evidence,) = judge.evidence(Volumes([], [mask], np.zeros(1), affines=[affine]), units)
+    (unplaced,) = judge.evidence(Volumes([], [mask], np.zeros(1)), units)
 
     def errors(file: Any, own: bytes = evidence) -> float:
         content = file if isinstance(file, bytes) else file.to_bytes()
@@ -140,7 +140,7 @@ def test_masks_are_compared_where_they_lie() -> None:
 
     expected = 1 - ndsc(truth, mask)
     assert expected != 1 - ndsc(truth[::-1], mask), "order matters"
-    assert [errors(one) for one in (image, turned, silent, _npy(truth))] == [expected] * 4
+    assert [errors(volume) for volume in (image, turned, silent, _npy(truth))] == [expected] * 4
     assert np.isnan(errors(shifted))
     assert errors(image, unplaced) == expected
     kept = judge.value(judge.label(turned.to_bytes()))

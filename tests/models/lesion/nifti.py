@@ -25,7 +25,7 @@ def box(*corners: int, size: int = 3) -> np.ndarray:
     return volume
 
 
-def scan(folder: Path, one: str = "1", seed: int = 0, **files: Any) -> dict[str, np.ndarray]:
+def scan(folder: Path, case_id: str = "1", seed: int = 0, **files: Any) -> dict[str, np.ndarray]:
     """The files of a scan: truth, mask, segmentation, uncertainty; others by their kind, None leaves one out."""
     rng = np.random.default_rng(seed)
     volumes = {
@@ -36,5 +36,5 @@ def scan(folder: Path, one: str = "1", seed: int = 0, **files: Any) -> dict[str,
     } | files
     for kind, values in volumes.items():
         if values is not None:
-            saved(folder / f"{one}_{kind}.nii.gz", values)
+            saved(folder / f"{case_id}_{kind}.nii.gz", values)
     return volumes

@@ -31,20 +31,20 @@ def seen(values: np.ndarray, affine: Any = None) -> dict[str, float]:
 
 
 def codes(values: np.ndarray, affine: Any = None, typical: Any = None) -> set[str]:
-    return {one.code for one in remarks(seen(values, affine), typical or {})}
+    return {remark.code for remark in remarks(seen(values, affine), typical or {})}
 
 
 def test_numbers_measure_what_they_are_called(plain: np.ndarray) -> None:
-    found = seen(plain)
-    assert list(found) == list(FEATURES)
+    features = seen(plain)
+    assert list(features) == list(FEATURES)
     brain = np.count_nonzero(plain)
-    assert found["brain_ml"] == pytest.approx(brain / 1000)
-    assert found["nonzero_share"] == pytest.approx(brain / plain.size)
-    assert found["noise"] == pytest.approx(0.04, rel=0.1), "a standard deviation of 4 at 100"
+    assert features["brain_ml"] == pytest.approx(brain / 1000)
+    assert features["nonzero_share"] == pytest.approx(brain / plain.size)
+    assert features["noise"] == pytest.approx(0.04, rel=0.1), "a standard deviation of 4 at 100"
     assert seen(noisy(plain))["noise"] == pytest.approx(np.hypot(0.15, 0.04), rel=0.1)
-    assert found["bias"] < 0.01
+    assert features["bias"] < 0.01
     assert seen(plain * np.exp(0.5 * ALONG))["bias"] == pytest.approx(0.5 * 0.84 / np.sqrt(5), rel=0.15)
-    assert found["sharpness"] == pytest.approx(1, rel=0.05), "tissue here is white noise"
+    assert features["sharpness"] == pytest.approx(1, rel=0.05), "tissue here is white noise"
     blurred = ndimage.gaussian_filter(plain, 3) * (plain > 0)
     assert seen(blurred)["sharpness"] < 0.6
     assert seen(plain, np.diag([1, 1, 2, 1]))["voxel_mm"] == 2
@@ -70,13 +70,15 @@ def test_what_looks_unusual_is_said(
 
 
 def test_typical_values_move_the_limits(plain: np.ndarray) -> None:
-    found = seen(noisy(plain))
+    features = seen(noisy(plain))
     typical = {"noise": (0.1, 0.2), "contrast": (1.0, 1.2), "sharpness": (0.8, 1.0)}
-    assert "noisy" in {one.code for one in remarks(found, {})}
-    assert "noisy" not in {one.code for one in remarks(found, typical)}
-    (said,) = (one for one in remarks(found, typical | {"noise": (0.01, 0.02)}) if one.code == "noisy")
-    assert (said.value, said.unit, said.upper) == (found["noise"], "1", 0.025)
-    assert "denoise it" in said.message
+    assert "noisy" in {remark.code for remark in remarks(features, {})}
+    assert "noisy" not in {remark.code for remark in remarks(features, typical)}
+    (noise_remark,) = (
+        remark for remark in remarks(features, typical | {"noise": (0.01, 0.02)}) if remark.code == "noisy"
+    )
+    assert (noise_remark.value, noise_remark.unit, noise_remark.upper) == (features["noise"], "1", 0.025)
+    assert "denoise it" in noise_remark.message
 
 
 def test_raw_clinical_scans_are_flagged_and_prepared_ones_are_not(test_data: Path) -> None:
@@ -93,6 +95,6 @@ def test_raw_clinical_scans_are_flagged_and_prepared_ones_are_not(test_data: Pat
     }
     for typical in ({}, simulated):
         for path in raw:
-            assert {"looks_raw", "thick_slices"} <= {one.code for one in remarks(looks[path], typical)}, path
+            assert {"looks_raw", "thick_slices"} <= {remark.code for remark in remarks(looks[path], typical)}, path
         for path in ready:
             assert remarks(looks[path], typical) == (), path

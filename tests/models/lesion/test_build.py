@@ -46,8 +46,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
 @pytest.fixture(scope="module")
 def trained(data: Data, tmp_path_factory: pytest.TempPathFactory) -> Artefact:
     out = tmp_path_factory.mktemp("made") / "unet-2"
-    said: list[float] = []
-    found = train.train_artefact(
+    progress: list[float] = []
+    built = train.train_artefact(
         "unet",
         data,
         out,
@@ -56,12 +56,12 @@ def trained(data: Data, tmp_path_factory: pytest.TempPathFactory) -> Artefact:
         preset="tiny",
         jobs=2,
         provenance=PROVENANCE,
-        progress=lambda done, what: said.append(done),
+        progress=lambda done, what: progress.append(done),
     )
-    assert said == sorted(said)
-    assert said[-1] == 1
+    assert progress == sorted(progress)
+    assert progress[-1] == 1
     assert not out.with_name("unet-2.parts").exists()
-    return found
+    return built
 
 
 def test_a_trained_artefact_says_how_it_came_to_be(trained: Artefact) -> None:
@@ -69,7 +69,7 @@ def test_a_trained_artefact_says_how_it_came_to_be(trained: Artefact) -> None:
     assert artefact.name(manifest) == "lesion-unet-2"
     assert manifest.executor.layout == "separate"
     assert manifest.seeds == (1000, 1001)
-    assert [(one.role, one.rows, one.licence) for one in manifest.sources] == [
+    assert [(source.role, source.rows, source.licence) for source in manifest.sources] == [
         ("train", 3, "none"),
         ("tuning of the threshold", 2, "none"),
         ("calibration", 4, "none"),
@@ -83,9 +83,9 @@ def test_a_trained_artefact_says_how_it_came_to_be(trained: Artefact) -> None:
 
 
 def test_its_members_answer_the_golden_window_again(trained: Artefact) -> None:
-    found = members.members(trained)
-    assert len(found) == 2
-    assert golden.replay(found, trained.path(trained.manifest.golden), trained.manifest.golden_tolerance) < 1e-5
+    networks = members.members(trained)
+    assert len(networks) == 2
+    assert golden.replay(networks, trained.path(trained.manifest.golden), trained.manifest.golden_tolerance) < 1e-5
 
 
 def test_its_recipe_is_complete_and_segments(trained: Artefact, data: Data) -> None:
@@ -98,9 +98,9 @@ def test_its_recipe_is_complete_and_segments(trained: Artefact, data: Data) -> N
     assert plan.voxel_trust is not None
     assert plan.lesion_trust is not None
     scan, _ = examples.read(data["dev_in"][0], plan.channels)
-    said = segment(scan, members.members(trained), plan)
-    assert set(plan.typical) == set(said.appearance)
-    assert "advice" in said.maps
+    segmentation = segment(scan, members.members(trained), plan)
+    assert set(plan.typical) == set(segmentation.appearance)
+    assert "advice" in segmentation.maps
 
 
 def test_the_calibration_holds_structural_uncertainty_and_knowledge(trained: Artefact) -> None:
@@ -116,12 +116,12 @@ def test_the_calibration_holds_structural_uncertainty_and_knowledge(trained: Art
 def test_the_tuned_threshold_is_the_best_for_what_is_served(trained: Artefact, data: Data) -> None:
     plan, served = recipe.read(trained), members.members(trained)
     best = build.judged(data["dev_in"], served, plan)
-    own = np.mean([one.scores["ndsc"] for one in best])
+    own = np.mean([scan.scores["ndsc"] for scan in best])
     assert own == pytest.approx(trained.manifest.training["tuned_ndsc"], abs=1e-3)
     for other in (plan.threshold - 0.1, plan.threshold + 0.1):
         if 0 < other < 1:
             moved = msgspec.structs.replace(plan, threshold=other)
-            assert np.mean([one.scores["ndsc"] for one in build.judged(data["dev_in"], served, moved)]) <= own + 1e-9
+            assert np.mean([scan.scores["ndsc"] for scan in build.judged(data["dev_in"], served, moved)]) <= own + 1e-9
 
 
 @pytest.mark.slow
@@ -131,30 +131,30 @@ def test_without_calibration_scans_training_scans_calibrate_crosswise(
     trained: list[tuple[str, ...]] = []
     once = train.train
 
-    def told(family: str, given: Data, parts: Path, **rest: Any) -> Ensemble:
-        trained.append(tuple(case.id for case in given["train"]))
-        return once(family, given, parts, **rest)
+    def told(family: str, scans: Data, parts: Path, **rest: Any) -> Ensemble:
+        trained.append(tuple(case.id for case in scans["train"]))
+        return once(family, scans, parts, **rest)
 
     monkeypatch.setattr(train, "train", told)
     official = {"train": data["train"][:2], "dev_in": data["dev_in"]}
-    found = train.train_artefact("unet", official, tmp_path / "crosswise", members=1, seed=1, preset="tiny", jobs=1)
+    built = train.train_artefact("unet", official, tmp_path / "crosswise", members=1, seed=1, preset="tiny", jobs=1)
     names = {case.id for case in official["train"]}
     assert set(trained[0]) == names
     assert [names - set(rest) for rest in trained[1:]] == [{case.id} for case in official["train"]]  # folds of one
-    (known,) = found.manifest.heads["lesions"].values()
+    (known,) = built.manifest.heads["lesions"].values()
     assert known.retention.units == len(names)
     own = [
-        one.predictive.entropy for one in build.judged(official["train"], members.members(found), recipe.read(found))
+        scan.predictive.entropy for scan in build.judged(official["train"], members.members(built), recipe.read(built))
     ]
     assert not set(known.retention.thresholds) & {float(value) for value in np.concatenate(own)}  # others scored them
-    assert found.manifest.sources[-1].role == "calibration, cross-fitted"
-    assert found.manifest.sources[-1].rows == 2
-    said = str(found.manifest.training["calibration"])
-    assert said.startswith("cross-fitted: 2 training scans in 2 folds")
-    assert said.endswith("targets up to a retention of 0.65")
-    assert said in found.path("MODEL_CARD.md").read_text()
+    assert built.manifest.sources[-1].role == "calibration, cross-fitted"
+    assert built.manifest.sources[-1].rows == 2
+    note = str(built.manifest.training["calibration"])
+    assert note.startswith("cross-fitted: 2 training scans in 2 folds")
+    assert note.endswith("targets up to a retention of 0.65")
+    assert note in built.path("MODEL_CARD.md").read_text()
     assert "a target of 0.95 falls back to it" in caplog.text
-    plan = recipe.read(found)
+    plan = recipe.read(built)
     assert plan.volume is not None
     assert plan.volume.units == 2
 
@@ -164,8 +164,8 @@ def test_a_single_training_scan_calibrates_nothing(
     data: Data, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     alone = {"train": data["train"][:1], "dev_in": data["dev_in"]}
-    found = train.train_artefact("unet", alone, tmp_path / "alone", members=1, seed=1, preset="tiny", jobs=1)
-    assert found.manifest.heads == {"lesions": {}}
+    built = train.train_artefact("unet", alone, tmp_path / "alone", members=1, seed=1, preset="tiny", jobs=1)
+    assert built.manifest.heads == {"lesions": {}}
     assert "nothing is calibrated" in caplog.text
 
 
@@ -176,12 +176,12 @@ def found_with(value: float) -> ComparedScan:
 
 @pytest.mark.parametrize(("ensemble", "name"), [(True, "structural"), (False, "entropy")])
 def test_folds_are_brought_to_the_level_of_what_is_served(ensemble: bool, name: str) -> None:
-    one = np.array([0.2, 0.3, 0.4], np.float32)
-    served, other = ([found_with(value * times) for value in one] for times in (1.0, 1.6))
+    values = np.array([0.2, 0.3, 0.4], np.float32)
+    served, other = ([found_with(value * times) for value in values] for times in (1.0, 1.6))
     by = calibration.factor(served, other, ensemble=ensemble)
     assert by == pytest.approx(1 / 1.6, rel=1e-6)
     moved = calibration.levelled(other, by, ensemble=ensemble)
-    assert np.allclose([getattr(two.predictive, name)[0] for two in moved], one)
+    assert np.allclose([getattr(two.predictive, name)[0] for two in moved], values)
     left = "entropy" if ensemble else "structural"
     assert [getattr(two.predictive, left)[0] for two in moved] == [getattr(two.predictive, left)[0] for two in other]
     assert calibration.factor([], [], ensemble=ensemble) == 1
@@ -189,27 +189,27 @@ def test_folds_are_brought_to_the_level_of_what_is_served(ensemble: bool, name: 
 
 
 def test_figures_come_with_their_sample() -> None:
-    found = calibration.quality([{"ndsc": 0.5, "dice": 0.4}, {"ndsc": 0.7, "dice": float("nan")}])
-    assert found == {"scans": 2, "ndsc": 0.6, "ndsc_se": pytest.approx(0.1), "dice": 0.4}
+    quality = calibration.quality([{"ndsc": 0.5, "dice": 0.4}, {"ndsc": 0.7, "dice": float("nan")}])
+    assert quality == {"scans": 2, "ndsc": 0.6, "ndsc_se": pytest.approx(0.1), "dice": 0.4}
     assert "ndsc_se" not in calibration.quality([{"ndsc": 0.5}])
 
 
 @pytest.mark.slow
 def test_a_single_model_is_calibrated_by_its_entropy(data: Data, tmp_path: Path) -> None:
-    found = train.train_artefact("unet", data, tmp_path / "one", members=1, seed=1, preset="tiny", jobs=1)
-    (known,) = found.manifest.heads["lesions"].values()
+    built = train.train_artefact("unet", data, tmp_path / "one", members=1, seed=1, preset="tiny", jobs=1)
+    (known,) = built.manifest.heads["lesions"].values()
     assert known.retention.measure == "entropy"
     assert set(known.reference) == {"entropy"}
-    assert recipe.read(found).voxel_trust is not None
+    assert recipe.read(built).voxel_trust is not None
 
 
 @pytest.mark.slow
 def test_frozen_masks_make_an_ensemble_of_one_network(data: Data, tmp_path: Path) -> None:
     small = {name: cases[:2] for name, cases in data.items()}
-    found = train.train_artefact("unet_mcdp", small, tmp_path / "mc", members=1, seed=1, preset="tiny", jobs=1)
-    assert artefact.name(found.manifest) == "lesion-unet_mcdp-1x5"
-    assert found.manifest.ensemble
-    assert len(members.members(found)) == 5
+    built = train.train_artefact("unet_mcdp", small, tmp_path / "mc", members=1, seed=1, preset="tiny", jobs=1)
+    assert artefact.name(built.manifest) == "lesion-unet_mcdp-1x5"
+    assert built.manifest.ensemble
+    assert len(members.members(built)) == 5
 
 
 @pytest.mark.slow
@@ -230,32 +230,32 @@ def test_training_without_scans_or_members_is_refused(data: Data, tmp_path: Path
 
 
 def test_a_scan_without_truth_or_modality_is_named(data: Data) -> None:
-    one = data["train"][0]
+    case = data["train"][0]
     with pytest.raises(BadFile, match="scan 0 has no t1 image"):
-        examples.read(one, ("flair", "t1"))
+        examples.read(case, ("flair", "t1"))
     with pytest.raises(BadFile, match="scan 0 has no lesion mask"):
-        examples.read(dataclasses.replace(one, truth=None), ("flair",))
-    broken = one.flair.with_name("broken.nii.gz")
-    broken.write_bytes(one.flair.read_bytes()[:400])
+        examples.read(dataclasses.replace(case, truth=None), ("flair",))
+    broken = case.flair.with_name("broken.nii.gz")
+    broken.write_bytes(case.flair.read_bytes()[:400])
     with pytest.raises(BadFile, match="scan 0 at"):
-        examples.read(dataclasses.replace(one, flair=broken), ("flair",))
+        examples.read(dataclasses.replace(case, flair=broken), ("flair",))
 
 
 def test_released_members_become_an_artefact_that_defers_all(tmp_path: Path) -> None:
     for seed in (1, 2):
         saved(tmp_path / "given", seed, state(seed, UNetSizes((4, 8, 16))))
-    found = released.import_released(tmp_path / "given", tmp_path / "out")
-    plan = recipe.read(found)
+    built = released.import_released(tmp_path / "given", tmp_path / "out")
+    plan = recipe.read(built)
     assert (plan.threshold, plan.orientation, plan.window) == (0.35, "", (96, 96, 96))
     assert plan.volume is None
-    assert found.manifest.heads == {"lesions": {}}
-    assert golden.replay(members.members(found), found.path("golden.npz"), 1e-5) < 1e-5
+    assert built.manifest.heads == {"lesions": {}}
+    assert golden.replay(members.members(built), built.path("golden.npz"), 1e-5) < 1e-5
 
 
 def test_released_members_are_calibrated_where_scans_are_given(tmp_path: Path, data: Data) -> None:
     saved(tmp_path / "given", 1, state(1, UNetSizes((4, 8))))
-    found = released.import_released(tmp_path / "given", tmp_path / "out", {"dev_in": data["dev_in"]})
-    (known,) = found.manifest.heads["lesions"].values()
+    built = released.import_released(tmp_path / "given", tmp_path / "out", {"dev_in": data["dev_in"]})
+    (known,) = built.manifest.heads["lesions"].values()
     assert known.retention.units == 2
 
 
@@ -288,7 +288,7 @@ def found(seed: int, wrong: int) -> ComparedScan:
 
 def test_advice_marks_as_much_as_is_wrong() -> None:
     several = [found(seed, wrong=50) for seed in range(1, 9)]
-    doubts = np.concatenate([one.voxel_doubts for one in several])
+    doubts = np.concatenate([scan.voxel_doubts for scan in several])
     assert np.mean(doubts > calibration.voxel_trust(several)) == pytest.approx(0.05, abs=0.001)
     trust = calibration.lesion_trust(several)
     assert trust is not None
@@ -297,7 +297,7 @@ def test_advice_marks_as_much_as_is_wrong() -> None:
 
 def test_nothing_wrong_needs_no_look() -> None:
     several = [found(seed, wrong=0) for seed in range(1, 4)]
-    assert calibration.voxel_trust(several) == pytest.approx(max(one.voxel_doubts.max() for one in several), rel=1e-5)
+    assert calibration.voxel_trust(several) == pytest.approx(max(scan.voxel_doubts.max() for scan in several), rel=1e-5)
 
 
 def test_typical_values_hold_calibration_scans_and_skip_what_none_has() -> None:

@@ -11,20 +11,26 @@ def scans(number: int, seed: int) -> tuple[list[Quantity], list[float]]:
     rng = np.random.default_rng(seed)
     truth = rng.lognormal(2, 1, number)
     spread = rng.uniform(0.05, 0.4, number)
-    said = np.expm1(np.log1p(truth) + spread * rng.standard_normal(number))
-    members = np.expm1(np.log1p(said) + spread * rng.standard_normal((5, number)))
-    found = [quantity(max(one, 0.0), np.maximum(own, 0).tolist()) for one, own in zip(said, members.T, strict=True)]
-    return found, truth.tolist()
+    predicted = np.expm1(np.log1p(truth) + spread * rng.standard_normal(number))
+    members = np.expm1(np.log1p(predicted) + spread * rng.standard_normal((5, number)))
+    quantities = [
+        quantity(max(volume, 0.0), np.maximum(own, 0).tolist())
+        for volume, own in zip(predicted, members.T, strict=True)
+    ]
+    return quantities, truth.tolist()
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9])
 def test_intervals_cover_what_they_promise(level: float) -> None:
     table = fit(*scans(400, 0))
-    found, truth = scans(2000, 1)
-    intervals = [one.interval(table, level) for one in found]
-    assert all(one is not None and one.level == level and 0 <= one.lower <= one.upper for one in intervals)
+    quantities, truth = scans(2000, 1)
+    intervals = [volume.interval(table, level) for volume in quantities]
+    assert all(
+        interval is not None and interval.level == level and 0 <= interval.lower <= interval.upper
+        for interval in intervals
+    )
     pairs = zip(intervals, truth, strict=True)
-    covered = np.mean([one is not None and one.lower <= true <= one.upper for one, true in pairs])
+    covered = np.mean([interval is not None and interval.lower <= true <= interval.upper for interval, true in pairs])
     assert covered == pytest.approx(level, abs=0.05)
 
 
@@ -47,8 +53,8 @@ def test_limits_are_no_volumes_below_zero_and_need_a_table() -> None:
 
 
 def test_calibration_refuses_what_is_no_volume() -> None:
-    found, truth = scans(5, 0)
+    quantities, truth = scans(5, 0)
     with pytest.raises(ValueError, match="5 predictions and 4 truths"):
-        fit(found, truth[:-1])
+        fit(quantities, truth[:-1])
     with pytest.raises(ValueError, match="1 of 5 true values are negative or not finite"):
-        fit(found, [*truth[:-1], float("nan")])
+        fit(quantities, [*truth[:-1], float("nan")])

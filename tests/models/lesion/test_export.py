@@ -31,21 +31,21 @@ def ensemble(family: str, seeds: tuple[int, ...]) -> tuple[Ensemble, list[torch.
     for seed in seeds:
         torch.manual_seed(seed)
         trained.append(architectures.network(sizes, 32).eval())
-    found = exported(
+    export = exported(
         family, trained, sizes, seeds=seeds, channels=CHANNELS, window=WINDOW, training={}, sample_seed=3, samples=2
     )
-    return found, trained
+    return export, trained
 
 
-def opened(found: Ensemble, folder: Path, recipe: Recipe = RECIPE) -> members_of.Members:
-    for name, content in found.files.items():
+def opened(export: Ensemble, folder: Path, recipe: Recipe = RECIPE) -> members_of.Members:
+    for name, content in export.files.items():
         (folder / name).write_bytes(content)
     return members_of.opened(
         lambda name: folder / name,
-        [found.executor],
+        [export.executor],
         recipe,
-        samples=found.samples,
-        sampled=found.sample_seed is not None,
+        samples=export.samples,
+        sampled=export.sample_seed is not None,
     )
 
 
@@ -55,32 +55,32 @@ def windows(seed: int = 0, count: int = 3) -> np.ndarray:
 
 @pytest.mark.parametrize(("family", "seeds"), [("unet", (0, 1)), pytest.param("unetr", (0,), marks=pytest.mark.slow)])
 def test_graphs_say_what_torch_says(family: str, seeds: tuple[int, ...], tmp_path: Path) -> None:
-    found, trained = ensemble(family, seeds)
-    members = opened(found, tmp_path)
+    export, trained = ensemble(family, seeds)
+    members = opened(export, tmp_path)
     assert len(members) == len(seeds)
     for number, network in enumerate(trained):
         with torch.no_grad():
             expected = architectures.folded(network)(torch.from_numpy(windows())).numpy()[:, 0]
-        said = members.differences(number, windows())
-        assert np.abs(said - expected).max() <= 1e-4 * np.abs(expected).max()
+        actual = members.differences(number, windows())
+        assert np.abs(actual - expected).max() <= 1e-4 * np.abs(expected).max()
         assert np.abs(members.difference(number, windows()[1]) - expected[1]).max() <= 1e-4 * np.abs(expected).max()
 
 
 @pytest.mark.long
 def test_samples_are_members_that_differ_and_repeat(tmp_path: Path) -> None:
-    found, trained = ensemble("unet_mcdp", (0,))
-    members = opened(found, tmp_path)
+    export, trained = ensemble("unet_mcdp", (0,))
+    members = opened(export, tmp_path)
     sizes = preset("tiny", "unet_mcdp", 2).sizes
     masks = architectures.channel_masks(sizes, sample_seed=3, seed=0, samples=2)
     served = architectures.Sampled(architectures.folded(trained[0]), masks)
-    said = [members.differences(member, windows()) for member in range(len(members))]
-    assert len(said) == 2
-    for sample, one in enumerate(said):
+    outputs = [members.differences(member, windows()) for member in range(len(members))]
+    assert len(outputs) == 2
+    for sample, output in enumerate(outputs):
         with torch.no_grad():
             expected = served(torch.from_numpy(windows()), torch.tensor(sample)).numpy()[:, 0]
-        assert np.abs(one - expected).max() <= 1e-4 * np.abs(expected).max()
-        assert np.array_equal(one, members.differences(sample, windows()))
-    assert np.abs(said[0] - said[1]).max() > 0.01
+        assert np.abs(output - expected).max() <= 1e-4 * np.abs(expected).max()
+        assert np.array_equal(output, members.differences(sample, windows()))
+    assert np.abs(outputs[0] - outputs[1]).max() > 0.01
 
 
 def test_the_same_weights_give_the_same_bytes() -> None:
@@ -97,9 +97,11 @@ def test_nothing_of_the_machine_enters_a_graph(family: str) -> None:
 def test_large_weights_take_two_bytes_each() -> None:
     sizes = preset("tiny", "unet", 2).sizes
     (graph,) = ensemble("unet", (0,))[0].graphs
-    numbers = sum(one.numel() for one in architectures.network(sizes, 32).parameters())
+    numbers = sum(parameter.numel() for parameter in architectures.network(sizes, 32).parameters())
     assert len(graph) < 2 * numbers + 8000
-    kinds = {one.data_type for one in onnx.load_from_string(graph).graph.initializer if np.prod(one.dims) > 300}
+    kinds = {
+        tensor.data_type for tensor in onnx.load_from_string(graph).graph.initializer if np.prod(tensor.dims) > 300
+    }
     assert kinds == {onnx.TensorProto.FLOAT16}
 
 
@@ -107,14 +109,14 @@ def test_slopes_are_cheap_and_nothing_unused_is_stored() -> None:
     graph = onnx.load_from_string(ensemble("unet", (0,))[0].graphs[0]).graph
     assert "PRelu" not in {node.op_type for node in graph.node}
     used = {name for node in graph.node for name in node.input}
-    assert {one.name for one in graph.initializer} <= used
+    assert {tensor.name for tensor in graph.initializer} <= used
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("family", ["unet", "unet_mcdp"])
 def test_the_golden_window_is_small_and_shows_another_network(family: str, tmp_path: Path) -> None:
-    found, _ = ensemble(family, (0, 1))
-    members = opened(found, tmp_path)
+    export, _ = ensemble(family, (0, 1))
+    members = opened(export, tmp_path)
     path = tmp_path / "golden.npz"
     path.write_bytes(npz.encode(members_of.golden(members, RECIPE)))
     assert golden.replay(members, path, 1e-5) <= 1e-5
@@ -126,9 +128,9 @@ def test_the_golden_window_is_small_and_shows_another_network(family: str, tmp_p
 
 
 def test_graphs_that_do_not_fit_the_recipe_are_refused(tmp_path: Path) -> None:
-    found, _ = ensemble("unetr", (0,))
+    export, _ = ensemble("unetr", (0,))
     with pytest.raises(ArtefactError, match=r"member-0\.onnx: the graph does not take windows of the recipe"):
-        opened(found, tmp_path, Recipe(channels=("flair",), window=WINDOW))
+        opened(export, tmp_path, Recipe(channels=("flair",), window=WINDOW))
     with pytest.raises(ArtefactError, match="layout separate"):
         members_of.opened(lambda name: tmp_path / name, [Executor("onnx", "member-0.onnx")], RECIPE)
 

@@ -27,24 +27,24 @@ def segmented(members: int = 3) -> Segmentation:
 
 @pytest.mark.parametrize("members", [1, 3])
 def test_every_map_is_a_file_on_the_grid_of_the_scan(members: int) -> None:
-    found = segmented(members)
-    assert files.names(found)[0] == "mask"
-    assert set(files.names(found)) == {"mask", *found.maps}
-    for name in files.names(found):
-        image = unpacked(files.encoded(found, name))
+    segmentation = segmented(members)
+    assert files.names(segmentation)[0] == "mask"
+    assert set(files.names(segmentation)) == {"mask", *segmentation.maps}
+    for name in files.names(segmentation):
+        image = unpacked(files.encoded(segmentation, name))
         assert np.array_equal(image.affine, AFFINE)
         slack = 0.5 / files.PROBABILITY_STEPS if name == "probability" else 0
-        values = found.mask if name == "mask" else found.maps[name]
+        values = segmentation.mask if name == "mask" else segmentation.maps[name]
         np.testing.assert_allclose(np.asarray(image.dataobj), values, rtol=0, atol=slack)
         assert image.get_data_dtype() == (np.uint8 if name in ("mask", "advice") else np.float32)
     with pytest.raises(KeyError):
-        files.encoded(found, "magic")
+        files.encoded(segmentation, "magic")
 
 
 @pytest.mark.parametrize("members", [1, 3])
 def test_evaluation_reads_the_official_files(members: int, tmp_path: Path) -> None:
-    found = segmented(members)
-    for name, content in files.official(found, "7"):
+    segmentation = segmented(members)
+    for name, content in files.official(segmentation, "7"):
         (tmp_path / name).write_bytes(content)
     (tmp_path / "7_gt_isovox.nii.gz").write_bytes(packed((HEAD > 150).astype(np.uint8), AFFINE))
     (tmp_path / "7_isovox_fg_mask.nii.gz").write_bytes(packed((HEAD != 0).astype(np.uint8), AFFINE))
@@ -52,23 +52,23 @@ def test_evaluation_reads_the_official_files(members: int, tmp_path: Path) -> No
     assert judged.own is not None
     assert judged.own(None)["dice"] > 0.9
     measures = {name: float(values[0]) for name, values in judged.measures.items()}
-    expected = {"mean_entropy": found.means.total}
+    expected = {"mean_entropy": segmentation.means.total}
     if members > 1:
-        assert found.means.rmi is not None
-        assert found.means.knowledge is not None
-        expected |= {"mean_rmi": found.means.rmi, "mean_mi": found.means.knowledge}
+        assert segmentation.means.rmi is not None
+        assert segmentation.means.knowledge is not None
+        expected |= {"mean_rmi": segmentation.means.rmi, "mean_mi": segmentation.means.knowledge}
     assert {name: measures[name] for name in expected} == pytest.approx(expected, rel=1e-4)
 
 
 def test_tables_say_what_the_segmentation_says() -> None:
-    found = segmented()
-    rows = list(csv.DictReader(io.StringIO(files.lesion_table(found))))
+    segmentation = segmented()
+    rows = list(csv.DictReader(io.StringIO(files.lesion_table(segmentation))))
     assert [int(row["label"]) for row in rows] == [1, 2, 3]
-    for row, one in zip(rows, found.lesions, strict=True):
-        assert float(row["volume_mm3"]) == pytest.approx(one.volume_mm3)
-        assert [float(row[f"{axis}_mm"]) for axis in "xyz"] == pytest.approx(one.centroid_mm, rel=1e-4)
-        assert row["look_at"] == str(int(bool(one.look_at)))
-    document = json.loads(files.summary(found))
+    for row, lesion in zip(rows, segmentation.lesions, strict=True):
+        assert float(row["volume_mm3"]) == pytest.approx(lesion.volume_mm3)
+        assert [float(row[f"{axis}_mm"]) for axis in "xyz"] == pytest.approx(lesion.centroid_mm, rel=1e-4)
+        assert row["look_at"] == str(int(bool(lesion.look_at)))
+    document = json.loads(files.summary(segmentation))
     assert document["burden"]["count"]["value"] == 3
     assert len(document["lesions"]) == 3
     for row in csv.DictReader(io.StringIO(files.lesion_table(segmented(1)))):

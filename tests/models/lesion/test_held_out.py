@@ -28,23 +28,23 @@ def scans(counts: dict[str, int]) -> list[Named]:
 
 
 def ids(part: object) -> list[str]:
-    return [one.id for one in part]  # type: ignore[attr-defined]
+    return [case.id for case in part]  # type: ignore[attr-defined]
 
 
 def test_few_scans_are_cut_into_folds_that_hold_each_once() -> None:
-    given = scans(CANONICAL)
-    found = held_out(given)
-    assert ids(found.train) == ids(given)
-    assert found.share == ()
-    assert len(found.folds) == FOLDS
-    assert sorted(name for fold in found.folds for name in ids(fold)) == sorted(ids(given))
-    assert [len(fold) for fold in found.folds] == [11, 11, 11]
+    cases = scans(CANONICAL)
+    split = held_out(cases)
+    assert ids(split.train) == ids(cases)
+    assert split.share == ()
+    assert len(split.folds) == FOLDS
+    assert sorted(name for fold in split.folds for name in ids(fold)) == sorted(ids(cases))
+    assert [len(fold) for fold in split.folds] == [11, 11, 11]
 
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_each_site_is_in_each_part_as_neighbours(reverse: bool) -> None:
-    given = scans(CANONICAL)
-    parts = blocks(given[::-1] if reverse else given, 3)
+    cases = scans(CANONICAL)
+    parts = blocks(cases[::-1] if reverse else cases, 3)
     for site, count in CANONICAL.items():
         numbers = [[int(name[-3:]) for name in ids(part) if name.startswith(site)] for part in parts]
         assert [value for part in numbers for value in part] == list(range(count))
@@ -52,12 +52,12 @@ def test_each_site_is_in_each_part_as_neighbours(reverse: bool) -> None:
 
 
 def test_of_many_scans_a_share_is_kept_from_all_members() -> None:
-    found = held_out(scans({"site_a": PLENTY // 2, "site_b": PLENTY // 2 + 7}))
-    assert found.folds == ()
-    assert SHARE <= len(found.share) <= SHARE + 2
-    assert not set(ids(found.share)) & set(ids(found.train))
-    assert len(found.share) + len(found.train) == PLENTY + 7
-    assert {name[:6] for name in ids(found.share)} == {"site_a", "site_b"}
+    split = held_out(scans({"site_a": PLENTY // 2, "site_b": PLENTY // 2 + 7}))
+    assert split.folds == ()
+    assert SHARE <= len(split.share) <= SHARE + 2
+    assert not set(ids(split.share)) & set(ids(split.train))
+    assert len(split.share) + len(split.train) == PLENTY + 7
+    assert {name[:6] for name in ids(split.share)} == {"site_a", "site_b"}
 
 
 def test_two_scans_make_two_folds_and_one_makes_none() -> None:

@@ -23,9 +23,9 @@ def refused(code: str, field: str, channels: tuple[Channel, ...] = BOTH, **files
     """Reads what is to be refused, in bounded memory and without unpacking more than a head a file."""
     tracemalloc.start()
     try:
-        with unpacked() as found, pytest.raises(BadImage) as caught:
+        with unpacked() as array, pytest.raises(BadImage) as caught:
             read_scan(files, channels)
-        assert found.nbytes <= len(files) * (352 + HEAD.nbytes + 4097)  # header, voxels, zeros that pad and one more
+        assert array.nbytes <= len(files) * (352 + HEAD.nbytes + 4097)  # header, voxels, zeros that pad and one more
         assert tracemalloc.get_traced_memory()[1] < 12 * 2**20
     finally:
         tracemalloc.stop()

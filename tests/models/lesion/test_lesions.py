@@ -27,41 +27,41 @@ def described(differences: np.ndarray, trust: float | None = 0.4) -> tuple[lesio
     probability = (1 / (1 + np.exp(-differences))).mean(axis=0).astype(np.float32)
     box = box_of((differences >= 0).any(axis=0))
     ensemble = lesions.marked(probability[box], 0.4, 9)
-    own = [lesions.marked(one[box], np.log(0.4 / 0.6), 9) for one in differences]
-    agreements = [lesions.agreement(ensemble, one) for one in own]
+    own = [lesions.marked(difference[box], np.log(0.4 / 0.6), 9) for difference in differences]
+    agreements = [lesions.agreement(ensemble, marked) for marked in own]
     corner = [part.start for part in box]
-    found = lesions.describe(ensemble, probability[box], agreements, affine=AFFINE, corner=corner, trust=trust)
-    return found, [ensemble.mask(), *(one.mask() for one in own)]
+    result = lesions.describe(ensemble, probability[box], agreements, affine=AFFINE, corner=corner, trust=trust)
+    return result, [ensemble.mask(), *(marked.mask() for marked in own)]
 
 
 def test_the_table_says_where_and_how_large() -> None:
-    found, _ = described(volumes())
-    large, small = found.table
+    result, _ = described(volumes())
+    large, small = result.table
     assert large.volume_mm3 == pytest.approx(7 * 6 * 6 * 1.5), "seen by half of the members at its edge"
     assert large.centroid_mm == pytest.approx((90 - 8, -20 + 1.5 * 9.5, 4 + 8.5))
     assert small.centroid_mm == pytest.approx((90 - 21, -20 + 1.5 * 22, 4 + 21.5))
     assert 0.4 < small.mean_probability < large.mean_probability < 1
-    assert found.voxels == 7 * 36 + 3 * 4 * 5
+    assert result.voxels == 7 * 36 + 3 * 4 * 5
 
 
 def test_structural_uncertainty_is_that_of_the_definition() -> None:
-    found, (ensemble, *members) = described(volumes())
+    result, (ensemble, *members) = described(volumes())
     expected = lesion_structural_uncertainty(ensemble, members)
-    assert [one.structural_uncertainty for one in found.table] == pytest.approx(expected.tolist())
-    assert found.structural == pytest.approx(scan_structural_uncertainty(ensemble, members))
-    assert [one.look_at for one in found.table] == [False, True]
-    assert [one.look_at for one in described(volumes(), None)[0].table] == [None, None]
+    assert [lesion.structural_uncertainty for lesion in result.table] == pytest.approx(expected.tolist())
+    assert result.structural == pytest.approx(scan_structural_uncertainty(ensemble, members))
+    assert [lesion.look_at for lesion in result.table] == [False, True]
+    assert [lesion.look_at for lesion in described(volumes(), None)[0].table] == [None, None]
 
 
 def test_a_single_model_has_no_structural_uncertainty_and_advises_by_probability() -> None:
-    found, _ = described(volumes(2)[1:], trust=0.1)
-    assert found.structural is None
-    assert [(one.structural_uncertainty, one.look_at) for one in found.table] == [(None, False), (None, True)]
+    result, _ = described(volumes(2)[1:], trust=0.1)
+    assert result.structural is None
+    assert [(lesion.structural_uncertainty, lesion.look_at) for lesion in result.table] == [(None, False), (None, True)]
 
 
 def test_a_scan_without_lesions_has_an_empty_table() -> None:
-    found, _ = described(volumes() * 0 - 5)
-    assert (found.table, found.voxels, found.structural) == ((), 0, 0.0)
+    result, _ = described(volumes() * 0 - 5)
+    assert (result.table, result.voxels, result.structural) == ((), 0, 0.0)
 
 
 def test_the_box_holds_all_marked_voxels_and_no_more() -> None:

@@ -14,11 +14,11 @@ def both(differences: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Pairs of a quick map and its definition."""
     probability = np.empty(differences.shape[1], np.float32)
     maps.fill_probability(differences, probability, np.float32(0))
-    found = maps.empty_maps(differences.shape[1], len(differences))
-    maps.fill_uncertainty(differences, found)
+    filled = maps.empty_maps(differences.shape[1], len(differences))
+    maps.fill_uncertainty(differences, filled)
     true = voxel_uncertainty(differences.astype(np.float64))
-    pairs = [(probability, true.probability), (found.total, true.entropy)]
-    for quick, slow in ((found.data, true.expected_entropy), (found.knowledge, true.mi), (found.rmi, true.rmi)):
+    pairs = [(probability, true.probability), (filled.total, true.entropy)]
+    for quick, slow in ((filled.data, true.expected_entropy), (filled.knowledge, true.mi), (filled.rmi, true.rmi)):
         assert (quick is None) == (slow is None)
         if quick is not None and slow is not None:
             pairs.append((quick, slow))

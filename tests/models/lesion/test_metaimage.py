@@ -42,13 +42,13 @@ def test_files_of_itk_lie_where_itk_says(tmp_path: Path, direction: np.ndarray, 
     for name in ("dim[0]", "ITK_original_direction", "0010|0010 name", "empty"):  # as of other formats
         image.SetMetaData(name, "" if name == "empty" else "1 0 0")
     itk.WriteImage(image, str(path), compressed)
-    found = metaimage.read(path)
-    assert found.values.dtype == np.int16
-    assert found.spacing == pytest.approx((0.5, 1.25, 3.0), rel=1e-12)
+    volume = metaimage.read(path)
+    assert volume.values.dtype == np.int16
+    assert volume.spacing == pytest.approx((0.5, 1.25, 3.0), rel=1e-12)
     for index in ((0, 0, 0), (4, 0, 0), (0, 3, 0), (0, 0, 2), (3, 2, 1)):
-        assert found.values[index] == image[index]
+        assert volume.values[index] == image[index]
         place = np.array(image.TransformIndexToPhysicalPoint(index)) * LPS
-        np.testing.assert_allclose((found.affine @ [*index, 1])[:3], place, atol=1e-9)
+        np.testing.assert_allclose((volume.affine @ [*index, 1])[:3], place, atol=1e-9)
 
 
 @pytest.mark.parametrize("direction", directions())
@@ -92,10 +92,10 @@ def test_types_of_voxels(tmp_path: Path, kind: str, compressed: bool) -> None:
     itk = pytest.importorskip("SimpleITK")
     path = tmp_path / "a.mha"
     itk.WriteImage(itk.GetImageFromArray(voxels(kind).transpose()), str(path), compressed)
-    found = metaimage.read(path)
-    assert found.values.dtype == np.dtype(kind)
-    np.testing.assert_array_equal(found.values, voxels(kind))
-    path.write_bytes(metaimage.encoded(found))
+    volume = metaimage.read(path)
+    assert volume.values.dtype == np.dtype(kind)
+    np.testing.assert_array_equal(volume.values, voxels(kind))
+    path.write_bytes(metaimage.encoded(volume))
     np.testing.assert_array_equal(itk.GetArrayFromImage(itk.ReadImage(str(path))).transpose(), voxels(kind))
 
 
@@ -121,9 +121,9 @@ def test_large_end_first_and_old_names(tmp_path: Path) -> None:
         "Orientation": "0 1 0 1 0 0 0 0 1",
         "ElementSize": "2 1 1",
     }
-    found = metaimage.read(written(tmp_path / "a.mha", more | GOOD, b"\1\0\2\0"))
-    assert found.values.ravel().tolist() == [256, 512]
-    np.testing.assert_array_equal(found.affine[:3], [[0, -1, 0, -1], [-2, 0, 0, -2], [0, 0, 1, 3]])
+    volume = metaimage.read(written(tmp_path / "a.mha", more | GOOD, b"\1\0\2\0"))
+    assert volume.values.ravel().tolist() == [256, 512]
+    np.testing.assert_array_equal(volume.affine[:3], [[0, -1, 0, -1], [-2, 0, 0, -2], [0, 0, 1, 3]])
 
 
 @pytest.mark.parametrize(

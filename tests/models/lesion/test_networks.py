@@ -28,9 +28,9 @@ def test_the_full_unet_has_the_released_weights() -> None:
 def test_dropout_changes_no_weight_and_takes_whole_channels() -> None:
     plain, dropped = architectures.network(UNetSizes((4, 8, 16)), 32), architectures.network(TINY, 32)
     assert plain.state_dict().keys() == dropped.state_dict().keys()
-    layers = [one for one in dropped.modules() if isinstance(one, torch.nn.Dropout3d)]
+    layers = [module for module in dropped.modules() if isinstance(module, torch.nn.Dropout3d)]
     assert len(layers) == 4
-    assert not [one for one in dropped.modules() if type(one) is torch.nn.Dropout]
+    assert not [module for module in dropped.modules() if type(module) is torch.nn.Dropout]
 
 
 @pytest.mark.parametrize("family", ["unet", "unetr"])
@@ -42,9 +42,9 @@ def test_the_folded_network_says_the_difference_of_the_logits(family: str) -> No
         parameter.data = parameter.data.half().float()
     x = torch.randn(1, 1, 32, 32, 32)
     with torch.no_grad():
-        expected, found = difference(network, x), architectures.folded(network)(x)
-    assert found.shape == (1, 1, 32, 32, 32)
-    assert float((found - expected).abs().max()) < 2e-3  # the folded layer alone is rounded again
+        expected, actual = difference(network, x), architectures.folded(network)(x)
+    assert actual.shape == (1, 1, 32, 32, 32)
+    assert float((actual - expected).abs().max()) < 2e-3  # the folded layer alone is rounded again
 
 
 def test_folding_leaves_the_trained_network_alone() -> None:
@@ -81,13 +81,13 @@ def test_a_sample_is_the_network_with_these_channels_dropped() -> None:
     torch.manual_seed(0)
     network = architectures.folded(architectures.network(TINY, 32))
     masks = architectures.channel_masks(TINY, sample_seed=1, seed=2, samples=2)
-    layers = [one for one in network.modules() if isinstance(one, torch.nn.Dropout3d)]
+    layers = [submodule for submodule in network.modules() if isinstance(submodule, torch.nn.Dropout3d)]
     x = torch.randn(1, 1, 32, 32, 32)
     order = [0, 1, 2, 3]  # of the layers as modules lie, which for a U-Net is the order of running
     hooks = [
         layer.register_forward_hook(
-            lambda module, given, out, place=place: (
-                given[0] * torch.from_numpy(masks[place][1])[None, :, None, None, None]
+            lambda module, inputs, out, place=place: (
+                inputs[0] * torch.from_numpy(masks[place][1])[None, :, None, None, None]
             )
         )
         for layer, place in zip(layers, order, strict=True)
@@ -96,10 +96,10 @@ def test_a_sample_is_the_network_with_these_channels_dropped() -> None:
         expected = network(x)
         for hook in hooks:
             hook.remove()
-        found = architectures.Sampled(network, masks)(x, torch.tensor(1))
+        actual = architectures.Sampled(network, masks)(x, torch.tensor(1))
         other = architectures.Sampled(network, masks)(x, torch.tensor(0))
-    assert torch.allclose(found, expected, atol=1e-5)
-    assert not torch.allclose(found, other, atol=1e-2)
+    assert torch.allclose(actual, expected, atol=1e-5)
+    assert not torch.allclose(actual, other, atol=1e-2)
 
 
 def test_without_masks_that_drop_a_sample_is_the_plain_network() -> None:

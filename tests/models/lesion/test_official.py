@@ -14,7 +14,7 @@ from tests.models.lesion.nifti import SHAPE, box, saved
 RNG = np.random.default_rng(0)
 
 
-def written(folder: Path, one: str, *, flat: bool = False, **changed: object) -> Path:
+def written(folder: Path, case_id: str, *, flat: bool = False, **changed: object) -> Path:
     """The files of one scan below a split's folder; None leaves one out."""
     volumes = {
         "flair": RNG.random(SHAPE) + 1,
@@ -24,7 +24,7 @@ def written(folder: Path, one: str, *, flat: bool = False, **changed: object) ->
     } | changed
     for kind, values in volumes.items():
         if values is not None:
-            saved((folder if flat else folder / kind) / official.NAMES[kind].format(id=one), values)
+            saved((folder if flat else folder / kind) / official.NAMES[kind].format(id=case_id), values)
     return folder
 
 
@@ -35,17 +35,17 @@ def test_real_layouts_of_several_data_sets_are_read_below_one_root(tmp_path: Pat
     written(tmp_path / "shifts_ms_pt2" / "best" / "train", "2")
     written(tmp_path / "shifts_ms_pt2" / "ljubljana" / "dev_out", "1", gt=None, fg_mask=None)
     saved(tmp_path / "shifts_ms_pt1" / "msseg" / "train" / "t2" / "2_T2_isovox.nii.gz", np.ones(SHAPE))
-    found = official.cases(tmp_path)
-    assert [(case.site, case.split, case.id) for case in found] == [
+    cases = official.cases(tmp_path)
+    assert [(case.site, case.split, case.id) for case in cases] == [
         ("best", "train", "2"),
         ("ljubljana", "dev_out", "1"),
         ("msseg", "train", "2"),
         ("msseg", "train", "10"),
         ("msseg", "eval_in", "2"),
     ]
-    assert found[2].t1 is None
-    assert found[1].truth is None
-    assert found[1].brain is None
+    assert cases[2].t1 is None
+    assert cases[1].truth is None
+    assert cases[1].brain is None
     assert {case.site for case in official.cases(tmp_path, "train")} == {"best", "msseg"}
     inner = tmp_path / "shifts_ms_pt1" / "msseg" / "train"
     assert [(case.site, case.split, case.id) for case in official.cases(inner)] == [
@@ -57,8 +57,8 @@ def test_real_layouts_of_several_data_sets_are_read_below_one_root(tmp_path: Pat
 def test_ids_belong_together_by_name_whatever_digits_folders_have(tmp_path: Path) -> None:
     """The released loader sorts by all digits of the path; a file that lacks shifts its pairs."""
     split = tmp_path / "shifts_2022" / "site7" / "train"
-    for number, one in enumerate(("1", "2", "3")):
-        written(split, one, gt=box(number))
+    for number, case_id in enumerate(("1", "2", "3")):
+        written(split, case_id, gt=box(number))
     (split / "t1" / "1_T1_isovox.nii.gz").unlink()
     for number, case in enumerate(official.cases(tmp_path)):
         assert case.flair.name.startswith(case.id)

@@ -91,7 +91,7 @@ def a_picture(spacing: tuple[float, float, float] = (1, 1, 1), axes: str = "RAS"
     lesion = apart < 12**2
     flair[lesion] = 220
     uncertainty = (np.exp(-((np.sqrt(apart) - 12) ** 2) / 8) * 0.3 * inside).astype(np.float32)
-    volumes = [turned(one, affine, axes) for one in (flair, lesion, uncertainty)]
+    volumes = [turned(volume, affine, axes) for volume in (flair, lesion, uncertainty)]
     return Picture(
         **{
             "flair": volumes[0][0],
@@ -130,8 +130,8 @@ def test_the_picture_does_not_depend_on_the_way_axes_run(axes: str, usual: NDArr
 @pytest.mark.parametrize("spacing", [(1, 1, 1), (1, 1, 5), (0.5, 2, 1)])
 def test_a_ball_is_round_whatever_the_voxels(spacing: tuple[float, float, float]) -> None:
     drawn = orange(pixels(a_picture(spacing)))
-    found, _ = ndimage.label(ndimage.binary_dilation(drawn[160 : drawn.shape[0] // 3], iterations=3))
-    spans = [(rows.stop - rows.start, columns.stop - columns.start) for rows, columns in ndimage.find_objects(found)]
+    labels, _ = ndimage.label(ndimage.binary_dilation(drawn[160 : drawn.shape[0] // 3], iterations=3))
+    spans = [(rows.stop - rows.start, columns.stop - columns.start) for rows, columns in ndimage.find_objects(labels)]
     assert len(spans) == 3
     for tall, wide in spans:
         assert tall == pytest.approx(wide, rel=0.12)
@@ -175,5 +175,5 @@ def test_it_draws_a_real_scan(test_data: Path) -> None:
     flair = nibabel.load(folder / "FLAIR.nii.gz")
     truth = np.asarray(nibabel.load(folder / "lesion_mask.nii.gz").dataobj) == 1
     values = np.asarray(flair.dataobj, np.float32)
-    found = draw(Picture(values, flair.affine, np.roll(truth, 2, 0), truth * 0.1, "entropy", "07", "", truth))
-    assert len(found) > 100_000
+    content = draw(Picture(values, flair.affine, np.roll(truth, 2, 0), truth * 0.1, "entropy", "07", "", truth))
+    assert len(content) > 100_000

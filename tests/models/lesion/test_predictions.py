@@ -137,9 +137,9 @@ def test_voxels_of_another_size_or_place_are_noted(tmp_path: Path) -> None:
     saved(tmp_path / "1_gt_isovox.nii.gz", box(1), voxel=1.005)
     assert read(tmp_path, ErrorOptions()).notes == ()
     saved(tmp_path / "1_gt_isovox.nii.gz", box(1), voxel=1.2)
-    said = notes(read(tmp_path, ErrorOptions()))
-    assert "voxels are not of 1 mm" in said
-    assert "different affines" in said
+    text = notes(read(tmp_path, ErrorOptions()))
+    assert "voxels are not of 1 mm" in text
+    assert "different affines" in text
 
 
 def test_voxels_in_another_order_are_put_into_that_of_the_truth(tmp_path: Path) -> None:
@@ -154,10 +154,10 @@ def test_voxels_in_another_order_are_put_into_that_of_the_truth(tmp_path: Path) 
             order = nibabel.orientations.axcodes2ornt("ILA")
             ornt = nibabel.orientations.ornt_transform(nibabel.io_orientation(image.affine), order)
             nibabel.save(nibabel.Nifti1Image.from_bytes(image.as_reoriented(ornt).to_bytes()), path)
-    found = read(turned, ErrorOptions())
-    assert found.error.values.tolist() == expected.error.values.tolist()
-    assert found.measures["mean_rmi"] == pytest.approx(expected.measures["mean_rmi"])
-    assert found.notes == expected.notes
+    result = read(turned, ErrorOptions())
+    assert result.error.values.tolist() == expected.error.values.tolist()
+    assert result.measures["mean_rmi"] == pytest.approx(expected.measures["mean_rmi"])
+    assert result.notes == expected.notes
 
 
 def test_empty_truths_have_their_released_values(tmp_path: Path) -> None:

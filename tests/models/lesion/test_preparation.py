@@ -21,10 +21,10 @@ def test_normalisation_is_that_of_monai() -> None:
 
     for values in (HEAD, (HEAD * 30).astype(np.int16), HEAD.astype(">f8") * 1e-4, HEAD - 1000 * (HEAD > 0)):
         expected = NormalizeIntensity(nonzero=True)(np.asarray(values, np.float32)[None])
-        found = prepared(values).image
-        assert found.dtype == np.float32
-        assert np.allclose(found, np.asarray(expected), atol=1e-4)
-        assert np.array_equal(found == 0, np.asarray(values)[None] == 0)
+        actual = prepared(values).image
+        assert actual.dtype == np.float32
+        assert np.allclose(actual, np.asarray(expected), atol=1e-4)
+        assert np.array_equal(actual == 0, np.asarray(values)[None] == 0)
 
 
 def test_a_turned_scan_gives_the_networks_the_same_image() -> None:

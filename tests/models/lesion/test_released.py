@@ -36,10 +36,10 @@ def saved(folder: Path, seed: int, content: object) -> Path:
 
 
 def test_a_released_member_of_full_size_is_read_weight_by_weight(tmp_path: Path) -> None:
-    given = state()
-    sizes, network = released.read(saved(tmp_path, 1, {f"module.{name}": value for name, value in given.items()}))
+    weights = state()
+    sizes, network = released.read(saved(tmp_path, 1, {f"module.{name}": value for name, value in weights.items()}))
     assert sizes == RELEASED
-    assert all(torch.equal(value, given[name]) for name, value in network.state_dict().items())
+    assert all(torch.equal(value, weights[name]) for name, value in network.state_dict().items())
 
 
 @pytest.mark.long
@@ -47,12 +47,12 @@ def test_a_folder_becomes_an_ensemble_in_the_order_of_its_seeds(tmp_path: Path) 
     sizes = UNetSizes((4, 8, 16), 2)
     for seed in (10, 2, 1):
         saved(tmp_path, seed, state(seed, sizes))
-    found = released.load_released(tmp_path)
-    assert found.seeds == (1, 2, 10)
-    assert found.channels == ("flair", "t1")
-    assert found.window == (96, 96, 96)
-    assert found.several
-    assert len(set(found.graphs)) == 3
+    result = released.load_released(tmp_path)
+    assert result.seeds == (1, 2, 10)
+    assert result.channels == ("flair", "t1")
+    assert result.window == (96, 96, 96)
+    assert result.several
+    assert len(set(result.graphs)) == 3
 
 
 def test_code_in_a_checkpoint_is_refused_and_never_run(tmp_path: Path) -> None:
@@ -66,22 +66,22 @@ def test_code_in_a_checkpoint_is_refused_and_never_run(tmp_path: Path) -> None:
     assert not witness.exists()
 
 
-def without(given: State) -> object:
-    given.pop("model.2.conv.bias")
-    return given
+def without(weights: State) -> object:
+    weights.pop("model.2.conv.bias")
+    return weights
 
 
-def more(given: State) -> object:
-    return given | {"model.3.extra": torch.zeros(1)}
+def more(weights: State) -> object:
+    return weights | {"model.3.extra": torch.zeros(1)}
 
 
-def other_shape(given: State) -> object:
-    return given | {"model.2.conv.weight": torch.zeros(64, 3, 3, 3, 3)}
+def other_shape(weights: State) -> object:
+    return weights | {"model.2.conv.weight": torch.zeros(64, 3, 3, 3, 3)}
 
 
-def nan(given: State) -> object:
-    given["model.0.conv.bias"][0] = np.nan
-    return given
+def nan(weights: State) -> object:
+    weights["model.0.conv.bias"][0] = np.nan
+    return weights
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ def nan(given: State) -> object:
         (more, r"model\.3\.extra is no weight of this U-Net"),
         (other_shape, r"model\.2\.conv\.weight has the shape \[64, 3, 3, 3, 3\], \[64, 2, 3, 3, 3\] is needed"),
         (nan, r"model\.0\.conv\.bias holds numbers that are not finite"),
-        (lambda given: {}, r"model\.0\.conv\.weight is missing"),
-        (lambda given: {"state_dict": given}, "not a dictionary of weights"),
-        (lambda given: list(given.values()), "not a dictionary of weights"),
-        (lambda given: {name: value.long() for name, value in given.items()}, "not a dictionary of weights"),
+        (lambda _: {}, r"model\.0\.conv\.weight is missing"),
+        (lambda weights: {"state_dict": weights}, "not a dictionary of weights"),
+        (lambda tensors: list(tensors.values()), "not a dictionary of weights"),
+        (lambda entries: {name: value.long() for name, value in entries.items()}, "not a dictionary of weights"),
     ],
 )
 def test_what_is_no_released_member_is_named(change: Callable[[State], object], said: str, tmp_path: Path) -> None:

@@ -27,9 +27,9 @@ def arrays(made: Artefact) -> dict[str, np.ndarray]:
 def test_the_maker_takes_two_crops_of_each_scan(made: Artefact) -> None:
     assert made.manifest.replay is not None
     assert made.manifest.replay.units == 12
-    found = arrays(made)
-    assert {name: values.shape for name, values in found.items()} == {"flair": (12, *bright.WINDOW)}
-    assert found["flair"].max() == replay_set.LEVELS
+    images = arrays(made)
+    assert {name: values.shape for name, values in images.items()} == {"flair": (12, *bright.WINDOW)}
+    assert images["flair"].max() == replay_set.LEVELS
     assert "12 units" in made.path("MODEL_CARD.md").read_text()
 
 
@@ -38,10 +38,10 @@ def test_scores_are_those_of_segmenting_each_crop(made: Artefact) -> None:
     scans = replay_set.scans(arrays(made), plan.channels)
     scores = replay.replayer(made)(3, 4, 64)[LESIONS.name]
     for at, scan in enumerate(scans[3:7]):
-        said = segment.segment(scan, networks, plan).predictive()
-        assert said.structural is not None
-        assert scores["scan_structural_uncertainty"][at] == said.structural[0]
-        assert scores["entropy"][at] == said.entropy[0]
+        predictive = segment.segment(scan, networks, plan).predictive()
+        assert predictive.structural is not None
+        assert scores["scan_structural_uncertainty"][at] == predictive.structural[0]
+        assert scores["entropy"][at] == predictive.entropy[0]
     recorded = replay.reference(made)[LESIONS.name]
     assert np.array_equal(recorded["entropy"][3:7], scores["entropy"])
     assert len(np.unique(recorded["entropy"])) > 6, "scores differ"
@@ -52,9 +52,9 @@ def test_a_window_is_a_pass_whatever_is_asked(made: Artefact) -> None:
 
 
 def test_both_images_are_kept_where_networks_take_both(tmp_path: Path) -> None:
-    found = bright.artefact(tmp_path, members=2, channels=("flair",), cases=2)
+    built = bright.artefact(tmp_path, members=2, channels=("flair",), cases=2)
     with pytest.raises(npz.BadArrays, match="'t1' is missing"):
-        replay_set.scans(arrays(found), ("flair", "t1"))
+        replay_set.scans(arrays(built), ("flair", "t1"))
 
 
 def test_a_crop_without_tissue_is_refused(made: Artefact) -> None:

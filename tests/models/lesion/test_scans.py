@@ -28,8 +28,8 @@ def test_folders_say_what_is_shifted_and_digits_in_them_do_not_matter(tmp_path: 
     for number, folder in enumerate(places, 10):
         scan(tmp_path / folder, str(number), seed=number)
     judged = read(tmp_path, ErrorOptions(by=("folder",)))
-    found = dict(zip(judged.groups["folder"].tolist(), judged.shifted.tolist(), strict=True))
-    assert found == places
+    actual = dict(zip(judged.groups["folder"].tolist(), judged.shifted.tolist(), strict=True))
+    assert actual == places
     section = evaluate(judged, ("folder",)).document()["by"]["folder"]["pt1/train"]
     assert section["n"] == 1
     scan(tmp_path / "routine", "2")  # "out" inside a word
@@ -39,8 +39,8 @@ def test_folders_say_what_is_shifted_and_digits_in_them_do_not_matter(tmp_path: 
 
 
 def test_scans_come_by_folder_and_number(tmp_path: Path) -> None:
-    for one in ("10", "9", "b"):
-        scan(tmp_path, one, uncs_rmi=np.full(SHAPE, float(one) if one.isdigit() else 0.0))
+    for name in ("10", "9", "b"):
+        scan(tmp_path, name, uncs_rmi=np.full(SHAPE, float(name) if name.isdigit() else 0.0))
     assert read(tmp_path, ErrorOptions()).measures["mean_rmi"].tolist() == [0, 9, 10]
 
 

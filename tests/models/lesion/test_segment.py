@@ -26,52 +26,54 @@ def scan_of(values: np.ndarray = HEAD, affine: Any = None, **files: bytes) -> Sc
     return read_scan({"flair": packed(values, affine), **files}, ("flair",))
 
 
-def equal(one: Segmentation, other: Segmentation) -> bool:
+def equal(first: Segmentation, other: Segmentation) -> bool:
     return (
-        np.array_equal(one.mask, other.mask)
-        and one.maps.keys() == other.maps.keys()
-        and all(np.array_equal(one.maps[name], other.maps[name]) for name in one.maps)
-        and (one.lesions, one.burden, one.means) == (other.lesions, other.burden, other.means)
+        np.array_equal(first.mask, other.mask)
+        and first.maps.keys() == other.maps.keys()
+        and all(np.array_equal(first.maps[name], other.maps[name]) for name in first.maps)
+        and (first.lesions, first.burden, first.means) == (other.lesions, other.burden, other.means)
     )
 
 
 def test_a_scan_is_segmented_as_its_definition_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("models.tasks.lesion.inference.segment.PIECE", 20_000)
     scan, members = scan_of(), Bright(3)
-    found = segment(scan, members, RECIPE)
+    segmentation = segment(scan, members, RECIPE)
     image = prepare(scan, RECIPE).image
     differences = [members.difference(member, image) for member in range(3)]  # voxel-wise, so windows change nothing
-    true = voxel_uncertainty([one.astype(np.float64) for one in differences])
+    true = voxel_uncertainty([difference.astype(np.float64) for difference in differences])
     brain = HEAD != 0
     named = {"total": true.entropy, "data": true.expected_entropy, "knowledge": true.mi, "rmi": true.rmi}
-    assert np.allclose(found.maps["probability"], true.probability, atol=1e-5)
+    assert np.allclose(segmentation.maps["probability"], true.probability, atol=1e-5)
     for name, values in named.items():
         assert values is not None
-        assert np.allclose(found.maps[name], values * brain, atol=1e-5)
-        assert getattr(found.means, name) == pytest.approx(values[brain].mean(), abs=1e-6)
-    assert np.array_equal(found.maps["advice"], (found.maps["rmi"] > np.float32(0.01)))
-    assert found.look_at_voxels == pytest.approx(found.maps["advice"][brain].mean())
-    assert np.array_equal(found.mask, true.probability >= 0.4), "lesions are large, nothing is dropped"
-    masks = [1 / (1 + np.exp(-one)) >= 0.4 for one in differences]
-    assert found.structural == pytest.approx(scan_structural_uncertainty(found.mask, masks))
-    assert len(found.lesions) == len(SPOTS) == found.burden.count.value
-    assert sum(one.volume_mm3 for one in found.lesions) == pytest.approx(1000 * found.burden.volume_ml.value)
-    centroids = sorted(one.centroid_mm for one in found.lesions)
+        assert np.allclose(segmentation.maps[name], values * brain, atol=1e-5)
+        assert getattr(segmentation.means, name) == pytest.approx(values[brain].mean(), abs=1e-6)
+    assert np.array_equal(segmentation.maps["advice"], (segmentation.maps["rmi"] > np.float32(0.01)))
+    assert segmentation.look_at_voxels == pytest.approx(segmentation.maps["advice"][brain].mean())
+    assert np.array_equal(segmentation.mask, true.probability >= 0.4), "lesions are large, nothing is dropped"
+    masks = [1 / (1 + np.exp(-difference)) >= 0.4 for difference in differences]
+    assert segmentation.structural == pytest.approx(scan_structural_uncertainty(segmentation.mask, masks))
+    assert len(segmentation.lesions) == len(SPOTS) == segmentation.burden.count.value
+    assert sum(lesion.volume_mm3 for lesion in segmentation.lesions) == pytest.approx(
+        1000 * segmentation.burden.volume_ml.value
+    )
+    centroids = sorted(lesion.centroid_mm for lesion in segmentation.lesions)
     assert np.allclose(centroids, sorted(SPOTS), atol=0.2)
-    assert found.brain_ml == pytest.approx(np.count_nonzero(brain) / 1000)
+    assert segmentation.brain_ml == pytest.approx(np.count_nonzero(brain) / 1000)
 
 
 def test_the_statistics_of_a_unit_are_those_of_its_volumes() -> None:
-    found = segment(scan_of(), Bright(3), RECIPE)
-    unit = found.predictive()
+    segmentation = segment(scan_of(), Bright(3), RECIPE)
+    unit = segmentation.predictive()
     assert len(unit) == 1
-    assert unit.mask[0] is found.mask
+    assert unit.mask[0] is segmentation.mask
     for measure, expected in (
-        ("entropy", found.means.total),
-        ("data_entropy", found.means.data),
-        ("mi", found.means.knowledge),
-        ("rmi", found.means.rmi),
-        ("scan_structural_uncertainty", found.structural),
+        ("entropy", segmentation.means.total),
+        ("data_entropy", segmentation.means.data),
+        ("mi", segmentation.means.knowledge),
+        ("rmi", segmentation.means.rmi),
+        ("scan_structural_uncertainty", segmentation.structural),
     ):
         assert expected is not None
         assert MEASURES[measure](unit)[0] == pytest.approx(expected, abs=1e-6)
@@ -92,11 +94,11 @@ def test_order_and_threads_change_nothing() -> None:
         try:
             batch = steps.send(backwards[::-1])
         except StopIteration as end:
-            found: Segmentation = end.value
+            segmentation: Segmentation = end.value
             break
         done.append(batch.done)
         stages.append(batch.stage)
-    assert equal(found, expected)
+    assert equal(segmentation, expected)
     assert done == sorted(done)
     assert 0 <= done[0] < done[-1] < 1
     assert "segmenting" in stages
@@ -112,43 +114,47 @@ def turned(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def test_a_turned_scan_gets_the_same_answer_on_its_own_grid() -> None:
     straight = segment(scan_of(), Bright(3), RECIPE)
-    found = segment(scan_of(*turned(HEAD)), Bright(3), RECIPE)
-    assert not found.resampled
-    assert np.array_equal(found.mask, turned(straight.mask)[0])
+    segmentation = segment(scan_of(*turned(HEAD)), Bright(3), RECIPE)
+    assert not segmentation.resampled
+    assert np.array_equal(segmentation.mask, turned(straight.mask)[0])
     for name, values in straight.maps.items():
-        assert np.array_equal(found.maps[name], turned(values)[0]), name
-    for one, other in zip(found.lesions, straight.lesions, strict=True):
-        assert one.centroid_mm == pytest.approx(other.centroid_mm)
-    assert found.means == straight.means
+        assert np.array_equal(segmentation.maps[name], turned(values)[0]), name
+    for lesion, other in zip(segmentation.lesions, straight.lesions, strict=True):
+        assert lesion.centroid_mm == pytest.approx(other.centroid_mm)
+    assert segmentation.means == straight.means
 
 
 def test_a_scan_of_other_voxels_gets_its_answer_on_its_own_grid() -> None:
     values = head((80, 84, 30), spots=((26, 40, 15), (52, 40, 14)), radius=5)
     affine = np.array([[-0.7, 0, 0, 30], [0, 0, 2.5, -40], [0, -0.8, 0, 20], [0, 0, 0, 1]])
-    found = segment(scan_of(values, affine), Bright(3), RECIPE, threads=2)
-    assert found.resampled
-    assert found.mask.shape == values.shape
-    assert np.array_equal(found.affine, np.float32(affine).astype(float))
-    assert {one.shape for one in found.maps.values()} == {values.shape}
-    assert {name: one.dtype.name for name, one in found.maps.items() if name == "advice"} == {"advice": "uint8"}
-    assert len(found.lesions) == 2
+    segmentation = segment(scan_of(values, affine), Bright(3), RECIPE, threads=2)
+    assert segmentation.resampled
+    assert segmentation.mask.shape == values.shape
+    assert np.array_equal(segmentation.affine, np.float32(affine).astype(float))
+    assert {array.shape for array in segmentation.maps.values()} == {values.shape}
+    assert {name: array.dtype.name for name, array in segmentation.maps.items() if name == "advice"} == {
+        "advice": "uint8"
+    }
+    assert len(segmentation.lesions) == 2
     true = (values > 150).sum() * 0.7 * 0.8 * 2.5
-    assert found.burden.volume_ml.value * 1000 == pytest.approx(true, rel=0.35)
-    assert found.mask.sum() * 0.7 * 0.8 * 2.5 == pytest.approx(found.burden.volume_ml.value * 1000, rel=0.2)
-    for one in found.lesions:
-        index = np.linalg.inv(affine) @ [*one.centroid_mm, 1]
-        assert found.mask[tuple(np.rint(index[:3]).astype(int))]
+    assert segmentation.burden.volume_ml.value * 1000 == pytest.approx(true, rel=0.35)
+    assert segmentation.mask.sum() * 0.7 * 0.8 * 2.5 == pytest.approx(
+        segmentation.burden.volume_ml.value * 1000, rel=0.2
+    )
+    for lesion in segmentation.lesions:
+        index = np.linalg.inv(affine) @ [*lesion.centroid_mm, 1]
+        assert segmentation.mask[tuple(np.rint(index[:3]).astype(int))]
 
 
 def test_a_brain_mask_bounds_uncertainty_and_not_probability() -> None:
     mask = np.zeros(HEAD.shape, np.uint8)
     mask[10:30] = HEAD[10:30] != 0
-    found = segment(scan_of(brain_mask=packed(mask)), Bright(3), RECIPE)
-    assert not found.maps["total"][mask == 0].any()
-    assert not found.maps["advice"][mask == 0].any()
-    assert found.maps["total"][mask == 1].min() > 0
-    assert found.maps["probability"][mask == 0].max() > 0.5
-    assert found.means.total == pytest.approx(float(found.maps["total"][mask == 1].mean()), rel=1e-5)
+    segmentation = segment(scan_of(brain_mask=packed(mask)), Bright(3), RECIPE)
+    assert not segmentation.maps["total"][mask == 0].any()
+    assert not segmentation.maps["advice"][mask == 0].any()
+    assert segmentation.maps["total"][mask == 1].min() > 0
+    assert segmentation.maps["probability"][mask == 0].max() > 0.5
+    assert segmentation.means.total == pytest.approx(float(segmentation.maps["total"][mask == 1].mean()), rel=1e-5)
 
 
 def test_windows_of_zeros_run_once_a_member() -> None:
@@ -159,11 +165,11 @@ def test_windows_of_zeros_run_once_a_member() -> None:
     values = np.zeros((60, 60, 160), np.float32)
     values[..., :52] = head((60, 60, 52))
     members = Undecided(3)
-    found = segment(scan_of(values), members, RECIPE)
+    segmentation = segment(scan_of(values), members, RECIPE)
     assert len(members.calls) < 3 * (3 * 3 * 7) / 2
     image = prepare(scan_of(values), RECIPE).image
     expected = np.mean([1 / (1 + np.exp(-members.difference(member, image))) for member in range(3)], axis=0)
-    assert np.allclose(found.maps["probability"], expected, atol=1e-5)
+    assert np.allclose(segmentation.maps["probability"], expected, atol=1e-5)
 
 
 def test_only_wanted_maps_are_made() -> None:
@@ -183,9 +189,9 @@ def test_intervals_come_from_the_recipe() -> None:
 
 
 def test_a_scan_without_lesions_is_an_answer_too() -> None:
-    found = segment(scan_of(head(spots=())), Bright(3), RECIPE)
-    assert not found.mask.any()
-    assert (found.lesions, found.burden.count.value, found.structural) == ((), 0, 0.0)
+    segmentation = segment(scan_of(head(spots=())), Bright(3), RECIPE)
+    assert not segmentation.mask.any()
+    assert (segmentation.lesions, segmentation.burden.count.value, segmentation.structural) == ((), 0, 0.0)
 
 
 def test_a_network_that_says_nan_fails_its_scan() -> None:

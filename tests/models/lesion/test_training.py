@@ -25,12 +25,12 @@ DEV = [toys.example(9)]
 
 def test_a_tiny_training_lowers_the_loss_and_finds_lesions() -> None:
     settings = replace(preset("tiny", "unet"), stages=(Stage(32, 60, 2, 1e-2),))
-    said: list[Progress] = []
-    found = member.train(SCANS, DEV, settings, 1, progress=said.append)
-    assert said[-1].loss < 0.75 * said[0].loss
-    assert found.score > 0.05  # a mask of everything has 0.002
-    assert [one.share for one in said] == sorted(one.share for one in said)
-    assert said[-1].share == 1
+    progress: list[Progress] = []
+    trained = member.train(SCANS, DEV, settings, 1, progress=progress.append)
+    assert progress[-1].loss < 0.75 * progress[0].loss
+    assert trained.score > 0.05  # a mask of everything has 0.002
+    assert [step.share for step in progress] == sorted(step.share for step in progress)
+    assert progress[-1].share == 1
 
 
 @pytest.mark.long
@@ -43,9 +43,9 @@ def test_a_training_that_was_cut_off_ends_in_the_same_weights(family: str, tmp_p
     with pytest.raises(Killed):
         member.train(SCANS, DEV, settings, 3, folder=tmp_path, progress=killed_at(2))
     assert (tmp_path / "member-3.state.pt").exists()
-    said: list[float] = []
-    went_on = member.train(SCANS, DEV, settings, 3, folder=tmp_path, progress=lambda state: said.append(state.share))
-    assert len(said) <= 2  # what was done was not done again
+    shares: list[float] = []
+    went_on = member.train(SCANS, DEV, settings, 3, folder=tmp_path, progress=lambda state: shares.append(state.share))
+    assert len(shares) <= 2  # what was done was not done again
     assert same(whole, went_on)
     assert went_on.score == whole.score
     assert not (tmp_path / "member-3.state.pt").exists()
@@ -60,8 +60,8 @@ def test_a_finished_member_is_not_trained_again(tmp_path: Path) -> None:
 
 def test_seeds_make_members() -> None:
     settings = replace(preset("tiny", "unet"), stages=(Stage(32, 2, 1, 1e-2),))
-    one, other = (member.train(SCANS, DEV, settings, seed) for seed in (1, 2))
-    assert not same(one, other)
+    first, other = (member.train(SCANS, DEV, settings, seed) for seed in (1, 2))
+    assert not same(first, other)
 
 
 def test_a_training_leaves_the_random_state_alone() -> None:
@@ -107,7 +107,7 @@ def test_a_batch_depends_on_seed_and_step_only() -> None:
 
 
 def test_most_crops_hold_lesions_and_truth_moves_with_the_image() -> None:
-    bright = [Example((10 * one.truth[None]).astype(np.float16), one.truth) for one in SCANS]
+    bright = [Example((10 * example.truth[None]).astype(np.float16), example.truth) for example in SCANS]
     crops = Crops(bright, 16, seed=1)
     batches = [crops.batch(step, 3) for step in range(10)]
     truths = torch.cat([truth for _, truth in batches])
@@ -125,26 +125,31 @@ def test_scans_without_lesions_are_taken() -> None:
 
 def test_examples_survive_the_disk(tmp_path: Path) -> None:
     SCANS[0].save(tmp_path / "one")
-    found = Example.load(tmp_path / "one")
-    assert np.array_equal(found.image, SCANS[0].image)
-    assert np.array_equal(found.truth, SCANS[0].truth)
+    loaded = Example.load(tmp_path / "one")
+    assert np.array_equal(loaded.image, SCANS[0].image)
+    assert np.array_equal(loaded.truth, SCANS[0].truth)
 
 
 @pytest.mark.slow
 def test_members_train_side_by_side_to_the_same_weights(tmp_path: Path) -> None:
     settings = replace(PRESETS["tiny"]["unet"], stages=(Stage(32, 4, 1, 1e-2),))
-    for number, one in enumerate(SCANS):
-        one.save(tmp_path / "scans" / "train" / str(number))
+    for number, example in enumerate(SCANS):
+        example.save(tmp_path / "scans" / "train" / str(number))
     DEV[0].save(tmp_path / "scans" / "dev_in" / "0")
-    said: list[float] = []
+    progress: list[float] = []
     train_members(
-        tmp_path / "scans", tmp_path / "parts", settings, [4, 5], jobs=2, progress=lambda done, what: said.append(done)
+        tmp_path / "scans",
+        tmp_path / "parts",
+        settings,
+        [4, 5],
+        jobs=2,
+        progress=lambda done, what: progress.append(done),
     )
-    assert said[-1] == 1
+    assert progress[-1] == 1
     for seed in (4, 5):
-        found = finished(tmp_path / "parts", seed)
-        assert found is not None
-        assert same(found, member.train(SCANS, DEV, settings, seed))
+        trained = finished(tmp_path / "parts", seed)
+        assert trained is not None
+        assert same(trained, member.train(SCANS, DEV, settings, seed))
 
 
 @pytest.mark.long
@@ -166,8 +171,8 @@ def test_a_look_at_all_windows_is_the_ndsc_of_the_scan() -> None:
     with torch.no_grad():
         for place in places:  # a voxel is judged in the first window that has it
             window = torch.from_numpy(SCANS[0].image[(slice(None), *place)]).float()[None]
-            said = torch.sigmoid(tiles.difference(network, window))[0, 0].numpy()
-            chances[place] = np.where(seen[place], chances[place], said)
+            probability = torch.sigmoid(tiles.difference(network, window))[0, 0].numpy()
+            chances[place] = np.where(seen[place], chances[place], probability)
             seen[place] = True
     expected = [ndsc(SCANS[0].truth, chances >= level) for level in tiles.DEV_LEVELS]
     assert looked.ndsc(network) == pytest.approx(expected, abs=1e-3)
@@ -177,5 +182,5 @@ def test_a_new_network_calls_few_voxels_lesion() -> None:
     for family in ("unet", "unetr"):
         network = architectures.network(preset("tiny", family).sizes, 32).eval()
         with torch.no_grad():
-            said = torch.sigmoid(tiles.difference(network, torch.randn(1, 1, 32, 32, 32)))
-        assert 0.005 < float(said.median()) < 0.08
+            probability = torch.sigmoid(tiles.difference(network, torch.randn(1, 1, 32, 32, 32)))
+        assert 0.005 < float(probability.median()) < 0.08

@@ -17,21 +17,21 @@ def scan(seed: int, clear: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_the_threshold_separates_what_can_be_separated() -> None:
-    found = tuning.tune([scan(0, 0.25), scan(1, 0.25)])
-    assert found.threshold == pytest.approx(0.28, abs=0.02)
-    assert found.ndsc == 1
+    tuned = tuning.tune([scan(0, 0.25), scan(1, 0.25)])
+    assert tuned.threshold == pytest.approx(0.28, abs=0.02)
+    assert tuned.ndsc == 1
 
 
 def test_the_curve_is_the_mean_of_what_each_scan_reaches() -> None:
     scans = [scan(0, 0.5), scan(1, 0.6)]
-    found = tuning.tune(scans)
-    assert len(found.levels) == 99
+    tuned = tuning.tune(scans)
+    assert len(tuned.levels) == 99
     for number in (10, 40, 55, 98):
-        level = np.float32(found.levels[number])
+        level = np.float32(tuned.levels[number])
         each = [ndsc(truth, drop_small_components(probability >= level)) for probability, truth in scans]
-        assert found.curve[number] == pytest.approx(np.mean(each), abs=1e-12)
-    assert found.ndsc == found.curve.max()
-    assert found.curve[round(found.threshold * 100) - 1] == found.ndsc
+        assert tuned.curve[number] == pytest.approx(np.mean(each), abs=1e-12)
+    assert tuned.ndsc == tuned.curve.max()
+    assert tuned.curve[round(tuned.threshold * 100) - 1] == tuned.ndsc
 
 
 def test_small_components_count_as_they_are_served() -> None:
@@ -45,9 +45,9 @@ def test_small_components_count_as_they_are_served() -> None:
 def test_a_scan_without_lesions_is_won_by_a_high_threshold() -> None:
     probability = np.zeros((12, 12, 12), np.float32)
     probability[2:6, 2:6, 2:6] = 0.6
-    found = tuning.tune([(probability, np.zeros(probability.shape, bool))])
-    assert found.ndsc == 1
-    assert found.threshold > 0.6
+    tuned = tuning.tune([(probability, np.zeros(probability.shape, bool))])
+    assert tuned.ndsc == 1
+    assert tuned.threshold > 0.6
 
 
 def test_no_scan_has_no_threshold() -> None:

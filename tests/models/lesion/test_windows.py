@@ -81,14 +81,14 @@ def test_positions_cover_an_axis_and_end_with_it() -> None:
 def test_sums_do_not_depend_on_the_order_or_on_threads() -> None:
     windows = Windows((40, 41, 42), (16, 16, 16), 0.5)
     rng = np.random.default_rng(1)
-    said = rng.standard_normal((2, len(windows), 16, 16, 16)).astype(np.float32)
+    values = rng.standard_normal((2, len(windows), 16, 16, 16)).astype(np.float32)
     results = []
     for order in (np.arange(len(windows)), rng.permutation(len(windows)), np.arange(len(windows))[::-1]):
         stitch = Stitch(windows, 2)
 
         def add(number: int, stitch: Stitch = stitch) -> None:
             for member in (1, 0):
-                stitch.add(member, number, said[member, number])
+                stitch.add(member, number, values[member, number])
 
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(add, order.tolist()))

@@ -40,6 +40,6 @@ def case(folder: Path, seed: int, edge: int = 48) -> Case:
     apart = np.indices(made.truth.shape) - (edge - 1) / 2
     brain = (apart**2).sum(axis=0) < (edge * 0.48) ** 2
     tissue = np.where(brain, 100 + 12 * made.image[0].astype(np.float32), 0)
-    one = folder / f"case{seed}"
-    flair = nifti.saved(one / f"{seed}_FLAIR_isovox.nii.gz", tissue)
-    return Case(f"{seed}", flair, nifti.saved(one / f"{seed}_gt_isovox.nii.gz", made.truth & brain))
+    case_folder = folder / f"case{seed}"
+    flair = nifti.saved(case_folder / f"{seed}_FLAIR_isovox.nii.gz", tissue)
+    return Case(f"{seed}", flair, nifti.saved(case_folder / f"{seed}_gt_isovox.nii.gz", made.truth & brain))

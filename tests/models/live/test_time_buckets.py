@@ -75,10 +75,10 @@ def test_buckets_are_the_same_whether_time_passed_before_or_after(layout: Bucket
     step_by_step.advance(NOW)
     assert len(at_once) == len(step_by_step) < 120 + 48 + 32
     for span in parse_spans("1h,1d,30d"):
-        one = {begin: bucket for begin, _, bucket in at_once.since(span.start(NOW))}
+        first = {begin: bucket for begin, _, bucket in at_once.since(span.start(NOW))}
         other = {begin: bucket for begin, _, bucket in step_by_step.since(span.start(NOW))}
-        assert one.keys() == other.keys()
-        for begin, bucket in one.items():
+        assert first.keys() == other.keys()
+        for begin, bucket in first.items():
             assert (bucket.units == other[begin].units).all()
             assert (bucket.scores == other[begin].scores).all()
             mine, its = (part.sketch("requested", layout) for part in (bucket, other[begin]))
@@ -117,8 +117,10 @@ def test_64_shards_in_any_order_are_one_stream(layout: BucketLayout) -> None:
         mine = stream if number is None else stream.take(shard == number)
         sketch = whole if number is None else layout.empty_sketch()
         sketch.add_units(mine.uncertainty, ~mine.deferred)
-        asked = mine.asked
-        sketch.add_labels(mine.uncertainty[asked], ~mine.deferred[asked], mine.error[asked], mine.propensity[asked])
+        requested = mine.asked
+        sketch.add_labels(
+            mine.uncertainty[requested], ~mine.deferred[requested], mine.error[requested], mine.propensity[requested]
+        )
         sent.append(sketch.to_bytes())
     merged = layout.empty_sketch()
     for number in source.permutation(64):
@@ -127,9 +129,9 @@ def test_64_shards_in_any_order_are_one_stream(layout: BucketLayout) -> None:
     assert (merged.labels == whole.labels).all()
     assert merged.sampled == whole.sampled
     np.testing.assert_allclose(merged.sums, whole.sums, rtol=1e-9)
-    one, other = (live_figures(sketch.view()) for sketch in (merged, whole))
-    assert one.r_auc.estimate == pytest.approx(other.r_auc.estimate, rel=1e-9)
-    assert one.r_auc.high == pytest.approx(other.r_auc.high, rel=1e-9)
+    first, other = (live_figures(sketch.view()) for sketch in (merged, whole))
+    assert first.r_auc.estimate == pytest.approx(other.r_auc.estimate, rel=1e-9)
+    assert first.r_auc.high == pytest.approx(other.r_auc.high, rel=1e-9)
 
 
 @pytest.mark.parametrize("text", ["x", "0m", "31d", "15", "1w", "15m;1h"])

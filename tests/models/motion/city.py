@@ -17,19 +17,19 @@ CARS = 3
 
 def scene(name: str, number: int, city: str) -> Scene:
     """Cars that follow each other around a bend; the last one is lost in the future."""
-    found = Scene(id=name)
-    found.scene_tags.track = VALUES["track"][city]
-    found.scene_tags.precipitation = VALUES["precipitation"]["NoPrecipitation"]
-    lane = found.path_graph.lanes.add()
+    message = Scene(id=name)
+    message.scene_tags.track = VALUES["track"][city]
+    message.scene_tags.precipitation = VALUES["precipitation"]["NoPrecipitation"]
+    lane = message.path_graph.lanes.add()
     lane.max_velocity = 15
     for metre in range(-80, 120, 4):
         lane.centers.add(x=metre, y=metre * abs(metre) / 200)
-    road = found.path_graph.road_polygons.add()
+    road = message.path_graph.road_polygons.add()
     for x, y in ((-80, -80), (120, -80), (120, 120), (-80, 120)):
         road.geometry.points.add(x=x, y=y)
     speed = 3.0 + number % 7
     for step in range(-24, 26):
-        tracks = (found.past_vehicle_tracks if step <= 0 else found.future_vehicle_tracks).add().tracks
+        tracks = (message.past_vehicle_tracks if step <= 0 else message.future_vehicle_tracks).add().tracks
         for car in range(CARS):
             if car == CARS - 1 and step > 20:
                 continue
@@ -40,8 +40,8 @@ def scene(name: str, number: int, city: str) -> Scene:
             track.linear_velocity.x, track.linear_velocity.y = speed, speed * slope
             track.dimensions.x, track.dimensions.y, track.dimensions.z = 4.5, 1.9, 1.6
     for car in range(CARS):
-        found.prediction_requests.add(track_id=car + 1)
-    return found
+        message.prediction_requests.add(track_id=car + 1)
+    return message
 
 
 def write(root: Path, scenes_each: int = 4, *, rendered: bool = True) -> Path:

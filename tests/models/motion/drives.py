@@ -47,9 +47,9 @@ def drive_scene(
     """
     scene = Scene(id=name, scene_tags=SceneTags(**{"track": 1, "precipitation": 1} if tags is None else tags))
     for step in range(1 - STEPS, 1):
-        scene.past_vehicle_tracks.add(tracks=[one.state(step) for one in drives if step not in one.unseen])
+        scene.past_vehicle_tracks.add(tracks=[drive.state(step) for drive in drives if step not in drive.unseen])
     for step in range(1, future + 1):
-        scene.future_vehicle_tracks.add(tracks=[one.state(step) for one in drives if step not in one.unseen])
-    for track, maneuvers in ({one.track: [2] for one in drives} if requested is None else requested).items():
+        scene.future_vehicle_tracks.add(tracks=[drive.state(step) for drive in drives if step not in drive.unseen])
+    for track, maneuvers in ({drive.track: [2] for drive in drives} if requested is None else requested).items():
         scene.prediction_requests.add(track_id=track, trajectory_tags=maneuvers)
     return scene

@@ -64,7 +64,7 @@ def graph(members: int, size: int, samples: int = SAMPLES) -> bytes:
         ("Sub", ["exponent", "volume"], "scores", {}),
     ]
     made = helper.make_graph(
-        [helper.make_node(kind, given, [name], **more) for kind, given, name, more in nodes],
+        [helper.make_node(kind, inputs, [name], **more) for kind, inputs, name, more in nodes],
         "straight",
         [
             helper.make_tensor_value_info("maps", TensorProto.FLOAT, ["N", 17, size, size]),

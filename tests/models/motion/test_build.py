@@ -37,14 +37,14 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def stored(data: Path, parts: Path) -> dict[str, Examples]:
-    found = gathering.gathered(data, parts / "examples", OFFICIAL)
-    return {name: Examples.load(place, OFFICIAL) for name, place in found.items()}
+    folders = gathering.gathered(data, parts / "examples", OFFICIAL)
+    return {name: Examples.load(place, OFFICIAL) for name, place in folders.items()}
 
 
 @pytest.fixture(scope="module")
 def trained(data: Path, parts: Path, tmp_path_factory: pytest.TempPathFactory) -> Artefact:
-    said: list[float] = []
-    found = train.train_artefact(
+    progress: list[float] = []
+    built = train.train_artefact(
         "bc",
         data,
         tmp_path_factory.mktemp("made") / "bc-3",
@@ -53,11 +53,11 @@ def trained(data: Path, parts: Path, tmp_path_factory: pytest.TempPathFactory) -
         preset="tiny",
         parts=parts,
         jobs=2,
-        progress=lambda done, what: said.append(done),
+        progress=lambda done, what: progress.append(done),
     )
-    assert said == sorted(said)
-    assert said[-1] == 1
-    return found
+    assert progress == sorted(progress)
+    assert progress[-1] == 1
+    return built
 
 
 def kept(data: Path, parts: Path, family: str = "bc", members: int = 3) -> Ensemble:
@@ -70,7 +70,7 @@ def test_a_trained_artefact_says_how_it_came_to_be(trained: Artefact) -> None:
     manifest = trained.manifest
     assert artefact.name(manifest) == "motion-bc-3"
     assert manifest.seeds == (1000, 1001, 1002)
-    assert [(one.role, one.rows, one.licence) for one in manifest.sources] == [
+    assert [(source.role, source.rows, source.licence) for source in manifest.sources] == [
         ("train", 16, "none"),
         ("choice of weights", 4, "none"),
         ("calibration", 12, "none"),
@@ -84,9 +84,9 @@ def test_a_trained_artefact_says_how_it_came_to_be(trained: Artefact) -> None:
 
 
 def test_its_members_answer_the_golden_maps_again(trained: Artefact) -> None:
-    found = members.members(trained)
-    assert (found.count, found.samples) == (3, 10)
-    assert golden.replay(found, trained.path(trained.manifest.golden), trained.manifest.golden_tolerance) < 1e-5
+    networks = members.members(trained)
+    assert (networks.count, networks.samples) == (3, 10)
+    assert golden.replay(networks, trained.path(trained.manifest.golden), trained.manifest.golden_tolerance) < 1e-5
 
 
 def test_the_calibration_is_of_what_is_served(trained: Artefact, stored: dict[str, Examples]) -> None:
@@ -99,9 +99,9 @@ def test_the_calibration_is_of_what_is_served(trained: Artefact, stored: dict[st
     assert set(known.reference) == {*known.others, "request_uncertainty"}
     served, plan = members.members(trained), recipe.read(trained)
     examples = shares.calibrating(stored["dev"])
-    said = rip.predictive(*served(examples.drawn()), plan)
+    predictive = rip.predictive(*served(examples.drawn()), plan)
     for name in known.reference:
-        scores = uncertainty.score(said, name)
+        scores = uncertainty.score(predictive, name)
         assert known.reference[name][-1] == pytest.approx(scores.max(), rel=1e-5)
         assert known.by(name).retention.thresholds[-1] <= scores.max() * (1 + 1e-6)
     assert known.expected_error is not None
@@ -114,11 +114,11 @@ def test_typical_requests_are_not_remarked_upon(trained: Artefact, stored: dict[
     plan = recipe.read(trained)
     assert set(plan.typical) <= set(appearance.FEATURES)
     train_maps = shares.training(stored["train"]).drawn()
-    said = [appearance.remarks(appearance.measured(one), plan.typical) for one in train_maps]
-    assert said == [()] * len(train_maps)
+    remarks = [appearance.remarks(appearance.measured(values), plan.typical) for values in train_maps]
+    assert remarks == [()] * len(train_maps)
     faster = train_maps[0].copy()
     faster[1, 63:65, 63:65] = 100
-    assert "speed_high" in {one.code for one in appearance.remarks(appearance.measured(faster), plan.typical)}
+    assert "speed_high" in {remark.code for remark in appearance.remarks(appearance.measured(faster), plan.typical)}
 
 
 def test_members_are_kept_for_ensembles_of_other_sizes_and_operators(
@@ -129,13 +129,13 @@ def test_members_are_kept_for_ensembles_of_other_sizes_and_operators(
     maps = stored["eval"].drawn(slice(0, 3))
     plans, scores = members.members(trained)(maps)
     lower = Recipe(plan_operator="LQ", request_operator="LQ")
-    one = build.build(ensemble.subset(1), lower, tmp_path / "bc-1", calibration=stored["dev"])
-    assert artefact.name(one.manifest) == "motion-bc-1"
-    assert recipe.read(one).plan_operator == "LQ"
-    own_plans, own_scores = members.members(one)(maps)
+    single = build.build(ensemble.subset(1), lower, tmp_path / "bc-1", calibration=stored["dev"])
+    assert artefact.name(single.manifest) == "motion-bc-1"
+    assert recipe.read(single).plan_operator == "LQ"
+    own_plans, own_scores = members.members(single)(maps)
     assert np.allclose(own_plans, plans[:, :10], rtol=1e-4, atol=1e-4)
     assert np.allclose(own_scores, scores[:, :1, :10], rtol=1e-4, atol=1e-3)
-    (known,) = one.manifest.heads["trajectories"].values()
+    (known,) = single.manifest.heads["trajectories"].values()
     assert "knowledge_spread" not in known.reference  # of a single member nobody knows
     assert "total_spread" in known.reference
     with pytest.raises(ValueError, match="no subset of 4; 1 to 3 are possible"):
@@ -145,36 +145,36 @@ def test_members_are_kept_for_ensembles_of_other_sizes_and_operators(
 @pytest.mark.slow
 def test_dropout_members_have_frozen_masks(data: Path, parts: Path, tmp_path: Path) -> None:
     ensemble = kept(data, parts, "dim_dropout", members=2)
-    found = build.build(ensemble, Recipe(), tmp_path / "dropout")
-    assert artefact.name(found.manifest) == "motion-dim_dropout-2x10"
-    assert found.manifest.sample_seed == 1
-    assert members.members(found).count == 2
-    assert found.manifest.heads == {"trajectories": {}}
-    assert len({tuple(mask) for mask in np.concatenate([one.hidden for one in ensemble.masks])}) > 10
+    built = build.build(ensemble, Recipe(), tmp_path / "dropout")
+    assert artefact.name(built.manifest) == "motion-dim_dropout-2x10"
+    assert built.manifest.sample_seed == 1
+    assert members.members(built).count == 2
+    assert built.manifest.heads == {"trajectories": {}}
+    assert len({tuple(mask) for mask in np.concatenate([frozen.hidden for frozen in ensemble.masks])}) > 10
 
 
 def test_the_same_members_give_the_same_bytes(
     data: Path, parts: Path, stored: dict[str, Examples], tmp_path: Path
 ) -> None:
-    given = shares.calibrating(stored["dev"])
-    one, other = (
-        build.build(kept(data, parts).subset(2), Recipe(), tmp_path / name, calibration=given) for name in ("a", "b")
+    examples = shares.calibrating(stored["dev"])
+    first, other = (
+        build.build(kept(data, parts).subset(2), Recipe(), tmp_path / name, calibration=examples) for name in ("a", "b")
     )
-    assert one.tag == other.tag
+    assert first.tag == other.tag
 
 
 def test_the_workbench_trains_and_cleans_up(data: Path, tmp_path: Path) -> None:
-    found = workbench.train_artefact(
+    built = workbench.train_artefact(
         "dim", data, tmp_path / "dim-1", members=1, seed=0, preset="tiny", progress=lambda done, what: None
     )
-    assert artefact.name(found.manifest) == "motion-dim-1"
+    assert artefact.name(built.manifest) == "motion-dim-1"
     assert [path.name for path in tmp_path.iterdir()] == ["dim-1"]
 
 
 def test_training_without_members_splits_or_requests_is_refused(data: Path, parts: Path, tmp_path: Path) -> None:
-    def ask(folder: Path, **wanted: int) -> None:
-        given = {"members": 1, "seed": 0} | wanted
-        train.train_artefact("bc", folder, tmp_path / "out", preset="tiny", parts=tmp_path / "parts", **given)
+    def ask(folder: Path, **changes: int) -> None:
+        options = {"members": 1, "seed": 0} | changes
+        train.train_artefact("bc", folder, tmp_path / "out", preset="tiny", parts=tmp_path / "parts", **options)
 
     with pytest.raises(ValueError, match="at least one member, got 0"):
         ask(data, members=0)
@@ -195,7 +195,9 @@ def test_training_without_members_splits_or_requests_is_refused(data: Path, part
 
 
 def _only_shifted(folder: Path) -> Path:
-    bends.examples.store((replace(one, shifted=True) for one in bends.drives(0, 2)), folder / "shifted", OFFICIAL)
+    bends.examples.store(
+        (replace(example, shifted=True) for example in bends.drives(0, 2)), folder / "shifted", OFFICIAL
+    )
     return folder / "shifted"
 
 

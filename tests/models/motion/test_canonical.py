@@ -16,12 +16,12 @@ OUTSIDE = {"train": (), "dev": ("Skolkovo", "Modiin", "Innopolis"), "eval": ("An
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("split", OUTSIDE)
 def test_the_canonical_partition_is_by_place_and_precipitation(split: str, place: str, rain: str) -> None:
-    found = CANONICAL.shifted(split, {"track": place, "precipitation": rain, "day_time": "Night"})
+    actual = CANONICAL.shifted(split, {"track": place, "precipitation": rain, "day_time": "Night"})
     if place == "Moscow":
-        assert found is (False if rain == "NoPrecipitation" else None)
+        assert actual is (False if rain == "NoPrecipitation" else None)
     else:
         shifted = place in OUTSIDE[split] and rain in ("NoPrecipitation", "Rain", "Snow")
-        assert found is (True if shifted else None), "sleet is in neither part, nor are unknown tags"
+        assert actual is (True if shifted else None), "sleet is in neither part, nor are unknown tags"
 
 
 def test_without_a_split_the_shifted_scenes_of_any_are_shifted() -> None:

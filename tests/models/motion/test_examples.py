@@ -24,12 +24,12 @@ HALVES = st.floats(-100, 100, width=16)
 def test_maps_of_half_precision_survive_exactly(tmp_path_factory: pytest.TempPathFactory, maps: np.ndarray) -> None:
     folder = tmp_path_factory.mktemp("maps")
     with Writer(folder, SMALL) as writer:
-        for one in maps:
-            writer.add(one)
-    found = SparseMaps.load(folder, SMALL)
-    assert len(found) == len(maps)
+        for array in maps:
+            writer.add(array)
+    loaded = SparseMaps.load(folder, SMALL)
+    assert len(loaded) == len(maps)
     order = np.arange(len(maps))[::-1]
-    assert np.array_equal(found.dense(order), maps[order])
+    assert np.array_equal(loaded.dense(order), maps[order])
 
 
 def test_velocities_are_kept_to_millimetres_a_second(tmp_path: Path) -> None:
@@ -67,9 +67,9 @@ def test_examples_survive_the_disk(stored: Examples) -> None:
 
 def test_chosen_examples_keep_their_maps(stored: Examples) -> None:
     some = stored.take(stored.shifted).take(np.array([1, 0]))
-    wanted = np.flatnonzero(stored.shifted)[[1, 0]]
-    assert np.array_equal(some.drawn(), stored.drawn(wanted))
-    assert np.array_equal(some.futures, stored.futures[wanted])
+    indices = np.flatnonzero(stored.shifted)[[1, 0]]
+    assert np.array_equal(some.drawn(), stored.drawn(indices))
+    assert np.array_equal(some.futures, stored.futures[indices])
     assert some.tags["track"].tolist() == ["AnnArbor"] * 2
 
 
@@ -117,8 +117,8 @@ def test_what_tables_judge_leaves_out_the_scenes_that_chose_weights(stored: Exam
 
 
 def test_one_scene_chooses_and_calibrates(stored: Examples) -> None:
-    one = stored.take(stored.scenes == "scene-0000")
-    assert len(shares.choosing(one)) == len(shares.calibrating(one)) == 2
+    single_scene = stored.take(stored.scenes == "scene-0000")
+    assert len(shares.choosing(single_scene)) == len(shares.calibrating(single_scene)) == 2
 
 
 def test_what_calibrates_does_not_judge(stored: Examples) -> None:

@@ -33,12 +33,12 @@ def sizes(decoder: Decoder, encoder: Encoder, dropout: float = 0.0) -> Sizes:
 
 
 @functools.cache
-def members(given: Sizes, count: int) -> tuple[tuple[Network, ...], tuple[FrozenMasks, ...]]:
-    networks = tuple(untrained(given, seed) for seed in range(count))
+def members(network_sizes: Sizes, count: int) -> tuple[tuple[Network, ...], tuple[FrozenMasks, ...]]:
+    networks = tuple(untrained(network_sizes, seed) for seed in range(count))
     masks = tuple(
-        frozen_masks(given.dropout, one.width, given.hidden, sample_seed=5, seed=seed, samples=Q)
-        for seed, one in enumerate(networks)
-        if given.dropout
+        frozen_masks(network_sizes.dropout, network.width, network_sizes.hidden, sample_seed=5, seed=seed, samples=Q)
+        for seed, network in enumerate(networks)
+        if network_sizes.dropout
     )
     return networks, masks
 
@@ -47,24 +47,26 @@ def noise(count: int) -> Array:
     return np.random.default_rng(4).standard_normal((count, Q, STEPS, 2), np.float32)
 
 
-def fused(given: Sizes, count: int, folder: Path, requests: Array) -> tuple[Array, Array]:
+def fused(network_sizes: Sizes, count: int, folder: Path, requests: Array) -> tuple[Array, Array]:
     path = folder / "members.onnx"
-    path.write_bytes(export(*members(given, count), samples=Q))
+    path.write_bytes(export(*members(network_sizes, count), samples=Q))
     plans, scores = OnnxGraph(path).run({MAPS: requests, NOISE: noise(count)}, (PLANS, SCORES))
     return plans, scores
 
 
 @torch.no_grad()
-def separate(given: Sizes, count: int, requests: Array) -> tuple[Array, Array]:
+def separate(network_sizes: Sizes, count: int, requests: Array) -> tuple[Array, Array]:
     """Member by member, plan by plan: sampled, and then scored by teacher forcing."""
-    networks, masks = members(given, count)
+    networks, masks = members(network_sizes, count)
     seen = [network.see(torch.from_numpy(requests)) for network in networks]
     draws = torch.from_numpy(noise(count))
 
     def start(member: int, sample: int) -> Start:
         if not masks:
             return networks[member].start(seen[member])
-        mask = Mask(*(torch.from_numpy(one[sample]) for one in (masks[member].pooled, masks[member].hidden)))
+        mask = Mask(
+            *(torch.from_numpy(layer_mask[sample]) for layer_mask in (masks[member].pooled, masks[member].hidden))
+        )
         return networks[member].start(seen[member], mask)
 
     made = [(member, sample) for member in range(count) for sample in range(Q)]
@@ -85,8 +87,8 @@ def separate(given: Sizes, count: int, requests: Array) -> tuple[Array, Array]:
     return torch.stack(plans, dim=1).numpy(), torch.stack(scores, dim=1).numpy()
 
 
-def difference(found: Array, expected: Array) -> float:
-    return float((np.abs(found - expected) / (np.abs(expected) + np.median(np.abs(expected)))).max())
+def difference(actual: Array, expected: Array) -> float:
+    return float((np.abs(actual - expected) / (np.abs(expected) + np.median(np.abs(expected)))).max())
 
 
 @pytest.mark.parametrize("encoder", ["small", "mobilenet_v2"])
@@ -95,9 +97,9 @@ def difference(found: Array, expected: Array) -> float:
 def test_the_fused_graph_says_what_separate_members_say(
     decoder: Decoder, encoder: Encoder, count: int, dropout: float, tmp_path: Path
 ) -> None:
-    given, requests = sizes(decoder, encoder, dropout), maps(2).numpy()
-    plans, scores = fused(given, count, tmp_path, requests)
-    expected_plans, expected_scores = separate(given, count, requests)
+    network_sizes, requests = sizes(decoder, encoder, dropout), maps(2).numpy()
+    plans, scores = fused(network_sizes, count, tmp_path, requests)
+    expected_plans, expected_scores = separate(network_sizes, count, requests)
     assert plans.shape == (2, count * Q, STEPS, 2)
     assert scores.shape == (2, count, count * Q)
     assert difference(plans, expected_plans) <= 1e-5
@@ -107,17 +109,17 @@ def test_the_fused_graph_says_what_separate_members_say(
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 def test_requests_say_together_what_they_say_alone(dropout: float, tmp_path: Path) -> None:
-    given, requests = sizes("dim", "small", dropout), maps(4).numpy()
-    together = fused(given, 3, tmp_path, requests)
-    alone = [fused(given, 3, tmp_path, requests[number : number + 1]) for number in range(len(requests))]
-    for found, one in zip(together, map(np.concatenate, zip(*alone, strict=True)), strict=True):
-        assert difference(found, one) <= 1e-5
+    network_sizes, requests = sizes("dim", "small", dropout), maps(4).numpy()
+    together = fused(network_sizes, 3, tmp_path, requests)
+    alone = [fused(network_sizes, 3, tmp_path, requests[number : number + 1]) for number in range(len(requests))]
+    for batched, single in zip(together, map(np.concatenate, zip(*alone, strict=True)), strict=True):
+        assert difference(batched, single) <= 1e-5
 
 
 def test_masks_make_plans_of_a_member_differ(tmp_path: Path) -> None:
-    given, requests = sizes("bc", "small", 0.3), maps(1).numpy()
+    network_sizes, requests = sizes("bc", "small", 0.3), maps(1).numpy()
     path = tmp_path / "members.onnx"
-    path.write_bytes(export(*members(given, 1), samples=Q))
+    path.write_bytes(export(*members(network_sizes, 1), samples=Q))
     same = np.broadcast_to(noise(1)[:, :1], (1, Q, STEPS, 2))
     plans, _ = OnnxGraph(path).run({MAPS: requests, NOISE: np.ascontiguousarray(same)}, (PLANS, SCORES))
     assert np.abs(plans[0, 0] - plans[0, 1]).max() > 0.01
@@ -125,8 +127,8 @@ def test_masks_make_plans_of_a_member_differ(tmp_path: Path) -> None:
 
 def test_scores_of_a_vehicle_that_stands_keep_their_digits(tmp_path: Path) -> None:
     """Scales far below a millimetre: log(1 + u) taken literally would lose most of their digits."""
-    given = sizes("bc", "small")
-    networks = [untrained(given, seed) for seed in range(2)]
+    network_sizes = sizes("bc", "small")
+    networks = [untrained(network_sizes, seed) for seed in range(2)]
     for network in networks:
         network._output.bias.data[2:] -= 12
     path = tmp_path / "members.onnx"
@@ -146,9 +148,9 @@ def test_scores_of_a_vehicle_that_stands_keep_their_digits(tmp_path: Path) -> No
 
 
 def test_the_same_weights_give_the_same_bytes_and_nothing_of_the_machine() -> None:
-    given = sizes("dim", "mobilenet_v2", 0.3)
-    graph = export(*members(given, 3), samples=Q)
-    assert graph == export(*members(given, 3), samples=Q)
+    network_sizes = sizes("dim", "mobilenet_v2", 0.3)
+    graph = export(*members(network_sizes, 3), samples=Q)
+    assert graph == export(*members(network_sizes, 3), samples=Q)
     assert traces_of_the_machine(graph) == []
 
 

@@ -36,6 +36,6 @@ def test_ahead_is_x_and_left_is_y() -> None:
 def test_yaw_is_turned_to_where_the_vehicle_drives(yaw: float, speed: float, slip: float) -> None:
     velocity = speed * math.cos(yaw + slip), speed * math.sin(yaw + slip)
     for stored in (yaw, yaw + math.pi):
-        found = driving_yaw(stored, *velocity)
-        assert math.cos(found - yaw) > 0.999999
+        turned = driving_yaw(stored, *velocity)
+        assert math.cos(turned - yaw) > 0.999999
     assert driving_yaw(yaw, 0.0, 0.0) == yaw

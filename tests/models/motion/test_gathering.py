@@ -45,8 +45,8 @@ def test_maps_are_those_beside_the_scenes_or_drawn(stored: dict[str, Path], tmp_
     bare = city.write(tmp_path / "data", rendered=False)
     drawn = gathering.gathered(bare, tmp_path / "kept", OFFICIAL)
     for split, place in stored.items():
-        one, other = (Examples.load(each, OFFICIAL) for each in (place, drawn[split]))
-        assert one.fingerprint == other.fingerprint
+        first, other = (Examples.load(each, OFFICIAL) for each in (place, drawn[split]))
+        assert first.fingerprint == other.fingerprint
     assert Examples.load(stored["train"], OFFICIAL).drawn(np.array([0]))[0, 0, 64, 64] == 1
 
 
@@ -73,8 +73,8 @@ def test_files_behind_links_are_looked_at(tmp_path: Path) -> None:
 
 
 def test_fewer_scenes_are_spaced_evenly(data: Path, tmp_path: Path) -> None:
-    found = gathering.stored(folders.split(data, "dev"), tmp_path / "dev", OFFICIAL, most_scenes=2)
-    assert sorted(set(found.scenes)) == ["dev-Moscow-000", "dev-Skolkovo-003"]
+    examples = gathering.stored(folders.split(data, "dev"), tmp_path / "dev", OFFICIAL, most_scenes=2)
+    assert sorted(set(examples.scenes)) == ["dev-Moscow-000", "dev-Skolkovo-003"]
 
 
 def test_a_map_of_another_grid_and_a_broken_one_are_named(tmp_path: Path) -> None:

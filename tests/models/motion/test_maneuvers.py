@@ -22,8 +22,8 @@ def driven(speed: np.ndarray, turn: np.ndarray | float = 0.0, yaw: float = 0.7) 
     return moved + np.array([5e3, -4e3]), heading, velocity
 
 
-def names(found: tuple[int, ...]) -> set[str]:
-    return {TrajectoryTag.Name(tag).removeprefix("k") for tag in found}
+def names(tags: tuple[int, ...]) -> set[str]:
+    return {TrajectoryTag.Name(tag).removeprefix("k") for tag in tags}
 
 
 EVEN, STANDING = np.full(26, 10.0), np.zeros(26)

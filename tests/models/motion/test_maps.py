@@ -58,9 +58,9 @@ def test_files_of_all_versions_are_read(version: tuple[int, int], level: int) ->
 
 
 def test_files_whose_first_axis_runs_quickest_are_read() -> None:
-    found = maps.read_rendered(zlib.compress(npy(np.asfortranarray(small_map()))), SMALL)
-    assert np.array_equal(found, small_map())
-    assert found.flags.c_contiguous
+    actual = maps.read_rendered(zlib.compress(npy(np.asfortranarray(small_map()))), SMALL)
+    assert np.array_equal(actual, small_map())
+    assert actual.flags.c_contiguous
 
 
 def with_value(value: float) -> np.ndarray:
@@ -133,20 +133,20 @@ def test_a_bomb_is_not_unpacked() -> None:
     assert len(bomb) < 600_000
     tracemalloc.start()
     try:
-        with unpacked() as found:
+        with unpacked() as tally:
             assert refusal(bomb, OFFICIAL).code == "trailing_bytes"
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
     finally:
         tracemalloc.stop()
-    assert len(start) < found.nbytes < len(start) + 1000, "one map, and a byte that shows that more follows"
+    assert len(start) < tally.nbytes < len(start) + 1000, "one map, and a byte that shows that more follows"
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused(content: bytes) -> None:
-    for one in (content, zlib.compress(content), zlib.compress(b"\x93NUMPY\x01\x00" + content)):
+    for payload in (content, zlib.compress(content), zlib.compress(b"\x93NUMPY\x01\x00" + content)):
         with pytest.raises(BadScene):
-            maps.read_rendered(one, SMALL)
+            maps.read_rendered(payload, SMALL)
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -166,9 +166,9 @@ def test_broken_files_are_read_or_refused(seed: int) -> None:
 def test_packed_maps_are_read_without_copying(count: int) -> None:
     values = np.stack([small_map(seed) for seed in range(count)])
     content = values.tobytes()
-    found = maps.read_tensor(content, SMALL)
-    assert np.array_equal(found, values)
-    assert np.shares_memory(found, np.frombuffer(content, np.uint8))
+    actual = maps.read_tensor(content, SMALL)
+    assert np.array_equal(actual, values)
+    assert np.shares_memory(actual, np.frombuffer(content, np.uint8))
 
 
 @pytest.mark.parametrize("content", [b"", small_map().tobytes()[:-4], small_map().tobytes() + b"\x00"])

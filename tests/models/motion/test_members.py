@@ -29,8 +29,8 @@ def graph(folder: Path, seeds: tuple[int, ...] = (0, 1), sizes: Sizes = SIZES) -
     path = folder / "members.onnx"
     networks = [untrained(sizes, seed) for seed in seeds]
     masks = [
-        frozen_masks(sizes.dropout, one.width, sizes.hidden, sample_seed=1, seed=seed, samples=4)
-        for seed, one in zip(seeds, networks, strict=True)
+        frozen_masks(sizes.dropout, network.width, sizes.hidden, sample_seed=1, seed=seed, samples=4)
+        for seed, network in zip(seeds, networks, strict=True)
         if sizes.dropout
     ]
     path.write_bytes(export(networks, masks, samples=4))
@@ -59,34 +59,34 @@ def artefact(folder: Path, sizes: Sizes = SIZES, **changes: object) -> Artefact:
 
 
 def test_members_answer_in_the_agreed_shapes_and_repeat(tmp_path: Path) -> None:
-    found = members_of.members(artefact(tmp_path))
-    assert (found.count, found.samples) == (2, 4)
-    plans, scores = found(maps(3).numpy())
+    ensemble = members_of.members(artefact(tmp_path))
+    assert (ensemble.count, ensemble.samples) == (2, 4)
+    plans, scores = ensemble(maps(3).numpy())
     assert plans.shape == (3, 8, 25, 2)
     assert scores.shape == (3, 2, 8)
-    again = found(maps(3).numpy())
+    again = ensemble(maps(3).numpy())
     assert np.array_equal(plans, again[0])
     assert np.array_equal(scores, again[1])
-    empty = found(np.empty((0, 17, 64, 64), np.float32))
-    assert [one.shape for one in empty] == [(0, 8, 25, 2), (0, 2, 8)]
+    empty = ensemble(np.empty((0, 17, 64, 64), np.float32))
+    assert [array.shape for array in empty] == [(0, 8, 25, 2), (0, 2, 8)]
 
 
 def test_on_a_cpu_an_answer_does_not_depend_on_its_company(tmp_path: Path) -> None:
-    found = members_of.opened(graph(tmp_path), RECIPE)
+    ensemble = members_of.opened(graph(tmp_path), RECIPE)
     requests = maps(5).numpy()
-    together = found(requests)
+    together = ensemble(requests)
     for number in (0, 3):
-        alone = found(requests[number : number + 1])
+        alone = ensemble(requests[number : number + 1])
         assert np.array_equal(alone[0][0], together[0][number])
         assert np.array_equal(alone[1][0], together[1][number])
 
 
 def test_maps_may_pass_in_groups(tmp_path: Path) -> None:
     path, requests = graph(tmp_path), maps(5).numpy()
-    one = members_of.opened(path, RECIPE)(requests)
+    whole = members_of.opened(path, RECIPE)(requests)
     several = Members(members_of.OnnxGraph(path), RECIPE, pass_maps=2)(requests)
-    for found, expected in zip(several, one, strict=True):
-        assert np.allclose(found, expected, rtol=1e-4, atol=1e-4)
+    for actual, expected in zip(several, whole, strict=True):
+        assert np.allclose(actual, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_random_numbers_come_of_the_recipes_seed(tmp_path: Path) -> None:
@@ -119,8 +119,8 @@ def test_blocks_are_enlarged_to_any_grid() -> None:
 
 def test_members_of_a_dropout_ensemble_have_the_manifests_masks(tmp_path: Path) -> None:
     dropped = replace(SIZES, dropout=0.3)
-    found = members_of.members(artefact(tmp_path, dropped, samples=4, sample_seed=1))
-    assert (found.count, found.samples) == (2, 4)
+    ensemble = members_of.members(artefact(tmp_path, dropped, samples=4, sample_seed=1))
+    assert (ensemble.count, ensemble.samples) == (2, 4)
     with pytest.raises(ArtefactError, match="2 members of 4 masks, the manifest says 2 of 3"):
         members_of.members(artefact(tmp_path, dropped, samples=3, sample_seed=1))
 

@@ -53,9 +53,9 @@ def test_what_was_written_is_read_in_the_order_of_sorted_files_with_its_own_tags
 
 def test_requests_come_with_truth_tags_and_maps(tmp_path: Path) -> None:
     split = written(tmp_path, rendered=True)
-    found = list(official.all_requests(split))
-    assert len(found) == 10
-    for request in found:
+    requests = list(official.all_requests(split))
+    assert len(requests) == 10
+    for request in requests:
         assert request.truth is not None
         np.testing.assert_allclose(request.truth, [(1.6 * step, 0.0) for step in range(1, 26)], atol=1e-3)
         assert request.map is not None
@@ -63,9 +63,11 @@ def test_requests_come_with_truth_tags_and_maps(tmp_path: Path) -> None:
         assert request.map.read_bytes() == b"map"
         assert request.shifted is canonical.CANONICAL.shifted("dev", request.file.tags)
     left = Selection(parts=frozenset({True}), maneuvers=frozenset({TrajectoryTag.kMoveLeft}))
-    assert [(one.scene, one.track, one.maneuvers) for one in official.all_requests(split, left)] == [("b", 2, (0, 6))]
+    assert [(entry.scene, entry.track, entry.maneuvers) for entry in official.all_requests(split, left)] == [
+        ("b", 2, (0, 6))
+    ]
     winter = Selection(scenes=canonical.rule(["season=Winter"]))
-    assert {one.scene for one in official.all_requests(split, winter)} == {"b"}
+    assert {entry.scene for entry in official.all_requests(split, winter)} == {"b"}
     assert len(list(official.all_requests(split, official.CANONICAL))) == 6
 
 
@@ -78,7 +80,7 @@ def test_valid_are_requests_of_which_the_whole_future_or_none_is_known(tmp_path:
         writer.add(drive_scene("t", drives[:3], future=0))
     split = folders.split(tmp_path, "eval")
     everything = list(official.all_requests(split, Selection(partial=True)))
-    reasons = {(one.scene, one.track): one.left_out for one in everything}
+    reasons = {(request.scene, request.track): request.left_out for request in everything}
     assert reasons == {
         ("s", 1): None,
         ("s", 2): futures.NOT_OBSERVED,
@@ -87,9 +89,9 @@ def test_valid_are_requests_of_which_the_whole_future_or_none_is_known(tmp_path:
         ("t", 2): futures.NO_FUTURE,
         ("t", 3): futures.NOT_NOW,
     }
-    assert all((one.truth is None) == (one.left_out is not None) for one in everything)
+    assert all((request.truth is None) == (request.left_out is not None) for request in everything)
     valid = [key for key, reason in reasons.items() if reason != futures.NOT_OBSERVED]
-    assert [(one.scene, one.track) for one in official.all_requests(split)] == valid
+    assert [(request.scene, request.track) for request in official.all_requests(split)] == valid
 
 
 @pytest.mark.parametrize(
@@ -103,31 +105,33 @@ def test_valid_are_requests_of_which_the_whole_future_or_none_is_known(tmp_path:
     ],
 )
 def test_splits_are_found_under_all_released_names(names: tuple[str, ...], split: str, tmp_path: Path) -> None:
-    found = written(tmp_path / "written", "dev", rendered=True)
+    written_split = written(tmp_path / "written", "dev", rendered=True)
     root = tmp_path / "data"
     root.mkdir()
-    assert found.tags is not None
-    assert found.rendered is not None
-    for path, name in zip((found.scenes, found.tags, found.rendered), names, strict=True):
+    assert written_split.tags is not None
+    assert written_split.rendered is not None
+    for path, name in zip((written_split.scenes, written_split.tags, written_split.rendered), names, strict=True):
         path.rename(root / name)
-    one = folders.split(root, split)
-    assert [path.name for path in (one.scenes, one.tags, one.rendered) if path is not None] == list(names)
-    assert len(list(official.all_requests(one))) == 10
-    assert folders.splits(root) == (one,)
+    read_split = folders.split(root, split)
+    assert [
+        path.name for path in (read_split.scenes, read_split.tags, read_split.rendered) if path is not None
+    ] == list(names)
+    assert len(list(official.all_requests(read_split))) == 10
+    assert folders.splits(root) == (read_split,)
     (alone,) = folders.splits(root / names[0])
     assert (alone.name, alone.root.resolve(), alone.scenes) == (split, root.resolve(), root / names[0])
     assert len(list(official.all_requests(alone))) == 10
 
 
 def test_any_folder_of_scenes_can_be_read_with_what_is_called_after_it(tmp_path: Path) -> None:
-    found = written(tmp_path)
-    found.scenes.rename(tmp_path / "boston_pb")
-    (one,) = folders.splits(tmp_path / "boston_pb")
-    assert (one.name, one.tags) == ("", None)
-    assert [file.shifted for file in official.scene_files(one)].count(True) == 1
+    written_split = written(tmp_path)
+    written_split.scenes.rename(tmp_path / "boston_pb")
+    (read_split,) = folders.splits(tmp_path / "boston_pb")
+    assert (read_split.name, read_split.tags) == ("", None)
+    assert [file.shifted for file in official.scene_files(read_split)].count(True) == 1
     (tmp_path / "dev_tags.txt").rename(tmp_path / "boston_tags.txt")
-    (one,) = folders.splits(tmp_path / "boston_pb")
-    assert {file.tags["city"] for file in official.scene_files(one)} == set("ABCDE")
+    (read_split,) = folders.splits(tmp_path / "boston_pb")
+    assert {file.tags["city"] for file in official.scene_files(read_split)} == set("ABCDE")
 
 
 def test_only_pb_files_in_sub_folders_are_scenes(tmp_path: Path) -> None:
@@ -229,11 +233,11 @@ def test_a_submission_is_judged_by_the_folder_with_its_parts_and_maneuvers(tmp_p
     with Writer(tmp_path / "data", "dev") as writer:
         for name in ("a", "b", "e"):
             writer.add(drive_scene(name, [Drive(1), Drive(2, (9.0, 9.0))], {1: [2, 6], 2: [9, 6]}, PLACES[name]))
-    found = list(official.all_requests(folders.split(tmp_path / "data", "dev")))
-    truths = np.stack([request.truth for request in found if request.truth is not None])[:, None]
+    requests = list(official.all_requests(folders.split(tmp_path / "data", "dev")))
+    truths = np.stack([request.truth for request in requests if request.truth is not None])[:, None]
     content = submission_file.encoded(
-        [one.scene for one in found],
-        [one.track for one in found],
+        [entry.scene for entry in requests],
+        [entry.track for entry in requests],
         truths,
         np.ones((6, 1)),
         np.zeros(6),

@@ -36,20 +36,23 @@ def test_a_log_is_converted_rendered_and_read(tmp_path: Path) -> None:
     written = ran("convert", tmp_path / "raw", "--out", out, "--split", "dev", "--speed-limit", 9, "--stride", 0.4)
     assert written == [out / "dev_pb", out / "dev_tags.txt"]
     assert ran("render", out, "--processes", 1, "--size", 32, "--resolution", 2) == [out / "dev_rendered"]
-    found = list(official.all_requests(folders.split(out, "dev")))
-    assert len(found) == 3
-    assert all(one.map is not None and one.map.exists() for one in found)
+    requests = list(official.all_requests(folders.split(out, "dev")))
+    assert len(requests) == 3
+    assert all(request.map is not None and request.map.exists() for request in requests)
 
 
 def test_a_data_set_is_divided_by_words(data: Path, tmp_path: Path) -> None:
     words = ("partition", data, "--out", tmp_path / "out", "--by", "track=AnnArbor", "--shifted", "track=Moscow")
     ran(*words)
     (dev, _) = folders.splits(tmp_path / "out")
-    assert {one.tags["track"]: one.shifted for one in official.scene_files(dev)} == {"AnnArbor": False, "Moscow": True}
+    assert {scene_file.tags["track"]: scene_file.shifted for scene_file in official.scene_files(dev)} == {
+        "AnnArbor": False,
+        "Moscow": True,
+    }
     ran("partition", data, "--out", tmp_path / "canonical", "--how", "copy")
     (dev, evaluation) = folders.splits(tmp_path / "canonical")
-    assert [one.tags["track"] for one in official.scene_files(dev)] == ["Moscow", "Skolkovo"]
-    assert [one.tags["track"] for one in official.scene_files(evaluation)] == ["Moscow", "AnnArbor"]
+    assert [scene_file.tags["track"] for scene_file in official.scene_files(dev)] == ["Moscow", "Skolkovo"]
+    assert [scene_file.tags["track"] for scene_file in official.scene_files(evaluation)] == ["Moscow", "AnnArbor"]
     with pytest.raises(ValueError, match="--shifted needs --by"):
         ran("partition", data, "--out", tmp_path / "none", "--shifted", "track=Moscow")
 

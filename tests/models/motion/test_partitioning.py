@@ -29,13 +29,13 @@ def source(tmp_path: Path) -> Path:
 
 def parts(root: Path) -> dict[str, dict[str, bool | None]]:
     """Split to its scenes' places and whether each is shifted; reads all requests and maps."""
-    found: dict[str, dict[str, bool | None]] = {}
+    by_split: dict[str, dict[str, bool | None]] = {}
     for split in folders.splits(root):
         for request in official.all_requests(split):
             assert request.map is not None
             assert request.map.read_bytes() == request.file.tags["city"].encode()
-            found.setdefault(split.name, {})[request.file.tags["city"]] = request.shifted
-    return found
+            by_split.setdefault(split.name, {})[request.file.tags["city"]] = request.shifted
+    return by_split
 
 
 @pytest.mark.parametrize("how", ["link", "copy"])

@@ -89,13 +89,13 @@ def a_picture(message: Scene | None = None, *, cells: bool = False, turn: float 
 
 
 def pixels(drawn: Picture) -> np.ndarray:
-    found = np.asarray(image.imread(io.BytesIO(draw(drawn))))
-    return found[: int(0.93 * len(found)), : int(0.7 * found.shape[1]), :3]  # the map
+    pixel_values = np.asarray(image.imread(io.BytesIO(draw(drawn))))
+    return pixel_values[: int(0.93 * len(pixel_values)), : int(0.7 * pixel_values.shape[1]), :3]  # the map
 
 
 def near(drawn: np.ndarray, colour: str) -> np.ndarray:
-    wanted = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
-    return np.abs(drawn - wanted).max(axis=-1) < 0.12
+    target = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    return np.abs(drawn - target).max(axis=-1) < 0.12
 
 
 def middle(marked: np.ndarray) -> tuple[float, float]:

@@ -28,25 +28,25 @@ def rows(count: int) -> Float32:
     return np.random.default_rng(1).normal(0, 5, (count, 17 * RECIPE.size**2)).astype(np.float32)
 
 
-def same(one: object, other: object) -> None:
-    for name, value in vars(one).items():
+def same(first: object, other: object) -> None:
+    for name, value in vars(first).items():
         np.testing.assert_array_equal(value, getattr(other, name))
 
 
 def test_a_pass_says_what_the_numerics_say(planners: Members) -> None:
     planning = Planning(planners, RECIPE)
-    given = rows(5)
-    arrays = planning(given)
+    batch = rows(5)
+    arrays = planning(batch)
     assert {array.shape[-1] for array in arrays} == {5}
-    same(planning.read(arrays), rip.predictive(*planners(given.reshape(-1, *RECIPE.grid.shape)), RECIPE))
+    same(planning.read(arrays), rip.predictive(*planners(batch.reshape(-1, *RECIPE.grid.shape)), RECIPE))
 
 
 def test_cut_and_joined_passes_say_the_same(planners: Members) -> None:
     planning = Planning(planners, RECIPE)
-    given = rows(7)
-    whole = planning(given)
+    batch = rows(7)
+    whole = planning(batch)
     for start, stop in ((0, 7), (2, 5), (6, 7)):
-        part = planning(given[start:stop])
+        part = planning(batch[start:stop])
         same(planning.read(part), planning.read(tuple(array[..., start:stop] for array in whole)))
 
 

@@ -60,7 +60,7 @@ def test_cnll_comes_first_under_either_convention_with_the_papers_limit(tmp_path
         judged = read(path, ErrorOptions(convention=convention))
         assert judged.error_name == TRAJECTORIES.error == "cnll"
         assert (judged.error.unit, judged.error.acceptable) == (TRAJECTORIES.error_unit, 25.0)
-        assert {one.acceptable for name, one in judged.errors.items() if name != "cnll"} == {1.0}
+        assert {column.acceptable for name, column in judged.errors.items() if name != "cnll"} == {1.0}
 
 
 def test_another_error_and_limit_can_be_asked_for(tmp_path: Path) -> None:

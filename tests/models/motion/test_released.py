@@ -39,28 +39,28 @@ def saved(folder: Path, seed: int, content: object, epoch: int = 60) -> Path:
 
 @pytest.mark.parametrize("sizes", [RELEASED_BC, RELEASED_DIM, replace(RELEASED_DIM, hidden=128)], ids=str)
 def test_a_released_member_of_full_size_is_read_weight_by_weight(sizes: Sizes, tmp_path: Path) -> None:
-    given = state(sizes)
-    network = released.read(saved(tmp_path, 10, {f"module.{name}": value for name, value in given.items()}))
+    weights = state(sizes)
+    network = released.read(saved(tmp_path, 10, {f"module.{name}": value for name, value in weights.items()}))
     assert network.sizes == sizes
-    assert network.state_dict().keys() == given.keys()
-    assert all(torch.equal(value, given[name]) for name, value in network.state_dict().items())
+    assert network.state_dict().keys() == weights.keys()
+    assert all(torch.equal(value, weights[name]) for name, value in network.state_dict().items())
     prefix = "_decoder" if sizes.decoder == "bc" else "_flow._decoder"
-    assert given["_encoder._model.features.0.0.weight"].shape == (32, 17, 3, 3)
-    assert given["_encoder._model.classifier.1.weight"].shape == (sizes.hidden, 1280)
-    assert given[f"{prefix}.weight_hh"].shape == (3 * sizes.hidden, sizes.hidden)
+    assert weights["_encoder._model.features.0.0.weight"].shape == (32, 17, 3, 3)
+    assert weights["_encoder._model.classifier.1.weight"].shape == (sizes.hidden, 1280)
+    assert weights[f"{prefix}.weight_hh"].shape == (3 * sizes.hidden, sizes.hidden)
 
 
 def test_a_folder_becomes_an_ensemble_in_the_order_of_its_seeds(tmp_path: Path) -> None:
     for seed, epoch in ((90, 83), (10, 57), (20, 90)):
         saved(tmp_path, seed, state(DIM, seed), epoch)
-    found = released.load_released(tmp_path)
-    assert found.seeds == (10, 20, 90)
-    assert found.family == "dim"
-    assert found.training["files"] == (
+    ensemble = released.load_released(tmp_path)
+    assert ensemble.seeds == (10, 20, 90)
+    assert ensemble.family == "dim"
+    assert ensemble.training["files"] == (
         "model-seed-10-epoch-57.pt, model-seed-20-epoch-90.pt, model-seed-90-epoch-83.pt"
     )
-    assert torch.equal(found.networks[0]._flow._decoder.bias_hh, state(DIM, 10)["_flow._decoder.bias_hh"])
-    assert found.subset(2).seeds == (10, 20)
+    assert torch.equal(ensemble.networks[0]._flow._decoder.bias_hh, state(DIM, 10)["_flow._decoder.bias_hh"])
+    assert ensemble.subset(2).seeds == (10, 20)
 
 
 def test_code_in_a_checkpoint_is_refused_and_never_run(tmp_path: Path) -> None:
@@ -74,29 +74,32 @@ def test_code_in_a_checkpoint_is_refused_and_never_run(tmp_path: Path) -> None:
     assert not witness.exists()
 
 
-def without(given: State) -> object:
-    given.pop("_output.bias")
-    return given
+def without(weights: State) -> object:
+    weights.pop("_output.bias")
+    return weights
 
 
-def nan(given: State) -> object:
-    given["_output.bias"][0] = torch.nan
-    return given
+def nan(weights: State) -> object:
+    weights["_output.bias"][0] = torch.nan
+    return weights
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         (without, r"_output\.bias is missing \(1 of"),
-        (lambda given: given | {"_output.more": torch.zeros(1)}, r"_output\.more is no weight of this BC network"),
-        (lambda given: given | {"_output.weight": torch.zeros(3, 16)}, r"has the shape \[3, 16\], \[4, 16\] is needed"),
+        (lambda weights: weights | {"_output.more": torch.zeros(1)}, r"_output\.more is no weight of this BC network"),
+        (
+            lambda weights: weights | {"_output.weight": torch.zeros(3, 16)},
+            r"has the shape \[3, 16\], \[4, 16\] is needed",
+        ),
         (nan, r"_output\.bias holds numbers that are not finite"),
-        (lambda given: {}, "neither a behavioural cloning network"),
-        (lambda given: given | state(DIM), "neither a behavioural cloning network"),
-        (lambda given: {"_decoder.bias_hh": torch.zeros(3)}, r"_decoder\.weight_hh is missing"),
-        (lambda given: {"_decoder.weight_hh": torch.zeros(3)}, r"of the shape \[3\]; a matrix is needed"),
-        (lambda given: {"state_dict": given}, "not a dictionary of weights"),
-        (lambda given: {name: value.long() for name, value in given.items()}, "not a dictionary of weights"),
+        (lambda weights: {}, "neither a behavioural cloning network"),
+        (lambda weights: weights | state(DIM), "neither a behavioural cloning network"),
+        (lambda weights: {"_decoder.bias_hh": torch.zeros(3)}, r"_decoder\.weight_hh is missing"),
+        (lambda weights: {"_decoder.weight_hh": torch.zeros(3)}, r"of the shape \[3\]; a matrix is needed"),
+        (lambda weights: {"state_dict": weights}, "not a dictionary of weights"),
+        (lambda weights: {name: value.long() for name, value in weights.items()}, "not a dictionary of weights"),
     ],
 )
 def test_what_is_no_released_member_is_named(change: Callable[[State], object], said: str, tmp_path: Path) -> None:
@@ -131,27 +134,29 @@ def rip(folder: Path, name: str = "rip-bc-k_2-plan_lq-scene_wcm") -> Path:
 
 
 def test_a_released_folder_becomes_an_artefact_that_defers_all(tmp_path: Path) -> None:
-    found = released.import_released(rip(tmp_path / "given"), tmp_path / "out")
-    plan = recipe.read(found)
+    imported = released.import_released(rip(tmp_path / "given"), tmp_path / "out")
+    plan = recipe.read(imported)
     assert (plan.plan_operator, plan.request_operator, plan.size, plan.resolution) == ("LQ", "WCM", 128, 1.0)
-    assert artefact.name(found.manifest) == "motion-bc-2"
-    assert found.manifest.heads == {"trajectories": {}}
-    assert found.manifest.training["origin"] == "released Shifts vehicle motion baseline"
-    assert golden.replay(members.members(found), found.path("golden.npz"), found.manifest.golden_tolerance) < 1e-5
+    assert artefact.name(imported.manifest) == "motion-bc-2"
+    assert imported.manifest.heads == {"trajectories": {}}
+    assert imported.manifest.training["origin"] == "released Shifts vehicle motion baseline"
+    assert (
+        golden.replay(members.members(imported), imported.path("golden.npz"), imported.manifest.golden_tolerance) < 1e-5
+    )
 
 
 def test_released_members_are_calibrated_where_requests_are_given(tmp_path: Path) -> None:
     data = city.write(tmp_path / "data", scenes_each=3)
-    given = rip(tmp_path / "given", "mine")
-    found = released.import_released(given / "mine", tmp_path / "out", data)
-    (known,) = found.manifest.heads["trajectories"].values()
+    folder = rip(tmp_path / "given", "mine")
+    imported = released.import_released(folder / "mine", tmp_path / "out", data)
+    (known,) = imported.manifest.heads["trajectories"].values()
     assert known.retention.units == 6
-    assert set(found.manifest.quality) == {"calibration", "dev_shifted"}
-    assert recipe.read(found).plan_operator == "MA"
+    assert set(imported.manifest.quality) == {"calibration", "dev_shifted"}
+    assert recipe.read(imported).plan_operator == "MA"
     for split in ("dev_pb", "dev_rendered"):
         (data / split).rename(data / f"no_{split}")
     with pytest.raises(BadFile, match="has no split 'dev'"):
-        released.import_released(given / "mine", tmp_path / "out", data)
+        released.import_released(folder / "mine", tmp_path / "out", data)
 
 
 @pytest.mark.parametrize(

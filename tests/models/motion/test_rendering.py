@@ -29,13 +29,13 @@ def written(root: Path, count: int = 3) -> folders.Split:
 
 def test_each_request_that_can_be_drawn_gets_its_map(tmp_path: Path) -> None:
     split = written(tmp_path)
-    told: list[float] = []
-    folder = rendering.render(split, GRID, progress=lambda share, what: told.append(share))
+    shares: list[float] = []
+    folder = rendering.render(split, GRID, progress=lambda share, what: shares.append(share))
     assert folder == tmp_path / "dev_rendered"
-    assert told[-1] == 1.0
-    found = list(official.all_requests(folders.split(tmp_path, "dev")))
-    assert [request.map is not None for request in found] == [True, True, False] * 3
-    for request in found:
+    assert shares[-1] == 1.0
+    requests = list(official.all_requests(folders.split(tmp_path, "dev")))
+    assert [request.map is not None for request in requests] == [True, True, False] * 3
+    for request in requests:
         if request.map is not None:
             scene = scenes.parse(request.file.path.read_bytes())
             expected = Renderer(scene, GRID).draw(scenes.agent(scene, request.track))
@@ -43,12 +43,12 @@ def test_each_request_that_can_be_drawn_gets_its_map(tmp_path: Path) -> None:
 
 
 def test_two_processes_draw_what_one_does(tmp_path: Path) -> None:
-    one, two = (written(tmp_path / name, 6) for name in ("one", "two"))
-    rendering.render(one, GRID)
+    first, two = (written(tmp_path / name, 6) for name in ("one", "two"))
+    rendering.render(first, GRID)
     rendering.render(two, GRID, processes=2)
-    files = sorted(path.relative_to(one.root) for path in one.root.rglob("*.npy"))
+    files = sorted(path.relative_to(first.root) for path in first.root.rglob("*.npy"))
     assert len(files) == 12
-    assert [(one.root / path).read_bytes() for path in files] == [(two.root / path).read_bytes() for path in files]
+    assert [(first.root / path).read_bytes() for path in files] == [(two.root / path).read_bytes() for path in files]
 
 
 def test_maps_that_are_there_stay_unless_they_are_asked_for_again(tmp_path: Path) -> None:

@@ -24,18 +24,18 @@ def maps() -> list[np.ndarray]:
 
 def test_maps_come_back_to_the_bit() -> None:
     drawn = maps()
-    found = Maps(npz.decode(packed(drawn), 1 << 24), GRID)
-    assert len(found) == len(drawn)
+    restored = Maps(npz.decode(packed(drawn), 1 << 24), GRID)
+    assert len(restored) == len(drawn)
     for part in (slice(0, 5), slice(1, 2), slice(3, 5)):
-        rows = found.rows(part)
-        for row, one in zip(rows, drawn[part], strict=True):
-            assert np.array_equal(row.view(np.uint32), one.reshape(-1).view(np.uint32))
+        rows = restored.rows(part)
+        for row, expected in zip(rows, drawn[part], strict=True):
+            assert np.array_equal(row.view(np.uint32), expected.reshape(-1).view(np.uint32))
 
 
 def test_channels_that_lie_last_in_memory_are_no_other_map() -> None:
-    one = maps()[0]
-    turned = np.ascontiguousarray(one.transpose(1, 2, 0)).transpose(2, 0, 1)
-    assert packed([one]) == packed([turned])
+    drawn = maps()[0]
+    turned = np.ascontiguousarray(drawn.transpose(1, 2, 0)).transpose(2, 0, 1)
+    assert packed([drawn]) == packed([turned])
 
 
 DAMAGED = {

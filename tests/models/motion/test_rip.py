@@ -30,34 +30,34 @@ def imagined(case: dict) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("operator", ["MA", "LQ", "UQ", "WCM", "BCM"])
 def test_requests_are_those_of_the_released_code(operator: str) -> None:
     plans, scores = imagined(ENSEMBLE)
-    found = rip.predictive(plans, scores, Recipe(plan_operator=operator, request_operator=operator, ddof=1))
+    prediction = rip.predictive(plans, scores, Recipe(plan_operator=operator, request_operator=operator, ddof=1))
     official = ENSEMBLE["by_algorithm"][operator]
-    assert found.plans[:, :, 0, 0].astype(int).tolist() == official["top5_indices"]
-    np.testing.assert_allclose(found.scores, official["top5_scores"], rtol=1e-5)
-    np.testing.assert_allclose(found.weights, official["softmax_weights"], rtol=1e-3, atol=1e-7)
-    measured = uncertainty.score(found, "request_uncertainty")
+    assert prediction.plans[:, :, 0, 0].astype(int).tolist() == official["top5_indices"]
+    np.testing.assert_allclose(prediction.scores, official["top5_scores"], rtol=1e-5)
+    np.testing.assert_allclose(prediction.weights, official["softmax_weights"], rtol=1e-3, atol=1e-7)
+    measured = uncertainty.score(prediction, "request_uncertainty")
     np.testing.assert_allclose(measured, official["request_uncertainty"], rtol=1e-5)
 
 
 def test_statistics_are_float32_and_weights_sum_to_one() -> None:
     rng = np.random.default_rng(0)
     plans = rng.normal(size=(3, 50, 25, 2)).astype(np.float32)
-    found = rip.predictive(plans, rng.normal(size=(3, 5, 50)).astype(np.float32), Recipe())
+    prediction = rip.predictive(plans, rng.normal(size=(3, 5, 50)).astype(np.float32), Recipe())
     for name in ("plans", "weights", "confidence", "scores", "total", "data", "knowledge"):
-        assert getattr(found, name).dtype == np.float32
-    assert found.plans.shape == (3, 5, 25, 2)
-    np.testing.assert_allclose(found.weights.sum(axis=1), 1, rtol=1e-6)
-    np.testing.assert_allclose(found.total, found.data + found.knowledge, rtol=1e-5)
-    assert (np.diff(found.scores, axis=1) <= 0).all(), "the most confident comes first"
+        assert getattr(prediction, name).dtype == np.float32
+    assert prediction.plans.shape == (3, 5, 25, 2)
+    np.testing.assert_allclose(prediction.weights.sum(axis=1), 1, rtol=1e-6)
+    np.testing.assert_allclose(prediction.total, prediction.data + prediction.knowledge, rtol=1e-5)
+    assert (np.diff(prediction.scores, axis=1) <= 0).all(), "the most confident comes first"
 
 
 def test_one_member_has_a_total_only() -> None:
-    found = rip.predictive(np.zeros((2, 10, 25, 2), np.float32), np.zeros((2, 1, 10), np.float32), Recipe())
-    assert found.total is not None
-    assert found.data is None
-    assert found.knowledge is None
+    prediction = rip.predictive(np.zeros((2, 10, 25, 2), np.float32), np.zeros((2, 1, 10), np.float32), Recipe())
+    assert prediction.total is not None
+    assert prediction.data is None
+    assert prediction.knowledge is None
     with pytest.raises(uncertainty.MeasureAbsent):
-        uncertainty.score(found, "knowledge_spread")
+        uncertainty.score(prediction, "knowledge_spread")
 
 
 @pytest.mark.parametrize("broken", ["scores", "plans"])
@@ -67,12 +67,12 @@ def test_what_is_not_finite_defers_its_own_request_only(broken: str) -> None:
     scores = rng.normal(size=(3, 2, 10)).astype(np.float32)
     clean = rip.predictive(plans, scores, Recipe())
     (scores if broken == "scores" else plans)[1, 0, 3] = np.nan
-    found = rip.predictive(plans, scores, Recipe())
-    assert np.isnan(found.confidence).tolist() == [False, True, False]
-    assert np.isnan(found.plans[1]).all()
+    prediction = rip.predictive(plans, scores, Recipe())
+    assert np.isnan(prediction.confidence).tolist() == [False, True, False]
+    assert np.isnan(prediction.plans[1]).all()
     for row in (0, 2):
-        np.testing.assert_array_equal(found.plans[row], clean.plans[row])
-        np.testing.assert_array_equal(found.total[row], clean.total[row])
+        np.testing.assert_array_equal(prediction.plans[row], clean.plans[row])
+        np.testing.assert_array_equal(prediction.total[row], clean.total[row])
 
 
 def test_one_member_has_no_deviation_with_ddof_1() -> None:

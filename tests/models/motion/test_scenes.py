@@ -295,11 +295,11 @@ def test_a_hundred_thousand_objects_are_refused_soon(
 ) -> None:
     """Before any of them becomes numbers."""
     town = towns.empty()
-    one = towns.VehicleTrack(track_id=1) if form is as_json else towns.vehicle(1, (1.5, 2.5), 0.3, 5.0)
+    track = towns.VehicleTrack(track_id=1) if form is as_json else towns.vehicle(1, (1.5, 2.5), 0.3, 5.0)
     for _ in range(future):
         town.future_vehicle_tracks.add()
     for step in (*town.past_vehicle_tracks[-steps:], *town.future_vehicle_tracks):
-        step.tracks.extend([one] * count)
+        step.tracks.extend([track] * count)
     content, parts = form(town), Parts(monkeypatch)
     refused = refusal(content)
     assert count * (steps + future) <= parts.looked <= scene_message.MOST_PARTS

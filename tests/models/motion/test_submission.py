@@ -21,12 +21,12 @@ NAMES = {"cnll": "corrected_nll"} | {
 LINE = [(0.5 * step, 0.1) for step in range(1, 26)]
 
 
-def submitted(tmp_path: Path, predictions: bytes, truth: bytes, **asked: Any) -> Callable[[], Any]:
+def submitted(tmp_path: Path, predictions: bytes, truth: bytes, **options: Any) -> Callable[[], Any]:
     """Reading a submission against true trajectories."""
     submission, scenes = tmp_path / "submission.pb", tmp_path / "truth.pb"
     submission.write_bytes(predictions)
     scenes.write_bytes(truth)
-    return lambda: read(submission, ErrorOptions(companions={"scenes": scenes}, **asked))
+    return lambda: read(submission, ErrorOptions(companions={"scenes": scenes}, **options))
 
 
 def test_submissions_of_unlike_numbers_of_modes_give_the_released_errors(tmp_path: Path) -> None:
@@ -48,10 +48,10 @@ def test_modes_of_weight_zero_count_in_a_submission_as_released(tmp_path: Path) 
     far = [(x + 3, y + 4) for x, y in LINE]
     modes = [(far, 1.0), (LINE, 0.0)]
     judged = submitted(tmp_path, prediction("s", 1, modes), prediction("s", 1, [(LINE, 1.0)]))()
-    found = {name: column.values[0] for name, column in judged.errors.items()}
-    assert found["minade"] == 0
-    assert (found["avgade"], found["weightedade"], found["top1fde"]) == pytest.approx((2.5, 5.0, 5.0))
-    assert found["cnll"] == pytest.approx(25 * 25 / 2)
+    errors = {name: column.values[0] for name, column in judged.errors.items()}
+    assert errors["minade"] == 0
+    assert (errors["avgade"], errors["weightedade"], errors["top1fde"]) == pytest.approx((2.5, 5.0, 5.0))
+    assert errors["cnll"] == pytest.approx(25 * 25 / 2)
 
 
 def test_points_on_an_axis_or_with_a_height_are_read_as_others(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_wrong_submissions_are_refused_by_scene_and_track(
 def test_garbage_is_refused_in_words_whatever_the_bytes(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     (tmp_path / "truth.pb").write_bytes(TRUTH)
-    asked = ErrorOptions(companions={"scenes": tmp_path / "truth.pb"})
+    options = ErrorOptions(companions={"scenes": tmp_path / "truth.pb"})
     for _ in range(300):
         noise = bytes(rng.integers(0, 256, rng.integers(1, 200), dtype=np.uint8))
         flipped = bytearray(GOOD)
@@ -161,7 +161,7 @@ def test_garbage_is_refused_in_words_whatever_the_bytes(tmp_path: Path) -> None:
             path = tmp_path / "garbage.pb"
             path.write_bytes(content)
             with contextlib.suppress(BadFile):
-                read(path, asked)
+                read(path, options)
 
 
 def test_a_submission_needs_scenes_and_a_known_suffix(tmp_path: Path) -> None:

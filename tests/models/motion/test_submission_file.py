@@ -39,21 +39,21 @@ def parsed(content: bytes) -> Submission:
 def test_the_generated_classes_read_what_was_written(n: int, modes: int, steps: int, seed: int) -> None:
     content = batch(n, modes, steps, seed) | {"shifted": np.arange(n) % 2 == 1}
     content["trajectories"][0, 0, 0] = 0.0  # zeros are left out by the classes, and read by them
-    found = parsed(submission_file.encoded(**content)).predictions
-    assert [(one.scene_id, one.track_id, one.is_ood) for one in found] == list(
+    predictions = parsed(submission_file.encoded(**content)).predictions
+    assert [(record.scene_id, record.track_id, record.is_ood) for record in predictions] == list(
         zip(content["scenes"], content["tracks"], content["shifted"], strict=True)
     )
-    for row, one in enumerate(found):
-        assert one.uncertainty_measure == np.float32(content["uncertainty"][row])
-        points = [[(p.x, p.y) for p in mode.trajectory.points] for mode in one.weighted_trajectories]
+    for row, message in enumerate(predictions):
+        assert message.uncertainty_measure == np.float32(content["uncertainty"][row])
+        points = [[(p.x, p.y) for p in mode.trajectory.points] for mode in message.weighted_trajectories]
         np.testing.assert_array_equal(np.array(points), content["trajectories"][row])
-        weights = [mode.weight for mode in one.weighted_trajectories]
+        weights = [mode.weight for mode in message.weighted_trajectories]
         np.testing.assert_array_equal(weights, np.float32(content["weights"][row]))
 
 
 def test_batches_joined_are_one_submission_in_bounded_memory() -> None:
-    one, other = submission_file.encoded(**batch(2)), submission_file.encoded(**batch(3, seed=1))
-    assert len(parsed(one + other).predictions) == 5
+    first, other = submission_file.encoded(**batch(2)), submission_file.encoded(**batch(3, seed=1))
+    assert len(parsed(first + other).predictions) == 5
     assert submission_file.encoded(**batch(0)) == b""
 
 

@@ -19,23 +19,27 @@ NUMBERS = st.fixed_dictionaries(
 
 @given(NUMBERS)
 def test_lines_read_back_as_the_scene_says(numbers: dict[str, int]) -> None:
-    found = tags.of_scene(SceneTags(**numbers))
-    assert tags.parsed(PATH, 1, tags.line(found)) == found
-    assert {field: tags.VALUES[field][value] for field, value in found.items()} == numbers
+    scene_tags = tags.of_scene(SceneTags(**numbers))
+    assert tags.parsed(PATH, 1, tags.line(scene_tags)) == scene_tags
+    assert {field: tags.VALUES[field][value] for field, value in scene_tags.items()} == numbers
 
 
 def test_unknown_values_vanish_from_the_line_and_come_back() -> None:
     scene = SceneTags(track=1, precipitation=1, day_time=1)
     line = tags.line(tags.of_scene(scene))
     assert json.loads(line) == {"day_time": "kNight", "track": "Moscow", "precipitation": "kNoPrecipitation"}
-    found = tags.parsed(PATH, 1, '{"track": "Moscow"}')
-    assert (found["track"], found["sun_phase"], found["season"]) == ("Moscow", "UnknownSunPhase", "UnknownSeason")
+    scene_tags = tags.parsed(PATH, 1, '{"track": "Moscow"}')
+    assert (scene_tags["track"], scene_tags["sun_phase"], scene_tags["season"]) == (
+        "Moscow",
+        "UnknownSunPhase",
+        "UnknownSeason",
+    )
 
 
 def test_other_keys_and_numbers_beyond_the_enumeration_stay() -> None:
-    found = tags.of_scene(SceneTags(track=9)) | {"city": "Pittsburgh"}
-    assert found["track"] == "9"
-    assert tags.parsed(PATH, 1, tags.line(found)) == found
+    scene_tags = tags.of_scene(SceneTags(track=9)) | {"city": "Pittsburgh"}
+    assert scene_tags["track"] == "9"
+    assert tags.parsed(PATH, 1, tags.line(scene_tags)) == scene_tags
 
 
 @pytest.mark.parametrize("text", ["kRain", "Rain", "krain", "RAIN"])

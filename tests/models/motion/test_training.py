@@ -30,13 +30,13 @@ def short(family: str, steps: int = 4) -> Settings:
 @pytest.mark.parametrize("family", ["bc", "dim"])
 def test_a_tiny_training_raises_the_likelihood(family: str, data: tuple[Examples, Examples]) -> None:
     settings = replace(preset("tiny", family), schedule=Schedule(1e-2, 60, 5, "steps"), dev_every=20)
-    said: list[Progress] = []
-    found = member.train(*data, settings, 1, progress=said.append)
+    reports: list[Progress] = []
+    trained = member.train(*data, settings, 1, progress=reports.append)
     before = member.train(*data, replace(settings, schedule=Schedule(1e-9, 1, 0, "steps")), 1)
-    assert said[-1].loss < said[0].loss - 10
-    assert found.score < before.score - 10
-    assert said[-1].share == 1
-    assert np.isfinite(found.score)
+    assert reports[-1].loss < reports[0].loss - 10
+    assert trained.score < before.score - 10
+    assert reports[-1].share == 1
+    assert np.isfinite(trained.score)
 
 
 @pytest.mark.long
@@ -51,9 +51,9 @@ def test_a_training_that_was_cut_off_ends_in_the_same_weights(
     with pytest.raises(Killed):
         member.train(*data, settings, 3, folder=tmp_path, progress=killed_at(2))
     assert (tmp_path / "member-3.state.pt").exists()
-    said: list[float] = []
-    went_on = member.train(*data, settings, 3, folder=tmp_path, progress=lambda state: said.append(state.share))
-    assert said == [1.0]  # what was done was not done again
+    shares: list[float] = []
+    went_on = member.train(*data, settings, 3, folder=tmp_path, progress=lambda state: shares.append(state.share))
+    assert shares == [1.0]  # what was done was not done again
     assert same(whole, went_on)
     assert went_on.score == whole.score
     assert not (tmp_path / "member-3.state.pt").exists()
@@ -66,8 +66,8 @@ def test_a_finished_member_is_not_trained_again(data: tuple[Examples, Examples],
 
 
 def test_seeds_make_members(data: tuple[Examples, Examples]) -> None:
-    one, other = (member.train(*data, short("dim"), seed) for seed in (1, 2))
-    assert not same(one, other)
+    first, other = (member.train(*data, short("dim"), seed) for seed in (1, 2))
+    assert not same(first, other)
 
 
 def test_a_training_leaves_the_random_state_alone(data: tuple[Examples, Examples]) -> None:

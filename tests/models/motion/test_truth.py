@@ -51,9 +51,9 @@ def test_a_vehicle_that_drives_straight_goes_along_x(yaw: float, turned: bool, t
     """Also where its yaw is stored the wrong way round: velocity decides."""
     now, future = drive(7, (100.0, -50.0), yaw, 10.0, turned)
     path = written(tmp_path / "s.pb", scene("s", [now], [[step] for step in future], [7]))
-    found = truth.read(path)
-    assert found.rows == {("s", 7): 0}
-    np.testing.assert_allclose(found.trajectories, [ahead(10.0)], atol=1e-4)
+    truths = truth.read(path)
+    assert truths.rows == {("s", 7): 0}
+    np.testing.assert_allclose(truths.trajectories, [ahead(10.0)], atol=1e-4)
 
 
 def test_coordinates_of_a_country_lose_nothing(tmp_path: Path) -> None:
@@ -72,9 +72,9 @@ def test_left_of_the_agent_is_positive_y(tmp_path: Path) -> None:
 def test_requests_that_cannot_be_judged_are_told_by_their_reason(tmp_path: Path) -> None:
     written(tmp_path / "000" / "a.pb", crossing())
     written(tmp_path / "001" / "b.pb", scene("scene-b", [vehicle(1, 5, (0, 1))], [], [5]))
-    found = truth.read(tmp_path)
-    assert list(found.rows) == [("scene-a", 1)]
-    assert found.left_out == {
+    truths = truth.read(tmp_path)
+    assert list(truths.rows) == [("scene-a", 1)]
+    assert truths.left_out == {
         ("scene-a", 2): futures.NOT_OBSERVED,
         ("scene-a", 3): futures.NOT_NOW,
         ("scene-b", 5): futures.NO_FUTURE,
@@ -145,12 +145,12 @@ def test_folders_of_scenes_hold_each_scene_once(tmp_path: Path) -> None:
 
 def test_a_real_scene_gives_the_trajectories_of_the_released_code(real_scene: Path) -> None:
     """Numbers printed by the released loader, whose float32 leaves about a millimetre."""
-    found = truth.read(real_scene)
+    truths = truth.read(real_scene)
     name = "3dbc73d6508860ff871de24441635eb8"
-    row = found.rows[name, 4176]
-    assert found.trajectories.shape[1:] == (25, 2)
-    np.testing.assert_allclose(found.trajectories[row, [0, -1]], [(3.30273, 0.9043), (79.79883, 11.33667)], atol=2e-3)
-    assert {column: values[row] for column, values in found.tags.items()} == {
+    row = truths.rows[name, 4176]
+    assert truths.trajectories.shape[1:] == (25, 2)
+    np.testing.assert_allclose(truths.trajectories[row, [0, -1]], [(3.30273, 0.9043), (79.79883, 11.33667)], atol=2e-3)
+    assert {column: values[row] for column, values in truths.tags.items()} == {
         "day_time": "Night",
         "season": "Summer",
         "location": "Moscow",
@@ -164,16 +164,16 @@ def test_a_real_scene_gives_the_trajectories_of_the_released_code(real_scene: Pa
 
 def test_a_real_scene_can_be_answered(real_scene: Path, tmp_path: Path) -> None:
     requests = messages.scene(real_scene).prediction_requests
-    found = truth.read(real_scene)
+    truths = truth.read(real_scene)
     rows = b""
     for request in requests:
         key = "3dbc73d6508860ff871de24441635eb8", request.track_id
-        points = found.trajectories[found.rows[key]] if key in found.rows else np.ones((25, 2))
+        points = truths.trajectories[truths.rows[key]] if key in truths.rows else np.ones((25, 2))
         beside = points + np.array([0.3, 0.4])
         rows += prediction(*key, [(points.tolist(), 0.75), (beside.tolist(), 0.25)], uncertainty=1.0, ood=True)
     path = written(tmp_path / "submission.pb", rows)
     judged = read(path, ErrorOptions(companions={"scenes": real_scene}))
-    assert len(judged) + len(found.left_out) == len(requests) == 2
+    assert len(judged) + len(truths.left_out) == len(requests) == 2
     assert judged.errors["minade"].values == pytest.approx(0.0, abs=1e-6)
     assert judged.errors["weightedfde"].values == pytest.approx(0.125, abs=1e-5)
     expected = -math.log(0.75 + 0.25 * math.exp(-25 * 0.25 / 2))

@@ -117,7 +117,7 @@ def town(
         start, angle = rng.uniform(-half, half, 2), rng.uniform(-math.pi, math.pi)
         turns = angle + np.cumsum(rng.normal(0, 0.1, points))
         path = start + np.cumsum(2.5 * np.stack([np.cos(turns), np.sin(turns)], axis=1), axis=0)
-        lights = tuple(int(one) for one in rng.integers(0, 6, 3) * (rng.random(3) < 0.5))
+        lights = tuple(int(colour) for colour in rng.integers(0, 6, 3) * (rng.random(3) < 0.5))
         lane(
             scene,
             [(float(x), float(y)) for x, y in path],
@@ -143,7 +143,7 @@ def moved(scene: Scene, angle: float, shift: Place) -> Scene:
         vector.x, vector.y = cos * vector.x - sin * vector.y + by[0], sin * vector.x + cos * vector.y + by[1]
 
     steps = (*made.past_vehicle_tracks, *made.future_vehicle_tracks)
-    for track in (*(one for step in steps for one in step.tracks), *made.past_ego_track):
+    for track in (*(past_track for step in steps for past_track in step.tracks), *made.past_ego_track):
         turn(track.position, shift)
         turn(track.linear_velocity, (0, 0))
         turn(track.linear_acceleration, (0, 0))
@@ -154,8 +154,8 @@ def moved(scene: Scene, angle: float, shift: Place) -> Scene:
             turn(walker.linear_velocity, (0, 0))
     graph = made.path_graph
     for line in (
-        *(one.centers for one in graph.lanes),
-        *(one.geometry.points for one in (*graph.crosswalks, *graph.road_polygons)),
+        *(road_lane.centers for road_lane in graph.lanes),
+        *(area.geometry.points for area in (*graph.crosswalks, *graph.road_polygons)),
     ):
         for point in line:
             turn(point, shift)

@@ -19,7 +19,7 @@ def untrained(sizes: Sizes, seed: int = 0) -> Network:
     """A network whose norms have the statistics of ``maps``; with those of a new one features vanish on their way."""
     torch.manual_seed(seed)
     network = Network(sizes).train()
-    norms = [one for one in network.modules() if isinstance(one, nn.BatchNorm2d)]
+    norms = [layer for layer in network.modules() if isinstance(layer, nn.BatchNorm2d)]
     for norm in norms:
         norm.momentum = 1.0
         nn.init.uniform_(norm.weight, 0.5, 1.5)

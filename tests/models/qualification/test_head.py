@@ -48,29 +48,29 @@ def judged(scores: Floats, knowledge: Floats | None = None, mean: Floats | None 
 
 
 def test_equal_scores_give_back_the_same_calibration() -> None:
-    found = judged(SCORES)
-    assert (found.verdict, found.reason) == ("carried", "")
-    assert found.calibration == calibration()
+    result = judged(SCORES)
+    assert (result.verdict, result.reason) == ("carried", "")
+    assert result.calibration == calibration()
 
 
 def test_a_carried_table_is_guarded_at_every_level_and_says_what_it_may_lose() -> None:
-    found = judged(SCORES * (1 + 1e-5 * np.random.default_rng(1).normal(size=4000)))
-    assert found.verdict == "carried"
-    assert found.calibration is not None
-    before, after = calibration().retention, found.calibration.retention
+    result = judged(SCORES * (1 + 1e-5 * np.random.default_rng(1).normal(size=4000)))
+    assert result.verdict == "carried"
+    assert result.calibration is not None
+    before, after = calibration().retention, result.calibration.retention
     assert after.levels == before.levels
     assert all(new < old for new, old in zip(after.thresholds, before.thresholds, strict=True))
     assert all(new > 0.999 * old for new, old in zip(after.thresholds, before.thresholds, strict=True))
     assert 0 < after.lost < 0.002
     assert after.band() == before.band() + after.lost
-    assert found.calibration.reference == calibration().reference
+    assert result.calibration.reference == calibration().reference
 
 
 def test_a_doubled_score_is_mapped_everywhere() -> None:
-    found = judged(2 * SCORES)
-    assert (found.verdict, found.of("tvar"), found.of("varm")) == ("mapped", "mapped", "carried")
-    assert found.calibration is not None
-    old, new = calibration(), found.calibration
+    result = judged(2 * SCORES)
+    assert (result.verdict, result.of("tvar"), result.of("varm")) == ("mapped", "mapped", "carried")
+    assert result.calibration is not None
+    old, new = calibration(), result.calibration
     ratios = np.array(new.retention.thresholds) / np.array(old.retention.thresholds)
     assert ((ratios <= 2 + 1e-6) & (ratios > 1.7)).all()  # down to the next replayed score
     assert np.allclose(new.reference["tvar"][1:-1], 2 * np.array(old.reference["tvar"][1:-1]), rtol=1e-3)
@@ -86,37 +86,37 @@ def test_a_doubled_score_is_mapped_everywhere() -> None:
 
 def test_thresholds_ascend_where_levels_are_carried_in_different_ways() -> None:
     noisy = SCORES + np.where(SCORES < 1, 4e-3, 1e-6) * np.random.default_rng(2).normal(size=4000)
-    found = judged(noisy.clip(1e-6))
-    assert found.verdict == "mapped"
-    kinds = {one.verdict for one in found.measures["tvar"].thresholds}
+    result = judged(noisy.clip(1e-6))
+    assert result.verdict == "mapped"
+    kinds = {threshold.verdict for threshold in result.measures["tvar"].thresholds}
     assert kinds == {"carried", "mapped"}
-    assert "of 37 thresholds" in found.reason
-    assert found.calibration is not None
-    assert (np.diff(found.calibration.retention.thresholds) >= 0).all()
+    assert "of 37 thresholds" in result.reason
+    assert result.calibration is not None
+    assert (np.diff(result.calibration.retention.thresholds) >= 0).all()
 
 
 def test_another_measure_that_is_refused_is_dropped() -> None:
-    found = judged(SCORES, knowledge=np.stack([KNOWLEDGE, KNOWLEDGE, KNOWLEDGE[::-1]]))
-    assert (found.verdict, found.measures["varm"].verdict) == ("carried", "refused")
-    assert found.calibration is not None
-    assert found.calibration.others == {}
-    assert list(found.calibration.reference) == ["tvar"]
+    result = judged(SCORES, knowledge=np.stack([KNOWLEDGE, KNOWLEDGE, KNOWLEDGE[::-1]]))
+    assert (result.verdict, result.measures["varm"].verdict) == ("carried", "refused")
+    assert result.calibration is not None
+    assert result.calibration.others == {}
+    assert list(result.calibration.reference) == ["tvar"]
 
 
 def test_the_own_measure_refuses_the_head() -> None:
     bad = SCORES.copy()
     bad[:3] = np.nan
-    found = judged(bad)
-    assert (found.verdict, found.calibration) == ("refused", None)
-    assert "3 of 4000 units have a score that is not finite" in found.reason
+    result = judged(bad)
+    assert (result.verdict, result.calibration) == ("refused", None)
+    assert "3 of 4000 units have a score that is not finite" in result.reason
 
 
 @pytest.mark.parametrize(("shift", "verdict"), [(0.001, "carried"), (0.05, "mapped"), (0.5, "refused")])
 def test_means_that_move_are_as_bad_as_scores(shift: float, verdict: str) -> None:
-    found = judged(SCORES, mean=np.stack([MEAN, MEAN, MEAN + shift * np.sqrt(SCORES)]))
-    assert (found.measures["tvar"].verdict, found.verdict) == ("carried", verdict)
-    assert (found.calibration is None) is (verdict == "refused")
-    assert ("means move by" in found.reason) is (verdict != "carried")
+    result = judged(SCORES, mean=np.stack([MEAN, MEAN, MEAN + shift * np.sqrt(SCORES)]))
+    assert (result.measures["tvar"].verdict, result.verdict) == ("carried", verdict)
+    assert (result.calibration is None) is (verdict == "refused")
+    assert ("means move by" in result.reason) is (verdict != "carried")
 
 
 def test_a_head_without_scores_of_its_own_measure_is_an_error() -> None:
@@ -128,18 +128,18 @@ def test_multipliers_contain_the_calibrated_interval() -> None:
     """All means move by 0.2, all standard deviations from 2 to 1.6: q' = (2 q + 0.2) / 1.6."""
     table = IntervalTable(500, (0.5, 0.9), (0.7, 1.7))
     means = Means(np.zeros(400), np.full(400, 4.0), np.full((1, 400), -0.2), np.full((1, 400), 1.6**2))
-    found = carried_intervals(table, means)
-    assert found is not None
-    assert found.multipliers == pytest.approx(((1.4 + 0.2) / 1.6, (3.4 + 0.2) / 1.6))
+    intervals = carried_intervals(table, means)
+    assert intervals is not None
+    assert intervals.multipliers == pytest.approx(((1.4 + 0.2) / 1.6, (3.4 + 0.2) / 1.6))
 
 
 def test_the_quantile_of_widening_leaves_out_one_in_a_thousand() -> None:
     moved = np.zeros((1, 4000))
     moved[0, :3] = 50.0
     table = IntervalTable(500, (0.9,), (1.7,))
-    found = carried_intervals(table, Means(np.zeros(4000), np.ones(4000), moved, np.ones((1, 4000))))
-    assert found is not None
-    assert found.multipliers == pytest.approx((1.7,))  # order statistic 3997 of 4000
+    intervals = carried_intervals(table, Means(np.zeros(4000), np.ones(4000), moved, np.ones((1, 4000))))
+    assert intervals is not None
+    assert intervals.multipliers == pytest.approx((1.7,))  # order statistic 3997 of 4000
     moved[0, 3] = 50.0
     assert carried_intervals(table, Means(np.zeros(4000), np.ones(4000), moved, np.ones((1, 4000)))) is None
 

@@ -17,9 +17,9 @@ def test_many_units_agree_with_spearman(rng: np.random.Generator, size: float) -
     scores = rng.random(4000)
     noisy = scores + size * rng.normal(size=4000)
     expected = spearmanr(scores, noisy).statistic
-    found = rank_correlation(scores, noisy)
-    assert found is not None
-    assert abs(found - expected) < 0.15 * (1 - expected)
+    correlation = rank_correlation(scores, noisy)
+    assert correlation is not None
+    assert abs(correlation - expected) < 0.15 * (1 - expected)
 
 
 @pytest.mark.parametrize("change", [np.exp, np.cbrt, lambda u: 3 * u - 8, lambda u: np.floor(1e6 * u)])
@@ -35,9 +35,9 @@ def test_a_swap_of_nearly_equal_scores_among_24_is_forgiven_where_spearman_refus
     swapped = scores.copy()
     swapped[[10, 11]] = swapped[[11, 10]]
     assert spearmanr(scores, swapped).statistic < 0.9999
-    found = rank_correlation(scores, swapped)
-    assert found is not None
-    assert found > 0.999999
+    correlation = rank_correlation(scores, swapped)
+    assert correlation is not None
+    assert correlation > 0.999999
 
 
 def test_a_crowd_of_nearly_equal_scores_may_be_shuffled(rng: np.random.Generator) -> None:
@@ -45,9 +45,9 @@ def test_a_crowd_of_nearly_equal_scores_may_be_shuffled(rng: np.random.Generator
     scores = np.concatenate([1e-8 * rng.random(10), 0.1 + rng.random(14)])
     noisy = scores + np.where(np.arange(24) < 10, 1e-8, 1e-7) * rng.normal(size=24)
     assert spearmanr(scores, noisy).statistic < 0.9999
-    found = rank_correlation(scores, noisy)
-    assert found is not None
-    assert found > 0.999999
+    correlation = rank_correlation(scores, noisy)
+    assert correlation is not None
+    assert correlation > 0.999999
 
 
 def test_neighbours_at_their_usual_distance_among_24_are_disorder() -> None:
@@ -55,18 +55,18 @@ def test_neighbours_at_their_usual_distance_among_24_are_disorder() -> None:
     for first in range(23):
         swapped = scores.copy()
         swapped[[first, first + 1]] = swapped[[first + 1, first]]
-        found = rank_correlation(scores, swapped)
-        assert found is not None
-    assert found < 0.9999, first
+        correlation = rank_correlation(scores, swapped)
+        assert correlation is not None
+    assert correlation < 0.9999, first
 
 
 @pytest.mark.parametrize("n", [20, 24, 300, 4000])
 def test_unrelated_and_reversed_orders_are_far_from_1(rng: np.random.Generator, n: int) -> None:
     scores = rng.normal(size=n)
     for other in (-scores, rng.permutation(scores), np.ones(n)):
-        found = rank_correlation(scores, other)
-        assert found is not None
-    assert found < 0.8
+        correlation = rank_correlation(scores, other)
+        assert correlation is not None
+    assert correlation < 0.8
 
 
 def test_ties_of_the_reference_may_be_split_but_not_merged(rng: np.random.Generator) -> None:

@@ -23,10 +23,10 @@ ERRORS = (RNG.random(6000) < 0.2 * SCORES).astype(np.float64)
 
 
 def certified(goal: Goal, errors: Any = ERRORS, **about: Any) -> tuple[float, dict[str, Any]]:
-    found = choose(units(SCORES, errors), goal, About("u", date(2026, 11, 23), error="error", **about))
-    assert found.threshold is not None
-    assert found.certificate is not None
-    return found.threshold, found.certificate.plain()
+    choice = choose(units(SCORES, errors), goal, About("u", date(2026, 11, 23), error="error", **about))
+    assert choice.threshold is not None
+    assert choice.certificate is not None
+    return choice.threshold, choice.certificate.plain()
 
 
 def at(threshold: float, noise: float = 1e-6) -> CarriedThreshold:
@@ -39,58 +39,58 @@ def carried(text: dict[str, Any], threshold: CarriedThreshold, means: MeansVerdi
 
 def test_selective_risk_grows_by_what_may_be_newly_answered_and_lost_over_the_answered() -> None:
     threshold, text = certified(SelectiveRisk(0.1))
-    one = at(threshold)
-    found = carried(text, one)
-    assert found.certificate is not None
-    newly, lost = upper_limit(one.newly, 6000, JOINT), upper_limit(one.lost, 6000, JOINT)
-    answered = lower_limit(one.answered, 6000, JOINT)
-    assert found.certificate["alpha"] == pytest.approx(0.1 + (0.1 * lost + newly) / answered)
-    assert 0.1 < found.certificate["alpha"] < 0.102
-    assert found.certificate["delta"] == pytest.approx(0.1)
-    assert (found.certificate["profile"], found.certificate["measure"]) == ("new", "u")
-    assert found.certificate["carried"]["alpha"] == 0.1
-    assert "carried from old to new: selective risk at most 0.10" in found.certificate["statement"]
-    assert json.loads(json.dumps(found.certificate)) == found.certificate
+    counts = at(threshold)
+    result = carried(text, counts)
+    assert result.certificate is not None
+    newly, lost = upper_limit(counts.newly, 6000, JOINT), upper_limit(counts.lost, 6000, JOINT)
+    answered = lower_limit(counts.answered, 6000, JOINT)
+    assert result.certificate["alpha"] == pytest.approx(0.1 + (0.1 * lost + newly) / answered)
+    assert 0.1 < result.certificate["alpha"] < 0.102
+    assert result.certificate["delta"] == pytest.approx(0.1)
+    assert (result.certificate["profile"], result.certificate["measure"]) == ("new", "u")
+    assert result.certificate["carried"]["alpha"] == 0.1
+    assert "carried from old to new: selective risk at most 0.10" in result.certificate["statement"]
+    assert json.loads(json.dumps(result.certificate)) == result.certificate
 
 
 def test_joint_risk_grows_by_what_may_be_newly_answered() -> None:
     threshold, text = certified(JointRisk(0.05))
-    one = at(threshold)
-    found = carried(text, one)
-    assert found.certificate is not None
-    assert found.certificate["alpha"] == pytest.approx(0.05 + upper_limit(one.newly, 6000, JOINT))
-    assert found.certificate["delta"] is None
+    counts = at(threshold)
+    result = carried(text, counts)
+    assert result.certificate is not None
+    assert result.certificate["alpha"] == pytest.approx(0.05 + upper_limit(counts.newly, 6000, JOINT))
+    assert result.certificate["delta"] is None
 
 
 def test_bounded_losses_count_by_their_bound() -> None:
     threshold, text = certified(JointRisk(0.1, bound=2.0), ERRORS * 2)
-    one = at(threshold)
-    found = carried(text, one)
-    assert found.certificate is not None
-    assert found.certificate["alpha"] == pytest.approx(0.1 + 2 * upper_limit(one.newly, 6000, JOINT))
+    counts = at(threshold)
+    result = carried(text, counts)
+    assert result.certificate is not None
+    assert result.certificate["alpha"] == pytest.approx(0.1 + 2 * upper_limit(counts.newly, 6000, JOINT))
 
 
 @pytest.mark.parametrize("goal", [TargetRetention(0.8), Capacity(20, 100)])
 def test_promises_of_retention_say_what_may_be_lost(goal: Goal) -> None:
     threshold, text = certified(goal)
-    one = at(threshold)
-    found = carried(text, one)
-    assert found.certificate is not None
-    newly, lost, _ = one.joint
-    assert f"at most {lost:.3g} of all units fewer are answered" in found.certificate["statement"]
-    assert found.certificate["low"] == pytest.approx(text["low"] - lost)
-    assert found.certificate["high"] == pytest.approx(min(1.0, text["high"] + newly))
+    counts = at(threshold)
+    result = carried(text, counts)
+    assert result.certificate is not None
+    newly, lost, _ = counts.joint
+    assert f"at most {lost:.3g} of all units fewer are answered" in result.certificate["statement"]
+    assert result.certificate["low"] == pytest.approx(text["low"] - lost)
+    assert result.certificate["high"] == pytest.approx(min(1.0, text["high"] + newly))
     if text["retention"] is not None:
-        assert found.certificate["retention"] == pytest.approx(0.8 - lost)
+        assert result.certificate["retention"] == pytest.approx(0.8 - lost)
     if text["delta"] is not None:
-        assert found.certificate["delta"] == pytest.approx(text["delta"] + 0.05)
+        assert result.certificate["delta"] == pytest.approx(text["delta"] + 0.05)
 
 
 def test_a_promise_of_retention_falls_though_no_replayed_unit_is_lost() -> None:
     threshold, text = certified(TargetRetention(0.8))
-    found = carried(text, replace(at(threshold, 0.0), lost=0))
-    assert found.certificate is not None
-    assert found.certificate["retention"] == pytest.approx(0.8 - upper_limit(0, 6000, JOINT))
+    result = carried(text, replace(at(threshold, 0.0), lost=0))
+    assert result.certificate is not None
+    assert result.certificate["retention"] == pytest.approx(0.8 - upper_limit(0, 6000, JOINT))
 
 
 def test_unbounded_errors_are_void_unless_nothing_flips() -> None:
@@ -110,8 +110,8 @@ def test_unbounded_errors_are_void_unless_nothing_flips() -> None:
 @pytest.mark.parametrize("verdict", ["mapped", "refused"])
 def test_thresholds_that_are_not_carried_void_their_certificate(verdict: Any) -> None:
     threshold, text = certified(SelectiveRisk(0.1))
-    found = carried(text, replace(at(threshold), verdict=verdict, reason="why"))
-    assert (found.certificate, found.reason) == (None, f"certificate void: its threshold is {verdict}: why")
+    result = carried(text, replace(at(threshold), verdict=verdict, reason="why"))
+    assert (result.certificate, result.reason) == (None, f"certificate void: its threshold is {verdict}: why")
 
 
 def test_groups_are_void() -> None:
@@ -144,8 +144,8 @@ def test_losses_without_a_limit_change_with_means_and_void() -> None:
 
 def test_a_promise_that_grows_to_the_largest_loss_is_void() -> None:
     threshold, text = certified(SelectiveRisk(0.1))
-    found = carried(text, replace(at(threshold), joint=(0.9, 0.9, 0.9)))
-    assert "is not below the largest loss, 1" in found.reason
+    result = carried(text, replace(at(threshold), joint=(0.9, 0.9, 0.9)))
+    assert "is not below the largest loss, 1" in result.reason
 
 
 def test_a_certificate_of_the_new_profile_stays_as_it_is() -> None:

@@ -70,16 +70,16 @@ def test_a_record_comes_back_and_carries_as_before() -> None:
     first = carried(again, "power", CALIBRATION)
     assert first.calibration is not None
     table = first.calibration.retention
-    told = [one.carried for one in again.heads["power"].measures["tvar"].thresholds]
-    assert list(table.thresholds) == told
+    carried_values = [threshold.carried for threshold in again.heads["power"].measures["tvar"].thresholds]
+    assert list(table.thresholds) == carried_values
     assert carried(record, "power", CALIBRATION) == first
 
 
 def test_any_threshold_can_be_carried_later() -> None:
     record = decode(encode(recorded()))
-    found = carried_threshold(record, "power", "tvar", 1.2345)
-    assert found.verdict == "carried"
-    assert 0 < found.guard < 1e-4
+    result = carried_threshold(record, "power", "tvar", 1.2345)
+    assert result.verdict == "carried"
+    assert 0 < result.guard < 1e-4
     assert carried_threshold(record, "power", "tvar", -math.inf).carried == -math.inf
     text = {"statement": "risk", "measure": "tvar", "alpha": 0.1, "delta": 0.05, "acceptable": 1.0, "bound": 1.0}
     promise = certificate(record, "power", "tvar", 1.2345, text)
@@ -130,9 +130,9 @@ def test_means_hold_for_single_thresholds_too() -> None:
 
 def test_packing_keeps_every_bit() -> None:
     odd = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, 3e38, -1.5], np.float32)
-    found = unpack(pack(replayed(odd, np.stack([odd[::-1], odd]))))
-    assert found.reference.tobytes() == odd.tobytes()
-    assert found.scores[0].tobytes() == odd[::-1].tobytes()
+    restored = unpack(pack(replayed(odd, np.stack([odd[::-1], odd]))))
+    assert restored.reference.tobytes() == odd.tobytes()
+    assert restored.scores[0].tobytes() == odd[::-1].tobytes()
 
 
 def test_scores_that_are_not_finite_make_a_record_that_can_be_written() -> None:

@@ -21,10 +21,10 @@ def grid(n: int = 4000) -> Floats:
 
 
 def test_equal_scores_carry_the_threshold_as_it_is() -> None:
-    found = rule(grid(), np.stack([grid()] * 3), 3600.123456789)
-    assert (found.verdict, found.carried, found.guard, found.flips) == ("carried", 3600.123456789, 0, 0)
-    assert found.newly_limit == pytest.approx(1 - 0.05 ** (1 / 4000))
-    assert found.lost_limit == found.newly_limit
+    result = rule(grid(), np.stack([grid()] * 3), 3600.123456789)
+    assert (result.verdict, result.carried, result.guard, result.flips) == ("carried", 3600.123456789, 0, 0)
+    assert result.newly_limit == pytest.approx(1 - 0.05 ** (1 / 4000))
+    assert result.lost_limit == result.newly_limit
 
 
 def test_known_flips_are_counted_at_the_worst_batch_size() -> None:
@@ -34,12 +34,12 @@ def test_known_flips_are_counted_at_the_worst_batch_size() -> None:
     second[3601] -= 2
     second[3599] += 1  # an answered one that would be deferred
     third[3600] -= 1
-    found = rule(grid(), np.stack([first, second, third]), 3600.0)
-    assert found.flips == 3 / 4000
-    assert found.verdict == "carried"
-    assert found.guard >= 1.75  # the largest shift nearby
-    assert (found.newly, found.carried <= 3598.25) == (0, True)
-    assert found.lost == 2 + (found.guard > 2.25)
+    result = rule(grid(), np.stack([first, second, third]), 3600.0)
+    assert result.flips == 3 / 4000
+    assert result.verdict == "carried"
+    assert result.guard >= 1.75  # the largest shift nearby
+    assert (result.newly, result.carried <= 3598.25) == (0, True)
+    assert result.lost == 2 + (result.guard > 2.25)
 
 
 def test_the_guard_is_the_quantile_of_shifts_near_the_threshold() -> None:
@@ -49,33 +49,33 @@ def test_the_guard_is_the_quantile_of_shifts_near_the_threshold() -> None:
     near = np.arange(18_000, 22_000)
     shift[near] = np.random.default_rng(3).permutation(np.arange(4000)) / 64.0
     shift[:18_000] = 90  # far away
-    found = rule(reference, reference - shift, 2_000_000.0)
-    assert found.verdict == "carried"
-    assert found.guard == pytest.approx(3996 / 64, abs=0.2)  # float32 at two millions has steps of 1/8
+    result = rule(reference, reference - shift, 2_000_000.0)
+    assert result.verdict == "carried"
+    assert result.guard == pytest.approx(3996 / 64, abs=0.2)  # float32 at two millions has steps of 1/8
 
 
 def test_more_than_a_thousandth_of_flips_is_mapped_to_the_same_count() -> None:
-    found = rule(grid(), 2 * grid() + 1, 3600.0)
-    assert found.verdict == "mapped"
-    assert found.carried == 2 * 3599.5 + 1
-    assert (found.newly, found.lost, found.answered, found.guard) == (0, 0, 3600, 0)
-    assert "of units flip at the threshold, more than 0.1%" in found.reason
+    result = rule(grid(), 2 * grid() + 1, 3600.0)
+    assert result.verdict == "mapped"
+    assert result.carried == 2 * 3599.5 + 1
+    assert (result.newly, result.lost, result.answered, result.guard) == (0, 0, 3600, 0)
+    assert "of units flip at the threshold, more than 0.1%" in result.reason
 
 
 def test_mapping_takes_the_strictest_batch_size_and_leaves_ties_out() -> None:
     tied = grid()
     tied[3590:3610] = 3600.0  # twenty units around the threshold tie
-    found = rule(grid(), np.stack([2 * grid(), 2 * tied]), 3600.0)
-    assert found.verdict == "mapped"
-    assert found.carried == 2 * 3589.5
-    assert found.newly == 0
+    result = rule(grid(), np.stack([2 * grid(), 2 * tied]), 3600.0)
+    assert result.verdict == "mapped"
+    assert result.carried == 2 * 3589.5
+    assert result.newly == 0
 
 
 def test_disorder_is_refused_with_the_number() -> None:
     rng = np.random.default_rng(1)
-    found = rule(grid(), rng.permutation(grid()), 3600.0)
-    assert (found.verdict, found.carried, found.answered) == ("refused", -math.inf, 0)
-    assert "rank correlation 0.0" in found.reason
+    result = rule(grid(), rng.permutation(grid()), 3600.0)
+    assert (result.verdict, result.carried, result.answered) == ("refused", -math.inf, 0)
+    assert "rank correlation 0.0" in result.reason
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -83,14 +83,14 @@ def test_disorder_is_refused_with_the_number() -> None:
 def test_scores_that_are_not_finite_are_refused_with_their_count(bad: float, where: str) -> None:
     arrays = {"reference": grid(), "scores": np.stack([grid()] * 3)}
     arrays[where][..., [5, 17]] = bad
-    found = rule(arrays["reference"], arrays["scores"], 3600.0)
-    assert found.verdict == "refused"
-    assert "2 of 4000 units have a score that is not finite" in found.reason
+    result = rule(arrays["reference"], arrays["scores"], 3600.0)
+    assert result.verdict == "refused"
+    assert "2 of 4000 units have a score that is not finite" in result.reason
 
 
 def test_scores_beyond_float32_are_not_finite() -> None:
-    found = rule(np.append(grid(), 1e300), np.append(grid(), 1e300), 3600.0)
-    assert "1 of 4001 units" in found.reason
+    result = rule(np.append(grid(), 1e300), np.append(grid(), 1e300), 3600.0)
+    assert "1 of 4001 units" in result.reason
 
 
 @pytest.mark.parametrize("n", [1, 2, 19])
@@ -99,16 +99,16 @@ def test_too_few_units_are_refused(n: int) -> None:
 
 
 def test_24_units_that_hardly_move_are_carried_by_an_estimated_limit() -> None:
-    found = rule(grid(24), grid(24) + 1e-6 * np.random.default_rng(2).normal(size=(3, 24)), 21.0)
-    assert (found.verdict, found.counted) == ("carried", False)
-    assert 0 < found.flips_limit < 1e-6  # density at most about 2/24 x E of 1e-6
-    assert found.newly_limit == pytest.approx(0.117, abs=0.001)  # what is promised rests on a count of 0 of 24
+    result = rule(grid(24), grid(24) + 1e-6 * np.random.default_rng(2).normal(size=(3, 24)), 21.0)
+    assert (result.verdict, result.counted) == ("carried", False)
+    assert 0 < result.flips_limit < 1e-6  # density at most about 2/24 x E of 1e-6
+    assert result.newly_limit == pytest.approx(0.117, abs=0.001)  # what is promised rests on a count of 0 of 24
 
 
 def test_24_units_that_move_by_a_hundredth_of_their_distance_are_not() -> None:
-    found = rule(grid(24), grid(24) + 0.03 * np.random.default_rng(2).normal(size=(3, 24)), 21.0)
-    assert (found.flips, found.verdict) == (0, "mapped")  # nothing flips, but one in a thousand may
-    assert "may flip (upper 95 % limit)" in found.reason
+    result = rule(grid(24), grid(24) + 0.03 * np.random.default_rng(2).normal(size=(3, 24)), 21.0)
+    assert (result.flips, result.verdict) == (0, "mapped")  # nothing flips, but one in a thousand may
+    assert "may flip (upper 95 % limit)" in result.reason
 
 
 def test_the_estimated_limit_is_above_the_truth() -> None:
@@ -117,8 +117,8 @@ def test_the_estimated_limit_is_above_the_truth() -> None:
     for seed in range(200):
         rng = np.random.default_rng(seed)
         scores = rng.random(300)
-        found = rule(scores, scores + size * rng.normal(size=300), 0.8)
-        low += found.flips_limit < size * math.sqrt(2 / math.pi)
+        result = rule(scores, scores + size * rng.normal(size=300), 0.8)
+        low += result.flips_limit < size * math.sqrt(2 / math.pi)
     assert low <= 10
 
 
@@ -138,8 +138,8 @@ def test_limits_are_those_of_the_in_domain_units() -> None:
 def test_the_prediction_is_density_times_mean_shift() -> None:
     rng = np.random.default_rng(4)
     scores = rng.random(4000)
-    found = rule(scores, scores + 1e-3 * rng.normal(size=4000), 0.7)
-    assert found.predicted == pytest.approx(1e-3 * math.sqrt(2 / math.pi), rel=0.15)
+    result = rule(scores, scores + 1e-3 * rng.normal(size=4000), 0.7)
+    assert result.predicted == pytest.approx(1e-3 * math.sqrt(2 / math.pi), rel=0.15)
 
 
 def test_few_distinct_scores_keep_those_at_the_threshold() -> None:
@@ -148,28 +148,28 @@ def test_few_distinct_scores_keep_those_at_the_threshold() -> None:
     scores = rng.integers(0, 4, 4000) / 4
     noisy = scores * (1 + 1e-6 * rng.normal(size=(3, 4000)))
     assert ((noisy <= 0.5) != (scores <= 0.5)).mean() > 0.1
-    found = rule(scores, noisy, 0.5)
-    assert (found.verdict, found.flips, found.newly, found.lost) == ("carried", 0, 0, 0)
-    assert 0.5 < found.carried < 0.51
-    assert found.guard < 0
+    result = rule(scores, noisy, 0.5)
+    assert (result.verdict, result.flips, result.newly, result.lost) == ("carried", 0, 0, 0)
+    assert 0.5 < result.carried < 0.51
+    assert result.guard < 0
 
 
 def test_a_threshold_within_a_gap_stays_in_it() -> None:
     rng = np.random.default_rng(6)
     scores = rng.integers(0, 4, 4000) / 4
-    found = rule(scores, scores * (1 + 1e-6 * rng.normal(size=4000)), 0.6)
-    assert 0.5 < found.carried <= 0.6
-    assert (found.lost, found.newly) == (0, 0)
+    result = rule(scores, scores * (1 + 1e-6 * rng.normal(size=4000)), 0.6)
+    assert 0.5 < result.carried <= 0.6
+    assert (result.lost, result.newly) == (0, 0)
 
 
 def test_a_guard_that_would_defer_a_whole_value_is_not_taken() -> None:
     """All scores fall by a fifth: none flips at 0.5, but a guard of a tenth and more would defer all that have 0.5."""
     rng = np.random.default_rng(5)
     scores = rng.integers(0, 4, 4000) / 4
-    found = rule(scores, scores * np.where(scores == 0.5, 0.8 + 0.02 * (rng.random(4000) - 0.5), 0.8), 0.5)
-    assert (found.flips, found.verdict, found.lost) == (0, "mapped", 0)
-    assert 0.4 < found.carried < 0.405
-    assert "would defer" in found.reason
+    result = rule(scores, scores * np.where(scores == 0.5, 0.8 + 0.02 * (rng.random(4000) - 0.5), 0.8), 0.5)
+    assert (result.flips, result.verdict, result.lost) == (0, "mapped", 0)
+    assert 0.4 < result.carried < 0.405
+    assert "would defer" in result.reason
 
 
 def test_constant_scores_are_carried_where_they_stay_and_refused_where_not() -> None:
@@ -185,10 +185,10 @@ def test_constant_scores_are_carried_where_they_stay_and_refused_where_not() -> 
 @pytest.mark.parametrize("threshold", [-50.0, 9000.0])
 def test_thresholds_outside_the_replayed_range_are_guarded_by_what_is_nearest(threshold: float) -> None:
     shift = np.where(np.arange(4000) % 2, 0.125, -0.0625)
-    found = rule(grid(), grid() + shift, threshold)
-    assert (found.verdict, found.newly) == ("carried", 0)
-    assert 0.125 <= found.guard < 0.5
-    assert found.newly_limit == pytest.approx(1 - 0.05 ** (1 / 4000))
+    result = rule(grid(), grid() + shift, threshold)
+    assert (result.verdict, result.newly) == ("carried", 0)
+    assert 0.125 <= result.guard < 0.5
+    assert result.newly_limit == pytest.approx(1 - 0.05 ** (1 / 4000))
 
 
 def test_mapping_outside_the_range_answers_nothing_that_was_not_seen() -> None:
@@ -200,8 +200,8 @@ def test_mapping_outside_the_range_answers_nothing_that_was_not_seen() -> None:
 
 @pytest.mark.parametrize("threshold", [math.inf, -math.inf])
 def test_infinite_thresholds_stay(threshold: float) -> None:
-    found = rule(grid(), grid() + 0.125, threshold)
-    assert (found.verdict, found.carried) == ("carried", threshold)
+    result = rule(grid(), grid() + 0.125, threshold)
+    assert (result.verdict, result.carried) == ("carried", threshold)
 
 
 def test_nan_is_no_threshold() -> None:
@@ -215,9 +215,9 @@ def test_wide_ranges_have_guards_of_their_own_size() -> None:
     scores = 10 ** rng.uniform(-5, 5, 4000)
     noisy = scores * (1 + 1e-5 * rng.normal(size=(3, 4000)))
     for threshold in (1e-4, 1.0, 1e4):
-        found = rule(scores, noisy, threshold)
-        assert found.verdict == "carried"
-        assert 1e-5 < found.guard / threshold < 2e-4, threshold
+        result = rule(scores, noisy, threshold)
+        assert result.verdict == "carried"
+        assert 1e-5 < result.guard / threshold < 2e-4, threshold
 
 
 def test_shapes_are_checked() -> None:

@@ -17,12 +17,12 @@ from tests.models.qualification.vessel_profiles import judged
     ],
 )
 def test_verdicts_of_true_computations(name: str, verdict: str) -> None:
-    found = judged(name)
-    own = found.measures["tvar"]
-    assert found.verdict == verdict, found.reason
+    result = judged(name)
+    own = result.measures["tvar"]
+    assert result.verdict == verdict, result.reason
     assert own.largest_shift > 0  # they do differ
-    assert (found.calibration is None) is (verdict == "refused")
+    assert (result.calibration is None) is (verdict == "refused")
     if verdict == "carried":
-        assert found.calibration is not None
+        assert result.calibration is not None
         assert own.flips <= 0.001
-        assert all(one.newly == 0 for one in own.thresholds)
+        assert all(threshold.newly == 0 for threshold in own.thresholds)

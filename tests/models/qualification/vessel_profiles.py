@@ -49,23 +49,23 @@ def rows(count: int = 4000) -> Array:
         known = golden["rows"] if "rows" in golden else golden[golden.files[0]]
     first, second = rng.integers(0, len(known), (2, count))
     share = rng.random((count, 1))
-    found = (share * known[first] + (1 - share) * known[second]).astype(np.float32)
+    mixed = (share * known[first] + (1 - share) * known[second]).astype(np.float32)
     limits = manifest().training_range
-    return found if limits is None else np.clip(found, np.float32(limits.lower), np.float32(limits.upper))
+    return mixed if limits is None else np.clip(mixed, np.float32(limits.lower), np.float32(limits.upper))
 
 
 def changed(change: Change | None = None, member: int | None = None) -> bytes:
     """The graph with other weights, or of one member alone."""
-    found = onnx.ModelProto()
-    found.CopyFrom(model())
-    for each in found.graph.initializer:
+    edited = onnx.ModelProto()
+    edited.CopyFrom(model())
+    for each in edited.graph.initializer:
         values = numpy_helper.to_array(each)
         if change is not None and each.name in WEIGHTS:
             values = change(values).astype(np.float32)
         if member is not None and values.ndim == 3:
             values = values[member : member + 1]
         each.CopyFrom(numpy_helper.from_array(values, each.name))
-    return found.SerializeToString()
+    return edited.SerializeToString()
 
 
 def run(graph: bytes, inputs: Array, batch: int, names: tuple[str, ...] = ("mean", "mvar", "varm")) -> list[Array]:
@@ -149,12 +149,12 @@ def judged(name: str, count: int = 4000) -> HeadVerdict:
     """Verdict of a profile against the artefact's graph at batch 8, the batch of its executor."""
     inputs = rows(count)
     reference = stacked(None, inputs, 8)
-    found = [PROFILES[name](inputs, batch) for batch in BATCHES]
+    outputs = [PROFILES[name](inputs, batch) for batch in BATCHES]
     first = _measures(reference)
-    rest = [_measures(each) for each in found]
-    scores = {each: replayed(first[each], np.stack([one[each] for one in rest])) for each in first}
+    rest = [_measures(each) for each in outputs]
+    scores = {each: replayed(first[each], np.stack([measures[each] for measures in rest])) for each in first}
     means = Means(
-        reference[0], first["tvar"], np.stack([each[0] for each in found]), np.stack([each["tvar"] for each in rest])
+        reference[0], first["tvar"], np.stack([each[0] for each in outputs]), np.stack([each["tvar"] for each in rest])
     )
     return judge_head(manifest().heads["power"]["cpu-fp32-stacked"], scores, means)
 
@@ -170,11 +170,11 @@ def table() -> str:
         "|---|---|---|---|---|---|",
     ]
     for name in PROFILES:
-        found = judged(name)
-        own = found.measures["tvar"]
-        means = 0.0 if found.means is None else found.means.mean
+        result = judged(name)
+        own = result.measures["tvar"]
+        means = 0.0 if result.means is None else result.means.mean
         lines.append(
-            f"| {name} | {found.verdict} | {own.correlation:.7f} | {own.flips:.4%} | {means:.2g} | {found.reason} |"
+            f"| {name} | {result.verdict} | {own.correlation:.7f} | {own.flips:.4%} | {means:.2g} | {result.reason} |"
         )
     return "\n".join(lines)
 

@@ -30,14 +30,14 @@ def leave(seed: int, tell: Progress) -> None:
 
 
 def test_every_member_trains_in_a_process_of_its_own(tmp_path: Path) -> None:
-    said: list[float] = []
+    shares: list[float] = []
     parallel_training.train_members(
-        partial(write, tmp_path), [4, 5, 6], jobs=2, progress=lambda done, what: said.append(done)
+        partial(write, tmp_path), [4, 5, 6], jobs=2, progress=lambda done, what: shares.append(done)
     )
     processes = {(tmp_path / str(seed)).read_text() for seed in (4, 5, 6)}
     assert len(processes) == 3
     assert str(os.getpid()) not in processes
-    assert said == sorted(said)
+    assert shares == sorted(shares)
 
 
 def test_a_member_that_fails_says_why_and_stops_the_others() -> None:

@@ -29,7 +29,7 @@ RUSSIAN = (
 
 
 def tokenised(sentences: Iterable[str], language: str) -> list[str]:
-    return [moses.tokenised(moses.prepared(one, language), language) for one in sentences]
+    return [moses.tokenised(moses.prepared(sentence, language), language) for sentence in sentences]
 
 
 def learnt(size: int = 60) -> bytes:
@@ -41,8 +41,8 @@ def learnt(size: int = 60) -> bytes:
 
 def counted(code: bytes, sentences: Iterable[str], language: str) -> bytes:
     """The dictionary of some sentences, filled up to a multiple of eight as fairseq does it."""
-    found = merges.parse(code, "code")
-    pieces = Counter(piece for one in tokenised(sentences, language) for piece in found.pieces(one.split()))
+    parsed = merges.parse(code, "code")
+    pieces = Counter(piece for sentence in tokenised(sentences, language) for piece in parsed.pieces(sentence.split()))
     rows = [*pieces.most_common()]
     rows += [(f"madeupword{number:04d}", 0) for number in range(-(len(rows) + 4) % 8)]
     return "".join(f"{symbol} {count}\n" for symbol, count in rows).encode()
@@ -60,7 +60,7 @@ def texts(size: int = 60) -> dict[str, bytes]:
 def sizes(files: dict[str, bytes], **other: int) -> Sizes:
     """Of a small Transformer with the tables that the dictionaries need."""
     rows = {side: files[f"dict.{side}.txt"].count(b"\n") + 4 for side in ("en", "ru")}
-    given = {
+    defaults = {
         "source": rows["en"],
         "target": rows["ru"],
         "width": 8,
@@ -69,7 +69,7 @@ def sizes(files: dict[str, bytes], **other: int) -> Sizes:
         "encoder": 1,
         "decoder": 1,
     }
-    return Sizes(**{**given, **other}, norm_first=False, shared=False)
+    return Sizes(**{**defaults, **other}, norm_first=False, shared=False)
 
 
 def checkpoint(path: Path, of: Sizes, seed: int) -> None:

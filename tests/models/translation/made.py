@@ -65,24 +65,27 @@ def networks(sizes: Sizes, members: int, *, seed: int = 0, ending: float = 0.3) 
         ending: how much they like to end a sentence.
     """
     torch.manual_seed(seed)
-    found = [Transformer(sizes).eval() for _ in range(members)]
+    ensemble = [Transformer(sizes).eval() for _ in range(members)]
     with torch.no_grad():
-        for network in found:
+        for network in ensemble:
             for value in network.parameters():
                 value.add_(torch.randn_like(value) * 0.08)
             last = network.decoder.layer_norm or network.decoder.layers[-1].final_layer_norm
             last.weight.copy_(torch.randn_like(last.weight))  # else what goes in as embedding comes out as likely
             last.bias.add_(network.decoder.embed_tokens.weight[END] * ending * sizes.width**0.5)
-    return found
+    return ensemble
 
 
-def weights(found: list[Transformer]) -> list[Weights]:
+def weights(transformers: list[Transformer]) -> list[Weights]:
     """As exporters take them."""
-    return [{name: value.detach().numpy() for name, value in one.state_dict().items()} for one in found]
+    return [
+        {name: value.detach().numpy() for name, value in transformer.state_dict().items()}
+        for transformer in transformers
+    ]
 
 
 def decoder(
-    found: list[Transformer],
+    transformers: list[Transformer],
     sizes: Sizes,
     rules: Rules,
     folder: Path,
@@ -93,28 +96,28 @@ def decoder(
 ) -> Decoder:
     """The graphs of some networks, written into a folder and loaded again."""
     reader, stepper = folder / f"reading.{precision}.onnx", folder / f"stepping.{precision}.onnx"
-    reader.write_bytes(reading_graph(weights(found), sizes, precision))
-    stepper.write_bytes(stepping_graph(weights(found), sizes, special, candidates, precision))
+    reader.write_bytes(reading_graph(weights(transformers), sizes, precision))
+    stepper.write_bytes(stepping_graph(weights(transformers), sizes, special, candidates, precision))
     return Decoder(OnnxGraph(reader), OnnxGraph(stepper), rules)
 
 
-def near(found: Mapping[Any, Sequence[Hypothesis]]) -> float:
+def near(results: Mapping[Any, Sequence[Hypothesis]]) -> float:
     """Return the most by which logarithms, values and scores of these hypotheses may differ from others' float32."""
-    logs = [one.log_probabilities for hypotheses in found.values() for one in hypotheses]
+    logs = [hypothesis.log_probabilities for hypotheses in results.values() for hypothesis in hypotheses]
     return tolerance(np.concatenate(logs), ROUNDINGS)
 
 
 def sources(count: int, vocabulary: int, *, marks: int = 3, longest: int = 20, seed: int = 1) -> list[Source]:
     """Sentences of random tokens from 16 on, with 0 to ``marks - 1`` literals, of different lengths."""
     random = np.random.default_rng(seed)
-    found = []
+    generated = []
     for name in range(count):
-        said = name % marks if marks else 0
+        mark_count = name % marks if marks else 0
         words = random.integers(16, vocabulary, random.integers(1, longest))
-        tokens = [*words.tolist(), *range(4, 4 + said)]
+        tokens = [*words.tolist(), *range(4, 4 + mark_count)]
         random.shuffle(tokens)
-        found.append(Source(name, [*tokens, END], said))
-    return found
+        generated.append(Source(name, [*tokens, END], mark_count))
+    return generated
 
 
 def heard(network: Transformer, source: Sequence[int], tokens: Sequence[int]) -> NDArray[np.float64]:

@@ -42,9 +42,9 @@ def artefact(
     source: Ensemble | None = None,
 ) -> Artefact:
     """Calibrated on so many pairs that the ensemble has not seen."""
-    found = source or ensemble(folder / "parts", members)
+    trained_ensemble = source or ensemble(folder / "parts", members)
     return build.build(
-        found,
+        trained_ensemble,
         folder / "artefact",
         precision=precision,
         train=corpus(600),

@@ -31,7 +31,7 @@ FORMS = {
         for key, row in enumerate(ROWS)
     ),
     "lists": "".join(
-        json.dumps({"id": key, "flags": [name for name, one in zip(NAMES, row, strict=True) if one]}) + "\n"
+        json.dumps({"id": key, "flags": [name for name, flag in zip(NAMES, row, strict=True) if flag]}) + "\n"
         for key, row in enumerate(ROWS)
     ),
 }
@@ -44,24 +44,24 @@ def written(path: Path, text: str) -> Path:
 
 def groups(path: Path, ids: list[int], shifted: list[bool] | None = None) -> dict[str, list[str]]:
     mask = None if shifted is None else np.array(shifted)
-    found = anomalies.read(path).groups(np.array(ids), mask, Path("predictions.json"))
-    return {name: values.tolist() for name, values in found.items()}
+    grouped = anomalies.read(path).groups(np.array(ids), mask, Path("predictions.json"))
+    return {name: values.tolist() for name, values in grouped.items()}
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_all_forms_say_the_same(form: str, tmp_path: Path) -> None:
-    found = groups(written(tmp_path / "flags.txt", FORMS[form]), [0, 1, 2])
-    assert list(found) == [*NAMES, "anomalies"]
-    assert found["slang"] == SLANG
-    assert found["punctuation"] == ["no", "no", "yes"]
-    assert found["anomalies"] == ["2", "0", "7"]
+    grouped = groups(written(tmp_path / "flags.txt", FORMS[form]), [0, 1, 2])
+    assert list(grouped) == [*NAMES, "anomalies"]
+    assert grouped["slang"] == SLANG
+    assert grouped["punctuation"] == ["no", "no", "yes"]
+    assert grouped["anomalies"] == ["2", "0", "7"]
 
 
 def test_lines_may_be_about_the_shifted_sentences_alone(tmp_path: Path) -> None:
     path = written(tmp_path / "flags.txt", FORMS["columns"])
-    found = groups(path, [0, 1, 2, 3, 4], [False, True, True, False, True])
-    assert found["slang"] == ["unknown", "yes", "no", "unknown", "yes"]
-    assert found["anomalies"] == ["unknown", "2", "0", "unknown", "7"]
+    grouped = groups(path, [0, 1, 2, 3, 4], [False, True, True, False, True])
+    assert grouped["slang"] == ["unknown", "yes", "no", "unknown", "yes"]
+    assert grouped["anomalies"] == ["unknown", "2", "0", "unknown", "7"]
     with pytest.raises(BadFile, match=r"flags.txt has 3 lines and predictions.json 5 sentences; .*--domains"):
         groups(path, [0, 1, 2, 3, 4])
     with pytest.raises(BadFile, match=r"flags.txt has 3 lines; predictions.json has 4 sentences, 2 of them shifted"):
@@ -113,7 +113,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
 def test_figures_are_broken_down_by_flags(tmp_path: Path) -> None:
     judged = read(tmp_path / "submission.json", ErrorOptions(companions=given(tmp_path)))
     document = evaluate(judged, ("slang", "anomalies", "domain")).document()
-    assert {value: one["n"] for value, one in document["by"]["slang"].items()} == {"no": 1, "unknown": 2, "yes": 2}
+    assert {value: group["n"] for value, group in document["by"]["slang"].items()} == {"no": 1, "unknown": 2, "yes": 2}
     assert document["by"]["slang"]["yes"]["error"] == pytest.approx(np.mean(judged.error.values[[2, 4]]))
     assert set(document["by"]["anomalies"]) == {"0", "2", "7", "unknown"}
 

@@ -23,8 +23,8 @@ from models.tasks.translation.data.cleaning import cleaned, fault, for_validatio
     ],
 )
 def test_faults_are_said_in_words(english: str, russian: str, reason: str | None) -> None:
-    found = fault(english, russian)
-    assert found is None if reason is None else (found is not None and found.startswith(reason))
+    message = fault(english, russian)
+    assert message is None if reason is None else (message is not None and message.startswith(reason))
 
 
 def test_likeness_counts_words_as_often_as_they_come() -> None:
@@ -35,8 +35,8 @@ def test_likeness_counts_words_as_often_as_they_come() -> None:
 
 def test_pairs_come_once() -> None:
     lines = [("a", "б"), ("a", "в"), ("5", "5"), ("A", "б"), ("c", "б")]
-    found = cleaned(lines, lambda pair: (pair[0].lower(), pair[1]))
-    assert list(found) == [("a", "б"), ("a", "в"), ("c", "б")]
+    pairs = cleaned(lines, lambda pair: (pair[0].lower(), pair[1]))
+    assert list(pairs) == [("a", "б"), ("a", "в"), ("c", "б")]
 
 
 def test_every_hundredth_pair_is_for_validation() -> None:

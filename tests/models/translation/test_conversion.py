@@ -56,8 +56,8 @@ def test_every_hundredth_pair_goes_to_validation(tmp_path: Path) -> None:
     english = written(tmp_path / "a.en", "".join(f"a {number}\n" for number in range(1, 251)))
     russian = written(tmp_path / "a.ru", "".join(f"б {number}\n" for number in range(1, 251)))
     train, held = tmp_path / "train.tsv.gz", tmp_path / "valid.tsv.gz"
-    told: list[int] = []
-    assert convert([english, russian], train, domain="x", key="k", held=held, tell=told.append) == Converted(
+    counts: list[int] = []
+    assert convert([english, russian], train, domain="x", key="k", held=held, tell=counts.append) == Converted(
         250, 250, 2
     )
     assert [pair.english for pair in corpus.read([held]).pairs] == ["a 100", "a 200"]
@@ -99,9 +99,9 @@ def test_the_command_makes_what_select_takes(
     files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "new" / "pairs.tsv.gz"
-    given = ["data", "translation", "convert", *map(str, files), "--domain", "news", "--out", str(out)]
-    assert main(given) == 0
+    arguments = ["data", "translation", "convert", *map(str, files), "--domain", "news", "--out", str(out)]
+    assert main(arguments) == 0
     assert str(out) in capsys.readouterr().out
-    given = ["data", "translation", "select", "--train", str(out), "--valid", str(out), "--domains", "news"]
-    assert main([*given, "--out", str(tmp_path / "folder")]) == 0
+    arguments = ["data", "translation", "select", "--train", str(out), "--valid", str(out), "--domains", "news"]
+    assert main([*arguments, "--out", str(tmp_path / "folder")]) == 0
     assert corpus.read([tmp_path / "folder" / "train.tsv.gz"]).pairs == EVERY

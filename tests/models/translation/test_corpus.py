@@ -21,13 +21,13 @@ def written(folder: Path, content: str | bytes, name: str = "pairs.tsv") -> Path
 
 @pytest.mark.parametrize("name", ["pairs.tsv", "pairs.tsv.gz"])
 def test_pairs_are_read_in_their_order(tmp_path: Path, name: str) -> None:
-    one = written(tmp_path, '\ufeffru\tid\ten\tdomain\tsource\r\nДа "так".\t7\tYes.\tnews\twmt:1\r\n', name)
+    first = written(tmp_path, '\ufeffru\tid\ten\tdomain\tsource\r\nДа "так".\t7\tYes.\tnews\twmt:1\r\n', name)
     other = written(tmp_path, HEADER + "docs\tphp\tNo.\tНет.", "other.tsv")
-    found = read([one, other])
-    assert found.pairs == (Pair("news", "wmt:1", "Yes.", 'Да "так".'), Pair("docs", "php", "No.", "Нет."))
-    assert [pair.key for pair in found.pairs] == ["wmt", "php"]
-    assert len(found) == 2
-    assert found.of_domains({"docs"}).pairs == found.without({"wmt"}).pairs == found.pairs[1:]
+    loaded = read([first, other])
+    assert loaded.pairs == (Pair("news", "wmt:1", "Yes.", 'Да "так".'), Pair("docs", "php", "No.", "Нет."))
+    assert [pair.key for pair in loaded.pairs] == ["wmt", "php"]
+    assert len(loaded) == 2
+    assert loaded.of_domains({"docs"}).pairs == loaded.without({"wmt"}).pairs == loaded.pairs[1:]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_what_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest
 
 
 def test_fingerprints_tell_pairs_and_their_order() -> None:
-    one, other = Pair("a", "b", "c", "d"), Pair("a", "b", "c", "e")
-    prints = {Corpus(pairs).fingerprint for pairs in ((), (one,), (other,), (one, other), (other, one))}
+    first, other = Pair("a", "b", "c", "d"), Pair("a", "b", "c", "e")
+    prints = {Corpus(pairs).fingerprint for pairs in ((), (first,), (other,), (first, other), (other, first))}
     assert len(prints) == 5
-    assert Corpus((one,)).fingerprint == Corpus((Pair("a", "b", "c", "d"),)).fingerprint
+    assert Corpus((first,)).fingerprint == Corpus((Pair("a", "b", "c", "d"),)).fingerprint

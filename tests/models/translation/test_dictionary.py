@@ -13,23 +13,25 @@ from tests.work import lines
 
 
 def test_lines_are_numbered_after_the_four_of_fairseqs_own() -> None:
-    found = dictionary.parse("the 10\nwell@@ 3\nдом 0\r\n".encode(), "dict.en.txt")
-    assert [found.number(one) for one in ("<s>", "<pad>", "</s>", "<unk>", "the", "well@@", "дом")] == list(range(7))
-    assert found.number("well") == UNKNOWN
-    assert len(found) == 7
+    parsed = dictionary.parse("the 10\nwell@@ 3\nдом 0\r\n".encode(), "dict.en.txt")
+    assert [parsed.number(symbol) for symbol in ("<s>", "<pad>", "</s>", "<unk>", "the", "well@@", "дом")] == list(
+        range(7)
+    )
+    assert parsed.number("well") == UNKNOWN
+    assert len(parsed) == 7
 
 
 def test_fillers_are_added_up_to_a_multiple_of_eight() -> None:
-    found = dictionary.parse(b"a 1\nb 1\n", "dict.en.txt")
-    assert found.of_size(6, "dict.en.txt") is found
-    assert found.of_size(8, "dict.en.txt").symbols[6:] == ("madeupword0000", "madeupword0001")
+    parsed = dictionary.parse(b"a 1\nb 1\n", "dict.en.txt")
+    assert parsed.of_size(6, "dict.en.txt") is parsed
+    assert parsed.of_size(8, "dict.en.txt").symbols[6:] == ("madeupword0000", "madeupword0001")
 
 
 @pytest.mark.parametrize("rows", [5, 7, 16, 24])
 def test_tables_of_other_sizes_are_refused(rows: int) -> None:
-    found = dictionary.parse(b"a 1\nb 1\n", "dict.en.txt")
+    parsed = dictionary.parse(b"a 1\nb 1\n", "dict.en.txt")
     with pytest.raises(ArtefactError, match=rf"dict.en.txt: 6 tokens .* embeddings of {rows}; take the dictionary"):
-        found.of_size(rows, "dict.en.txt")
+        parsed.of_size(rows, "dict.en.txt")
 
 
 @pytest.mark.parametrize(
@@ -83,20 +85,20 @@ def test_wrong_merges_are_refused_by_line(content: bytes, message: str) -> None:
 @pytest.mark.parametrize("version", [b"#version: 0.2\n", b""])
 def test_pieces_are_those_of_subword_nmt(version: bytes) -> None:
     content = version + learnt().partition(b"\n")[2]
-    found = merges.parse(content, "code")
+    parsed = merges.parse(content, "code")
     theirs = BPE(io.StringIO(content.decode()))
     for line in [*tokenised(ENGLISH, "en"), *tokenised(RUSSIAN, "ru"), "a unseen museumdoors &amp;"]:
-        assert found.pieces(line.split()) == theirs.segment(line).split()
-    assert any(piece.endswith(merges.CONTINUED) for piece in found.pieces(["museumdoors"]))
+        assert parsed.pieces(line.split()) == theirs.segment(line).split()
+    assert any(piece.endswith(merges.CONTINUED) for piece in parsed.pieces(["museumdoors"]))
 
 
 def test_merges_make_all_tokens_of_their_dictionary_and_not_those_of_another() -> None:
     code = learnt()
-    found = merges.parse(code, "code")
+    parsed = merges.parse(code, "code")
     symbols = dictionary.parse(counted(code, ENGLISH, "en"), "d").symbols[4:]
-    assert all(found.makes(one) for one in symbols if not one.startswith("madeupword"))
-    assert not found.makes("zzz@@")
-    assert not found.makes("museu")
+    assert all(parsed.makes(symbol) for symbol in symbols if not symbol.startswith("madeupword"))
+    assert not parsed.makes("zzz@@")
+    assert not parsed.makes("museu")
     assert merges.parse(b"a b\n", "old").makes("ab")
     assert not merges.parse(b"#version: 0.2\na b\n", "new").makes("ab")
 
@@ -104,11 +106,11 @@ def test_merges_make_all_tokens_of_their_dictionary_and_not_those_of_another() -
 def test_a_word_without_end_takes_work_in_proportion_to_its_length() -> None:
     """Of letters that become one two by two, so that each merge looks at the whole word for the sake of one place."""
     letters = [chr(0x4E00 + number) for number in range(2000)]
-    code = "".join(f"{one} {other}\n" for one, other in zip(letters[::2], letters[1::2], strict=True)).encode()
+    code = "".join(f"{left} {other}\n" for left, other in zip(letters[::2], letters[1::2], strict=True)).encode()
 
     def work(length: int) -> int:
-        found = merges.parse(code, "code")  # of its own: it remembers parts of words
-        return lines(lambda: found.pieces(["".join(letters[:length])]))
+        parsed = merges.parse(code, "code")  # of its own: it remembers parts of words
+        return lines(lambda: parsed.pieces(["".join(letters[:length])]))
 
     assert work(2000) < 5 * work(500)
 
@@ -122,6 +124,6 @@ def test_a_word_without_end_is_whole_in_its_pieces() -> None:
 
 def test_what_is_remembered_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merges, "_REMEMBERED", 10)
-    found = merges.parse(learnt(), "code")
-    found.pieces([f"word{number}" for number in range(100)])
-    assert len(found._encoder.cache) <= 11
+    parsed = merges.parse(learnt(), "code")
+    parsed.pieces([f"word{number}" for number in range(100)])
+    assert len(parsed._encoder.cache) <= 11

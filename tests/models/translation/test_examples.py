@@ -27,32 +27,32 @@ def test_pairs_that_can_be_learnt_are_kept() -> None:
 
 
 def test_examples_end_and_know_everything() -> None:
-    found = examples(made.corpus(40), made.pieces(), 64)
-    assert len(found) == 40
-    assert found.domains[:4] == ("everyday", "docs", "everyday", "docs")
-    for side in (*found.source, *found.target):
+    encoded = examples(made.corpus(40), made.pieces(), 64)
+    assert len(encoded) == 40
+    assert encoded.domains[:4] == ("everyday", "docs", "everyday", "docs")
+    for side in (*encoded.source, *encoded.target):
         assert side[-1] == END
         assert UNKNOWN not in side
     assert [pair for pair, *_ in marked_pairs(made.corpus(40))] == list(made.corpus(40).pairs)
-    assert found.lengths.tolist() == [
-        [len(source), len(target)] for source, target in zip(found.source, found.target, strict=True)
+    assert encoded.lengths.tolist() == [
+        [len(source), len(target)] for source, target in zip(encoded.source, encoded.target, strict=True)
     ]
 
 
 @pytest.mark.parametrize("count", [0, 1, 17])
 def test_examples_come_back_from_their_file(tmp_path: Path, count: int) -> None:
-    found = examples(made.corpus(count), made.pieces(), 64)
-    found.save(tmp_path / "pairs.npz")
+    encoded = examples(made.corpus(count), made.pieces(), 64)
+    encoded.save(tmp_path / "pairs.npz")
     again = Examples.load(tmp_path / "pairs.npz")
-    assert again == found
-    assert again.fingerprint == found.fingerprint
+    assert again == encoded
+    assert again.fingerprint == encoded.fingerprint
     assert [path.name for path in tmp_path.iterdir()] == ["pairs.npz"]
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "pairs.npz"
-    found = examples(made.corpus(5), made.pieces(), 64)
-    found.save(path)
+    encoded = examples(made.corpus(5), made.pieces(), 64)
+    encoded.save(path)
     whole = path.read_bytes()
     for content in (b"", b"garbage", whole[: len(whole) // 2]):
         path.write_bytes(content)
@@ -72,8 +72,8 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 def test_fingerprints_tell_tokens_sides_and_domains() -> None:
     prints = {
-        Examples(*given).fingerprint
-        for given in (
+        Examples(*fields).fingerprint
+        for fields in (
             ((), (), ()),
             (((5, 2),), ((6, 2),), ("a",)),
             (((6, 2),), ((5, 2),), ("a",)),
@@ -87,11 +87,11 @@ def test_fingerprints_tell_tokens_sides_and_domains() -> None:
 
 def test_rows_are_padded_at_the_right() -> None:
     assert pad([(5, 2), (6, 7, 2), ()]).tolist() == [[5, 2, PAD], [6, 7, 2], [PAD] * 3]
-    found = Examples(((5, 2), (6, 7, 2)), ((8, 2), (2,)), ("a", "b"))
-    source, target = found.padded([1, 0])
+    encoded = Examples(((5, 2), (6, 7, 2)), ((8, 2), (2,)), ("a", "b"))
+    source, target = encoded.padded([1, 0])
     assert source.tolist() == [[6, 7, 2], [5, 2, PAD]]
     assert target.tolist() == [[2, PAD], [8, 2]]
-    assert found.take(np.array([1])) == Examples(((6, 7, 2),), ((2,),), ("b",))
+    assert encoded.take(np.array([1])) == Examples(((6, 7, 2),), ((2,),), ("b",))
 
 
 @given(
@@ -101,18 +101,18 @@ def test_rows_are_padded_at_the_right() -> None:
 )
 def test_batches_hold_every_row_once_within_their_limit(lengths: list[tuple[int, int]], most: int, seed: int) -> None:
     sides = np.array(lengths, np.int64).reshape(-1, 2)
-    found = batches(sides, most, (seed, 0))
-    assert sorted(row for rows in found for row in rows.tolist()) == list(range(len(lengths)))
-    for rows in found:
+    drawn = batches(sides, most, (seed, 0))
+    assert sorted(row for rows in drawn for row in rows.tolist()) == list(range(len(lengths)))
+    for rows in drawn:
         assert len(rows) == 1 or len(rows) * int(sides[rows].max(axis=0).sum()) <= most
     again = batches(sides, most, (seed, 0))
-    assert all(np.array_equal(one, other) for one, other in zip(found, again, strict=True))
+    assert all(np.array_equal(first, other) for first, other in zip(drawn, again, strict=True))
 
 
 def test_epochs_differ_in_order_and_company() -> None:
     lengths = np.random.default_rng(0).integers(3, 20, size=(300, 2))
-    one, other = (batches(lengths, 200, (7, epoch)) for epoch in (0, 1))
-    assert one[0].tolist() != other[0].tolist()
-    assert {frozenset(rows.tolist()) for rows in one} != {frozenset(rows.tolist()) for rows in other}
-    padded = sum(len(rows) * int(lengths[rows].max(axis=0).sum()) for rows in one)
+    first, other = (batches(lengths, 200, (7, epoch)) for epoch in (0, 1))
+    assert first[0].tolist() != other[0].tolist()
+    assert {frozenset(rows.tolist()) for rows in first} != {frozenset(rows.tolist()) for rows in other}
+    padded = sum(len(rows) * int(lengths[rows].max(axis=0).sum()) for rows in first)
     assert padded < 1.6 * lengths.sum()  # like lengths meet

@@ -81,7 +81,7 @@ def sentences(draw: st.DrawFn) -> list[Generated]:
     def hypothesis() -> Hypothesis:
         logs = tuple(draw(st.lists(st.integers(-99, 0), min_size=1, max_size=4))) if tokens else ()
         values = {name: draw(FLOATS) for name in SCORES} if scored else {}
-        return Hypothesis(draw(TEXTS), draw(FLOATS), tuple(one / 16 for one in logs), values)
+        return Hypothesis(draw(TEXTS), draw(FLOATS), tuple(count / 16 for count in logs), values)
 
     return [
         Generated(key, draw(st.none() | TEXTS), draw(st.none() | TEXTS), (hypothesis(), hypothesis())) for key in ids
@@ -96,8 +96,8 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
 
 
 def test_tokens_have_four_decimals() -> None:
-    one = Generated(3, "a", None, (Hypothesis("б", -0.5, (-0.123456, -1.0)),))
-    assert list(generated.lines([one])) == ["S-3\ta", "H-3\t-0.5\tб", "P-3\t-0.1235 -1.0000"]
+    sentence = Generated(3, "a", None, (Hypothesis("б", -0.5, (-0.123456, -1.0)),))
+    assert list(generated.lines([sentence])) == ["S-3\ta", "H-3\t-0.5\tб", "P-3\t-0.1235 -1.0000"]
 
 
 @pytest.mark.parametrize(

@@ -63,21 +63,21 @@ def test_literals_that_hold_marks_are_not_replaced_again() -> None:
 
 @given(TEXTS)
 def test_what_is_marked_and_restored_is_the_sentence(sentence: str) -> None:
-    for knows in (None, lambda one: one.isascii(), lambda one: False):
+    for knows in (None, lambda character: character.isascii(), lambda _: False):
         marked = mark(sentence, knows)
         assert len(marked.literals) <= MOST
-        assert [one for one in marked.text if one in MARKS] == list(MARKS[: len(marked.literals)])
+        assert [character for character in marked.text if character in MARKS] == list(MARKS[: len(marked.literals)])
         if not marked.left:
             assert restore([marked.text], marked.literals) == [sentence]
 
 
 @given(TEXTS)
 def test_literals_lie_in_order_and_apart(sentence: str) -> None:
-    for knows in (None, lambda one: one.isascii()):
+    for knows in (None, lambda character: character.isascii()):
         end = 0
         for start, stop in spans(sentence, knows):
             assert end <= start < stop <= len(sentence)
-            assert not any(one.isspace() for one in sentence[start:stop])
+            assert not any(character.isspace() for character in sentence[start:stop])
             end = stop
 
 
@@ -90,13 +90,13 @@ def test_more_than_twelve_are_told_and_leave_no_mark_behind() -> None:
 
 
 def test_runs_of_unknown_characters_are_literals() -> None:
-    marked = mark("Say 日本 (にほん) or ĳ2", lambda one: one.isascii())
+    marked = mark("Say 日本 (にほん) or ĳ2", lambda character: character.isascii())
     assert marked.literals == ("日本", "にほん", "ĳ", "2")
 
 
 def test_what_joins_itself_to_a_character_stays_with_it() -> None:
-    def knows(one: str) -> bool:
-        return one.isascii() or one in "\u200d\u200c"
+    def knows(character: str) -> bool:
+        return character.isascii() or character in "\u200d\u200c"
 
     assert mark("नमस्ते नमी\u200cखवा", knows).literals == ("नमस्ते", "नमी\u200cखवा")
     assert mark("cafe\u0301 e\u0301t", knows).literals == ()  # accents on known letters

@@ -59,11 +59,11 @@ def test_newstest_keeps_its_punctuation_but_for_one_quote() -> None:
 
 def test_readable_text_has_no_traces_of_tokens() -> None:
     text = "Он сказал : &quot; Привет , мир @-@ дом &quot; ( 5 % ) , &#91; x &#93; &amp; &lt; y &gt; ..."
-    said, places = moses.readable(text)
-    assert said == 'Он сказал: "Привет, мир-дом" (5%), [x] & < y >...'
+    readable_text, places = moses.readable(text)
+    assert readable_text == 'Он сказал: "Привет, мир-дом" (5%), [x] & < y >...'
     assert places == sorted(places)
-    assert {text[place] for one, place in zip(said, places, strict=True) if one == '"'} == {"&"}
-    assert [text[place] for one, place in zip(said, places, strict=True) if one == "-"] == ["@"]
+    assert {text[place] for character, place in zip(readable_text, places, strict=True) if character == '"'} == {"&"}
+    assert [text[place] for character, place in zip(readable_text, places, strict=True) if character == "-"] == ["@"]
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def test_readable_text_has_no_traces_of_tokens() -> None:
     ],
 )
 def test_spaces_that_the_detokeniser_leaves_are_taken_out(text: str) -> None:
-    said, places = moses.readable(moses.tokenised(text, moses.RUSSIAN))
-    assert said == text
-    assert len(places) == len(said)
+    readable_text, places = moses.readable(moses.tokenised(text, moses.RUSSIAN))
+    assert readable_text == text
+    assert len(places) == len(readable_text)
 
 
 def test_an_escaped_ampersand_does_not_make_another_escape() -> None:
@@ -94,12 +94,16 @@ WORDS = st.lists(
 @given(WORDS)
 def test_every_character_of_the_readable_text_has_its_place(words: list[str]) -> None:
     text = " ".join(words)
-    said, places = moses.readable(text)
-    assert len(said) == len(places)
+    readable_text, places = moses.readable(text)
+    assert len(readable_text) == len(places)
     assert places == sorted(places)
-    letters = [(one, place) for one, place in zip(said, places, strict=True) if one.isalnum() and text[place] != "&"]
-    assert all(text[place] == one for one, place in letters)
-    assert "".join(said.split()) == "".join(
+    letters = [
+        (character, place)
+        for character, place in zip(readable_text, places, strict=True)
+        if character.isalnum() and text[place] != "&"
+    ]
+    assert all(text[place] == letter for letter, place in letters)
+    assert "".join(readable_text.split()) == "".join(
         moses.readable(word)[0] for word in f" {text} ".replace(" @-@ ", "-").split()
     )
 

@@ -45,8 +45,8 @@ def pairs(tmp_path: Path, source: str, reference: str, decode: bool = True) -> l
 
 
 def test_segments_have_their_documents_and_no_entities(tmp_path: Path) -> None:
-    found = pairs(tmp_path, SOURCE, REFERENCE)
-    assert found == [
+    actual = pairs(tmp_path, SOURCE, REFERENCE)
+    assert actual == [
         Pair("news", "newstest2019:bbc.381790", "Welsh AMs & others worried about 'looking like muppets'", "Первый"),
         Pair("news", "newstest2019:bbc.381790", "Second <b>", "Второй"),
         Pair("news", "newstest2019:cnn & co", "One", "Один"),
@@ -88,9 +88,9 @@ def test_wrong_sgml_is_refused_by_line(old: str, new: str, message: str, tmp_pat
 )
 def test_columns_are_known_by_the_name_of_the_file(name: str, line: str, tmp_path: Path) -> None:
     path = written(tmp_path / name, f"{line}\n\t\t\t\n{line}")
-    found = list(official.columns(path, "wiki"))
-    assert [(one.english, one.russian, one.domain) for one in found] == [("A dog.", "Собака.", "wiki")] * 2
-    assert found[0].key == name.split(".")[0].split("-v")[0].lower()
+    parsed = list(official.columns(path, "wiki"))
+    assert [(pair.english, pair.russian, pair.domain) for pair in parsed] == [("A dog.", "Собака.", "wiki")] * 2
+    assert parsed[0].key == name.split(".")[0].split("-v")[0].lower()
     short = written(path, line.replace("\t", " ").encode())
     with pytest.raises(BadFile, match=rf"{name}, line 1 has 1 columns; .*en.* are needed"):
         list(official.columns(short, "wiki"))
@@ -100,9 +100,9 @@ def test_text_is_paired_line_by_line(tmp_path: Path) -> None:
     """Separators other than line feeds belong to a line."""
     english = written(tmp_path / "reddit_dev.en", "A\u2028B\x85C\r\n\nD")
     russian = written(tmp_path / "reddit_dev.ru.gz", "А\nБ\nВ\n")
-    found = list(official.parallel(english, russian, "social", "reddit"))
-    assert [(one.english, one.russian) for one in found] == [("A\u2028B\x85C", "А"), ("D", "В")]
-    assert {one.source for one in found} == {"reddit:reddit_dev.en"}
+    parsed = list(official.parallel(english, russian, "social", "reddit"))
+    assert [(pair.english, pair.russian) for pair in parsed] == [("A\u2028B\x85C", "А"), ("D", "В")]
+    assert {pair.source for pair in parsed} == {"reddit:reddit_dev.en"}
 
 
 def test_text_of_two_lengths_is_refused(tmp_path: Path) -> None:

@@ -40,14 +40,17 @@ def test_plain_text_is_plain(text: str) -> None:
     once = plain(text)
     assert plain(once) == once
     assert unicodedata.is_normalized("NFKC", once)
-    assert all(one in MARKS or unicodedata.category(one) not in ("Cc", "Cf", "Cs", "Co", "Cn") for one in once)
+    assert all(
+        character in MARKS or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn")
+        for character in once
+    )
     assert "  " not in once
     assert once == once.strip()
 
 
 def test_accents_fall_off_what_is_not_known() -> None:
-    def knows(one: str) -> bool:
-        return one in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ 'äйёие"
+    def knows(character: str) -> bool:
+        return character in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ 'äйёие"
 
     assert simple("naïve café Übung Łódź Ærø ß", knows) == "naive cafe Ubung Lodz AEro ss"
     assert simple("ä é", knows) == "ä e"  # a letter that is known stays

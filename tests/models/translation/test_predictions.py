@@ -21,7 +21,7 @@ WORDS = list("abcdefg")
 
 
 def record(key: Any, texts: list[str], confidences: list[Any], uncertainty: Any = 1.0) -> dict[str, Any]:
-    hypos = [{"text": text, "confidence": one} for text, one in zip(texts, confidences, strict=True)]
+    hypos = [{"text": text, "confidence": confidence} for text, confidence in zip(texts, confidences, strict=True)]
     return {"id": key, "uncertainty": uncertainty, "hypos": hypos}
 
 
@@ -45,26 +45,28 @@ def sentences(count: int = 30, hypotheses: int = 3) -> tuple[list[dict[str, Any]
     return records, references
 
 
-def judged(tmp_path: Path, records: list[Any], references: Any, domains: str | None = None, **asked: Any) -> UnitErrors:
+def judged(
+    tmp_path: Path, records: list[Any], references: Any, domains: str | None = None, **options: Any
+) -> UnitErrors:
     """Writes the files as they are published and reads them; text instead of lists is written as it is."""
     predictions, truth = tmp_path / "predictions.jsonl", tmp_path / "references.txt"
-    predictions.write_text("".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in records))
+    predictions.write_text("".join(f"{entry if isinstance(entry, str) else json.dumps(entry)}\n" for entry in records))
     truth.write_text(references if isinstance(references, str) else "".join(f"{line}\n" for line in references))
     companions = {"references": truth}
     if domains is not None:
         (tmp_path / "domains.txt").write_text(domains)
         companions["domains"] = tmp_path / "domains.txt"
-    return read(predictions, ErrorOptions(companions=companions, **asked))
+    return read(predictions, ErrorOptions(companions=companions, **options))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["seed"]))
 def test_figures_are_those_of_the_released_evaluation(case: dict[str, Any], tmp_path: Path) -> None:
     """All but the ratio of one sentence, which does not exist."""
     lists = zip(case["hypos"], case["official_weights"], case["uncertainty_mean_nll"], strict=True)
-    records = [record(key, *one) for key, one in enumerate(lists)]
-    found = judged(tmp_path, records, case["refs"])
-    document = evaluate(found).document()
-    np.testing.assert_allclose(found.error.values, case["egleu_error"], rtol=1e-9, atol=1e-9)
+    records = [record(key, *arguments) for key, arguments in enumerate(lists)]
+    unit_errors = judged(tmp_path, records, case["refs"])
+    document = evaluate(unit_errors).document()
+    np.testing.assert_allclose(unit_errors.error.values, case["egleu_error"], rtol=1e-9, atol=1e-9)
     assert document["egleu"] == pytest.approx(case["official_egleu"], rel=1e-9)
     assert document["maxgleu"] == pytest.approx(case["official_maxgleu"], rel=1e-9)
     assert document["r_auc"] == pytest.approx(case["official_r_auc"], rel=1e-9)
@@ -77,13 +79,15 @@ def test_figures_are_those_of_the_released_evaluation(case: dict[str, Any], tmp_
 
 def test_errors_are_those_of_nltk_and_the_limit_that_of_the_papers_code(tmp_path: Path) -> None:
     records, references = sentences()
-    found = judged(tmp_path, records, references)
-    for one, reference, error in zip(records, references, found.error.values, strict=True):
-        scores = [100 * sentence_gleu([reference.split()], hypo["text"].split()) for hypo in one["hypos"]]
-        weights = [hypo["confidence"] for hypo in one["hypos"]]
+    unit_errors = judged(tmp_path, records, references)
+    for entry, reference, error in zip(records, references, unit_errors.error.values, strict=True):
+        scores = [100 * sentence_gleu([reference.split()], hypo["text"].split()) for hypo in entry["hypos"]]
+        weights = [hypo["confidence"] for hypo in entry["hypos"]]
         assert error == pytest.approx(100 - np.dot(scores, weights), rel=1e-9)
     assert (
-        (found.error_name, found.error.acceptable) == (HYPOTHESES.error, HYPOTHESES.acceptable) == ("egleu_error", 60)
+        (unit_errors.error_name, unit_errors.error.acceptable)
+        == (HYPOTHESES.error, HYPOTHESES.acceptable)
+        == ("egleu_error", 60)
     )
     assert judged(tmp_path, records, references, acceptable=30.0).error.acceptable == 30
 
@@ -91,17 +95,17 @@ def test_errors_are_those_of_nltk_and_the_limit_that_of_the_papers_code(tmp_path
 def test_bleu_is_that_of_the_first_hypothesis_anew_for_each_part(tmp_path: Path) -> None:
     records, references = sentences()
     labels = "".join(f"{int(key % 3 == 0)}\n" for key in range(30))
-    found = judged(tmp_path, records, references, labels)
-    document = evaluate(found, ("domain",)).document()
-    firsts = [one["hypos"][0]["text"] for one in records]
+    unit_errors = judged(tmp_path, records, references, labels)
+    document = evaluate(unit_errors, ("domain",)).document()
+    firsts = [entry["hypos"][0]["text"] for entry in records]
     shifted = range(0, 30, 3)
     assert document["bleu"] == pytest.approx(corpus_bleu(firsts, [references]).score, rel=1e-9)
     part = corpus_bleu([firsts[key] for key in shifted], [[references[key] for key in shifted]]).score
     assert document["shifted"]["bleu"] == pytest.approx(part, rel=1e-9)
     assert document["by"]["domain"]["1"]["bleu"] == pytest.approx(part, rel=1e-9)
-    errors = found.error.values[list(shifted)]
+    errors = unit_errors.error.values[list(shifted)]
     assert document["shifted"]["egleu"] == pytest.approx(100 - errors.mean())
-    area = retention.r_auc(retention.error_curve(errors, found.uncertainty[list(shifted)]))
+    area = retention.r_auc(retention.error_curve(errors, unit_errors.uncertainty[list(shifted)]))
     assert document["shifted"]["r_auc"] == pytest.approx(area)
 
 
@@ -121,12 +125,12 @@ def test_lines_of_both_files_may_come_in_any_order(tmp_path: Path) -> None:
 def test_ids_of_json_references_need_not_begin_at_zero(tmp_path: Path) -> None:
     records = [record(7, ["a b"], [1.0]), record(3, ["a b"], [1.0])]
     references = ['{"id": 3, "ref": "a b"}', '{"id": 7, "ref": "c"}']
-    found = judged(tmp_path, records, references, "0\n0\n0\n5\n0\n0\n0\n0\n1\n")
-    np.testing.assert_allclose(found.error.values, [0, 100])
-    assert found.shifted is not None
-    assert found.shifted.tolist() == [True, False]
-    assert found.groups["domain"].tolist() == [5, 0]
-    assert "7 labels of" in found.notes[0]
+    unit_errors = judged(tmp_path, records, references, "0\n0\n0\n5\n0\n0\n0\n0\n1\n")
+    np.testing.assert_allclose(unit_errors.error.values, [0, 100])
+    assert unit_errors.shifted is not None
+    assert unit_errors.shifted.tolist() == [True, False]
+    assert unit_errors.groups["domain"].tolist() == [5, 0]
+    assert "7 labels of" in unit_errors.notes[0]
 
 
 def test_only_line_feeds_end_a_line(tmp_path: Path) -> None:

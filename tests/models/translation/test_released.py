@@ -34,15 +34,15 @@ def saved(folder: Path, weights: Any, *, old: bool = False, args: Any = None, **
 
 def joined(weights: State) -> State:
     """As fairseq 0.7 named them: query, key and value in one, and counters and placeholders besides."""
-    found: State = {"encoder.version": torch.tensor([3.0]), "decoder.embed_positions._float_tensor": torch.zeros(1)}
+    tensors: State = {"encoder.version": torch.tensor([3.0]), "decoder.embed_positions._float_tensor": torch.zeros(1)}
     for name, value in weights.items():
         head, _, kind = name.rpartition(".")
         if head.endswith(".q_proj"):
             stem = head.removesuffix("q_proj")
-            found[f"{stem}in_proj_{kind}"] = torch.cat([weights[f"{stem}{one}_proj.{kind}"] for one in "qkv"])
+            tensors[f"{stem}in_proj_{kind}"] = torch.cat([weights[f"{stem}{part}_proj.{kind}"] for part in "qkv"])
         elif not head.endswith((".k_proj", ".v_proj")):
-            found[name] = value
-    return found
+            tensors[name] = value
+    return tensors
 
 
 def counted(weights: State) -> State:
@@ -51,14 +51,14 @@ def counted(weights: State) -> State:
         "encoder": {"self_attn_layer_norm": 0, "final_layer_norm": 1},
         "decoder": {"self_attn_layer_norm": 0, "encoder_attn_layer_norm": 1, "final_layer_norm": 2},
     }
-    found: State = {}
+    tensors: State = {}
     for name, value in weights.items():
         side, *parts = name.split(".")
         own = [
             f"layer_norms.{names[side][part]}" if part in names[side] and "layers" in name else part for part in parts
         ]
-        found[".".join(("module", side, *own))] = value
-    return found
+        tensors[".".join(("module", side, *own))] = value
+    return tensors
 
 
 @pytest.mark.parametrize("old", [True, False])
@@ -70,7 +70,7 @@ def test_weights_are_read_under_all_their_names(tmp_path: Path, named: Callable[
     assert member.weights.keys() == weights.keys()
     for name, value in weights.items():
         assert np.array_equal(member.weights[name], value.numpy()), name
-    Transformer(member.sizes).load_state_dict({name: torch.from_numpy(one) for name, one in member.weights.items()})
+    Transformer(member.sizes).load_state_dict({name: torch.from_numpy(array) for name, array in member.weights.items()})
 
 
 def test_norms_first_halves_and_other_widths(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_table_may_stand_twice(tmp_path: Path) -> None:
 
 
 def without(weights: State, name: str) -> State:
-    return {one: value for one, value in weights.items() if one != name}
+    return {key: value for key, value in weights.items() if key != name}
 
 
 def with_nan(weights: State) -> State:

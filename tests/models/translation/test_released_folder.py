@@ -13,19 +13,21 @@ from tests.models.translation.fairseq_files import checkpoint, folder, sizes, te
 
 
 def test_members_and_tokenisation_are_read(tmp_path: Path) -> None:
-    found = importing.read_released(folder(tmp_path / "released", members=3))
-    assert len(found.members) == 3
-    tables = [one.weights["decoder.embed_tokens.weight"] for one in found.members]
-    assert len(tables[0]) == found.sizes.target == len(found.tokens.target)
+    released = importing.read_released(folder(tmp_path / "released", members=3))
+    assert len(released.members) == 3
+    tables = [member.weights["decoder.embed_tokens.weight"] for member in released.members]
+    assert len(tables[0]) == released.sizes.target == len(released.tokens.target)
     assert not np.array_equal(tables[0], tables[1])
     torch.manual_seed(2)
-    assert found.tokens.sentence("The museum.").tokens[-1] == 2
-    assert released_tokens.of_texts(found.texts, found.sizes) == found.tokens
+    assert released.tokens.sentence("The museum.").tokens[-1] == 2
+    assert released_tokens.of_texts(released.texts, released.sizes) == released.tokens
 
 
 def test_members_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     path = folder(tmp_path / "released", members=11)
-    assert [one.name for one in importing.checkpoints(path)] == [f"model{number}.pt" for number in range(1, 12)]
+    assert [member_path.name for member_path in importing.checkpoints(path)] == [
+        f"model{number}.pt" for number in range(1, 12)
+    ]
 
 
 @pytest.mark.parametrize("name", ["codes", "bpecodes"])

@@ -43,25 +43,25 @@ def tokens(lines: list[tuple[str, str]]) -> ReleasedTokens:
     """As the recipe makes it, with few merges."""
     code = io.StringIO()
     learn_bpe(io.StringIO("\n".join(side for pair in lines for side in pair)), code, 800)
-    found = merges.parse(code.getvalue().encode(), "code")
+    parsed = merges.parse(code.getvalue().encode(), "code")
 
     def dictionary(side: int) -> Dictionary:
-        counts = Counter(piece for pair in lines for piece in found.pieces(pair[side].split()))
+        counts = Counter(piece for pair in lines for piece in parsed.pieces(pair[side].split()))
         rows = "".join(f"{piece} {count}\n" for piece, count in counts.most_common())
         return parse(rows.encode(), f"dict.{side}.txt")
 
     ours, theirs = dictionary(0), dictionary(1)
-    for one in (ours, theirs):
-        released_tokens._check_made(one, found, "dict")
-    return ReleasedTokens(found, ours, theirs)
+    for table in (ours, theirs):
+        released_tokens._check_made(table, parsed, "dict")
+    return ReleasedTokens(parsed, ours, theirs)
 
 
 def test_nothing_of_the_text_is_lost(pairs: list[Pair], lines: list[tuple[str, str]], tokens: ReleasedTokens) -> None:
     for pair, (english, russian) in zip(pairs, lines, strict=True):
         numbers = tokens.sentence(pair.english).tokens
         assert UNKNOWN not in numbers
-        said = " ".join(tokens.source.symbols[one] for one in numbers[:-1])
-        assert f"{said} ".replace("@@ ", "").strip() == english
+        joined = " ".join(tokens.source.symbols[number] for number in numbers[:-1])
+        assert f"{joined} ".replace("@@ ", "").strip() == english
         target = [*map(tokens.target.number, tokens.merges.pieces(russian.split())), END]
         assert tokens.official(target) == russian
         parts = tokens.surface(target)
@@ -84,7 +84,7 @@ def test_the_rules_of_the_recipe_keep_most_translations_of_news(
     kept = list(cleaned(lines, lambda pair: pair))
     assert 0.8 * len(lines) < len(kept) < len(lines)
     left_out = {fault(*pair) for pair in lines} - {None}
-    assert all("on both sides" in str(one) for one in left_out)
+    assert all("on both sides" in str(reason) for reason in left_out)
     quoted = [pair for pair in lines if fault(*pair) is not None and "&quot;" in pair[0] and "&quot;" in pair[1]]
     assert len(quoted) > 0.5 * (len(lines) - len(kept))
     short_ones = sum(short(*(tokens.merges.pieces(side.split()) for side in pair)) for pair in kept)

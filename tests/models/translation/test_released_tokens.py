@@ -22,11 +22,11 @@ def numbers(text: str) -> list[int]:
 
 
 def test_a_sentence_is_what_the_recipe_makes_of_it() -> None:
-    found = TOKENS.sentence("The museum doesn't re-open.")
-    pieces = [TOKENS.source.symbols[token] for token in found.tokens]
-    assert "".join(f"{one} " for one in pieces).replace("@@ ", "") == "The museum doesn &apos;t re @-@ open . </s> "
-    assert found.literals == ()
-    assert found.tokens[-1] == END
+    sentence = TOKENS.sentence("The museum doesn't re-open.")
+    pieces = [TOKENS.source.symbols[token] for token in sentence.tokens]
+    assert "".join(f"{piece} " for piece in pieces).replace("@@ ", "") == "The museum doesn &apos;t re @-@ open . </s> "
+    assert sentence.literals == ()
+    assert sentence.tokens[-1] == END
     assert TOKENS.sentence("").tokens == (END,)
 
 
@@ -39,7 +39,7 @@ def test_any_text_is_a_sentence(text: str) -> None:
     tokens = TOKENS.sentence(text).tokens
     assert tokens[-1] == END
     assert END not in tokens[:-1]
-    assert all(0 <= one < len(TOKENS.source) for one in tokens)
+    assert all(0 <= token < len(TOKENS.source) for token in tokens)
 
 
 def test_tokens_that_are_given_are_taken_as_they_are() -> None:
@@ -64,12 +64,12 @@ def test_parts_are_the_readable_translation_and_the_official_one_stays_tokenised
 def test_an_entity_in_several_pieces_is_said_once() -> None:
     letters = TOKENS.target
     target = released_tokens.Dictionary((*letters.symbols[:4], "&qu@@", "ot@@", ";", "да", "сло@@", "@-@", "во@@"))
-    found = ReleasedTokens(TOKENS.merges, TOKENS.source, target)
+    tokenisation = ReleasedTokens(TOKENS.merges, TOKENS.source, target)
     tokens = [4, 5, 6, 7, 4, 5, 6, 8, 10, 9, 7, START, PAD, END]
-    assert found.official(tokens) == "&quot; да &quot; слово@-@ да"
+    assert tokenisation.official(tokens) == "&quot; да &quot; слово@-@ да"
     tokens = [4, 5, 6, 7, 4, 5, 6, 8, 7, 9, 8, 10, UNKNOWN, 8]
-    assert found.official(tokens) == "&quot; да &quot; слода @-@ слово<unk> сло"
-    parts = found.surface(tokens)
+    assert tokenisation.official(tokens) == "&quot; да &quot; слода @-@ слово<unk> сло"
+    parts = tokenisation.surface(tokens)
     assert "".join(parts) == '"да" слода-слово<unk> сло'
     assert parts == ['"', "", "", "да", '"', "", "", " сло", "да", "-", "сло", "во", "<unk>", " сло"]
 
@@ -81,7 +81,7 @@ def test_parts_of_whatever_is_said_are_the_text_that_people_get(tokens: list[int
     assert len(parts) == len(tokens)
     assert "".join(parts) == moses.readable(official)[0]
     assert official == official.strip()
-    pieces = [TOKENS.target.symbols[one] for one in tokens if one not in (START, PAD, END)]
+    pieces = [TOKENS.target.symbols[token] for token in tokens if token not in (START, PAD, END)]
     assert official == (" ".join(pieces) + " ").replace("@@ ", "").rstrip()
 
 

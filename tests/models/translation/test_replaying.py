@@ -11,9 +11,9 @@ OTHERS = ["Überall ist Ruh.", "«Quoted», he said — 12 °C."]
 
 
 def test_sentences_come_back() -> None:
-    found = decoded(npz.decode(encode(KNOWN, OTHERS), 1 << 20))
-    assert sorted(found) == sorted([*KNOWN, *OTHERS])
-    assert found != sorted(found), "the first n are of all kinds"
+    sentences = decoded(npz.decode(encode(KNOWN, OTHERS), 1 << 20))
+    assert sorted(sentences) == sorted([*KNOWN, *OTHERS])
+    assert sentences != sorted(sentences), "the first n are of all kinds"
     assert encode(KNOWN, OTHERS) == encode(KNOWN, OTHERS)
     fewer = decoded(npz.decode(encode(KNOWN, OTHERS, 9), 1 << 20))
     assert len(fewer) == 9

@@ -34,19 +34,21 @@ def decoder(folder: Path) -> Decoder:
 @pytest.fixture(scope="module")
 def alone(decoder: Decoder) -> Found:
     """Every sentence decoded by itself."""
-    return {name: found for one in SENTENCES for name, found in search(decoder, [one], width=1)}
+    return {name: hypotheses for sentence in SENTENCES for name, hypotheses in search(decoder, [sentence], width=1)}
 
 
-def assert_same(found: Found, expected: Found, near: float | None = None) -> None:
+def assert_same(actual: Found, expected: Found, near: float | None = None) -> None:
     """Check for the same tokens, and numbers that differ by ``near`` at most; None: as roundings of float32 may."""
     near = made.near(expected) if near is None else near
-    assert found.keys() == expected.keys()
-    for name, hypotheses in found.items():
-        assert [one.tokens.tolist() for one in hypotheses] == [one.tokens.tolist() for one in expected[name]], name
-        for one, other in zip(hypotheses, expected[name], strict=True):
-            assert one.score == pytest.approx(other.score, abs=near)
-            np.testing.assert_allclose(one.log_probabilities, other.log_probabilities, rtol=0, atol=near)
-            np.testing.assert_allclose(one.values, other.values, rtol=0, atol=near)
+    assert actual.keys() == expected.keys()
+    for name, hypotheses in actual.items():
+        assert [hypothesis.tokens.tolist() for hypothesis in hypotheses] == [
+            hypothesis.tokens.tolist() for hypothesis in expected[name]
+        ], name
+        for first, other in zip(hypotheses, expected[name], strict=True):
+            assert first.score == pytest.approx(other.score, abs=near)
+            np.testing.assert_allclose(first.log_probabilities, other.log_probabilities, rtol=0, atol=near)
+            np.testing.assert_allclose(first.values, other.values, rtol=0, atol=near)
 
 
 @pytest.mark.parametrize("width", [1, 2, 5, 13, 40])
@@ -58,10 +60,10 @@ def test_company_changes_nothing(decoder: Decoder, alone: Found, width: int) -> 
 def test_the_same_search_finds_the_same_to_the_last_bit(decoder: Decoder) -> None:
     first, again = (dict(search(decoder, SENTENCES, width=4)) for _ in range(2))
     for name, hypotheses in first.items():
-        for one, other in zip(hypotheses, again[name], strict=True):
-            assert one.tokens.tobytes() == other.tokens.tobytes()
-            assert one.values.tobytes() == other.values.tobytes()
-            assert one.scores == other.scores
+        for left, other in zip(hypotheses, again[name], strict=True):
+            assert left.tokens.tobytes() == other.tokens.tobytes()
+            assert left.values.tobytes() == other.values.tobytes()
+            assert left.scores == other.scores
 
 
 def test_eight_bits_do_not_depend_on_company(folder: Path) -> None:
@@ -70,22 +72,22 @@ def test_eight_bits_do_not_depend_on_company(folder: Path) -> None:
     A level turned, one of 127 up to a row's largest value, moves a logarithm by some 0.003: six may turn on the way to
     one. With a common scale of all rows 0.04 is usual, and other tokens come.
     """
-    found = made.decoder(made.networks(SIZES, 2), SIZES, RULES, folder, precision="int8")
-    own = {name: hypotheses for one in SENTENCES[:8] for name, hypotheses in search(found, [one])}
-    assert_same(dict(search(found, SENTENCES[:8], width=6)), own, 0.02)
+    quantised = made.decoder(made.networks(SIZES, 2), SIZES, RULES, folder, precision="int8")
+    own = {name: hypotheses for sentence in SENTENCES[:8] for name, hypotheses in search(quantised, [sentence])}
+    assert_same(dict(search(quantised, SENTENCES[:8], width=6)), own, 0.02)
 
 
 def finished(batches: list[Batch], decoder: Decoder) -> Found:
     """Several callers' batches, always in one pass."""
-    found: Found = {}
+    results: Found = {}
     while batches:
         left = []
         for batch in decoder.together(batches):
             rest, done = settled(batch)
-            found |= dict(done)
+            results |= dict(done)
             left += [] if rest is None else [rest]
         batches = left
-    return found
+    return results
 
 
 def test_callers_share_passes(decoder: Decoder, alone: Found) -> None:
@@ -99,20 +101,20 @@ def test_callers_come_and_go(decoder: Decoder, alone: Found) -> None:
     for _ in range(3):
         older = decoder.step(older)
     younger = decoder.read(SENTENCES[5:])
-    found: Found = {}
+    results: Found = {}
     batches: dict[str, Batch] = {"older": older, "younger": younger}
     for step in range(60):
         order = sorted(batches, reverse=bool(step % 2))[: 1 + step % 3]
         for name, batch in zip(order, decoder.together([batches[name] for name in order]), strict=True):
             rest, done = settled(batch)
-            found |= dict(done)
+            results |= dict(done)
             if rest is None:
                 del batches[name]
             else:
                 batches[name] = rest
         if not batches:
             break
-    assert_same(found, alone)
+    assert_same(results, alone)
 
 
 def test_nothing_is_copied_while_the_company_stays(decoder: Decoder) -> None:
@@ -124,10 +126,10 @@ def test_nothing_is_copied_while_the_company_stays(decoder: Decoder) -> None:
     for name, values in batch.inside.memory.items():
         assert after.inside.memory[name] is values
     assert after.inside.hidden is batch.inside.hidden
-    one, other = decoder.together([decoder.read(SENTENCES[:2]), decoder.read(SENTENCES[2:4])])
-    assert one.inside is other.inside  # the same company again is found as it was
-    again, _ = composed([(part.inside, part.sentences, part.past) for part in (one, other)])
-    assert again is one.inside
+    first, other = decoder.together([decoder.read(SENTENCES[:2]), decoder.read(SENTENCES[2:4])])
+    assert first.inside is other.inside  # the same company again is found as it was
+    again, _ = composed([(part.inside, part.sentences, part.past) for part in (first, other)])
+    assert again is first.inside
 
 
 def test_who_leaves_takes_memory_and_past_along(decoder: Decoder) -> None:
@@ -146,8 +148,8 @@ def test_who_leaves_takes_memory_and_past_along(decoder: Decoder) -> None:
     assert {cache.shape for cache in inside.caches.values()} == {(2, 4, columns, 8)}
     for name, cache in inside.caches.items():
         for row, seen in enumerate(past):
-            said = left.inside.caches[name][left.sentences[row // 5]][:, left.past[row]]
-            assert np.array_equal(cache[row // 5][:, seen], said)
+            expected = left.inside.caches[name][left.sentences[row // 5]][:, left.past[row]]
+            assert np.array_equal(cache[row // 5][:, seen], expected)
 
 
 def test_columns_that_nobody_looks_at_are_left_out(decoder: Decoder) -> None:
@@ -167,9 +169,9 @@ def test_joined_batches_are_one(decoder: Decoder, alone: Found) -> None:
         batch = joined([decoder.step(batch), decoder.read(SENTENCES[number : number + 1])])
         if len(batch) > 2 and batch.beams.done.any():
             break
-    found = finished([batch], decoder)
-    assert_same(found, {name: alone[name] for name in found})
-    assert len(found) > 3
+    results = finished([batch], decoder)
+    assert_same(results, {name: alone[name] for name in results})
+    assert len(results) > 3
 
 
 def test_hypotheses_keep_to_the_rules(alone: Found) -> None:
@@ -177,20 +179,22 @@ def test_hypotheses_keep_to_the_rules(alone: Found) -> None:
         hypotheses = alone[sentence.name]
         most = RULES.most(len(sentence.tokens))
         assert len(hypotheses) == RULES.beam
-        assert [one.score for one in hypotheses] == sorted((one.score for one in hypotheses), reverse=True)
-        assert len({tuple(one.tokens.tolist()) for one in hypotheses}) == RULES.beam
+        assert [candidate.score for candidate in hypotheses] == sorted(
+            (candidate.score for candidate in hypotheses), reverse=True
+        )
+        assert len({tuple(candidate.tokens.tolist()) for candidate in hypotheses}) == RULES.beam
         for hypothesis in hypotheses:
             tokens = hypothesis.tokens.tolist()
             assert tokens[-1] == END
             assert END not in tokens[:-1]
             assert 2 <= len(tokens) <= most
             assert not set(tokens) & {0, 1, 3}
-            assert sorted(one for one in tokens if 4 <= one < 16) == list(range(4, 4 + sentence.marks))
+            assert sorted(token for token in tokens if 4 <= token < 16) == list(range(4, 4 + sentence.marks))
             assert len(hypothesis.log_probabilities) == hypothesis.values.shape[1] == len(tokens)
 
 
 def marks_of(hypothesis: Hypothesis) -> list[int]:
-    return sorted(one for one in hypothesis.tokens.tolist() if 4 <= one < 16)
+    return sorted(token for token in hypothesis.tokens.tolist() if 4 <= token < 16)
 
 
 def test_marks_are_said_even_by_who_never_would(folder: Path) -> None:
@@ -200,10 +204,10 @@ def test_marks_are_said_even_by_who_never_would(folder: Path) -> None:
     decoder = made.decoder(networks, SIZES, RULES, folder)
     sentences = [Source(number, [20, 21, *range(4, 4 + number), END], number) for number in range(6)]
     for name, hypotheses in search(decoder, sentences):
-        assert [marks_of(one) for one in hypotheses] == [list(range(4, 4 + name))] * RULES.beam
+        assert [marks_of(hypothesis) for hypothesis in hypotheses] == [list(range(4, 4 + name))] * RULES.beam
     short = made.decoder(networks, SIZES, replace(RULES, longest=4, longest_factor=0), folder)
     for name, hypotheses in search(short, sentences):
-        assert {len(marks_of(one)) for one in hypotheses} == {min(name, 3)}
+        assert {len(marks_of(hypothesis)) for hypothesis in hypotheses} == {min(name, 3)}
 
 
 @pytest.mark.parametrize("longest", [2, 3, 5])
@@ -212,8 +216,8 @@ def test_hypotheses_end_at_their_longest(folder: Path, longest: int) -> None:
     decoder = made.decoder(made.networks(SIZES, 1), SIZES, rules, folder)
     for _, hypotheses in search(decoder, SENTENCES[:4]):
         assert len(hypotheses) == rules.beam
-        assert all(2 <= len(one.tokens) <= longest for one in hypotheses)
-        assert all(one.tokens[-1] == END for one in hypotheses)
+        assert all(2 <= len(hypothesis.tokens) <= longest for hypothesis in hypotheses)
+        assert all(hypothesis.tokens[-1] == END for hypothesis in hypotheses)
 
 
 @pytest.mark.parametrize("given", [{"beam": 0}, {"longest": 1}, {"longest_factor": -0.1}])

@@ -31,16 +31,16 @@ def sentences(text: str, most: int = 1000) -> list[str]:
 
 @given(PARTS, st.integers(1, 30))
 def test_nothing_is_lost(text: str, most: int) -> None:
-    found = segments(text, short(most))
-    assert "".join(part.text for part in found) == text
-    for part in found:
+    parts = segments(text, short(most))
+    assert "".join(part.text for part in parts) == text
+    for part in parts:
         assert part.text
         if part.translated:
             assert len(part.text) <= max(most, 1) or len(part.text) == 1
-            assert any(one.isalpha() for one in part.text)
+            assert any(character.isalpha() for character in part.text)
             assert part.text == part.text.strip()
-    for one, other in pairwise(found):
-        assert one.translated or other.translated  # what lies between is one
+    for first, other in pairwise(parts):
+        assert first.translated or other.translated  # what lies between is one
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ def test_long_texts_ask_for_little(unit: str, length: int) -> None:
         calls, shown = calls + 1, shown + len(sentence)
         return len(sentence) <= 120
 
-    found = segments(text, fits)
-    assert "".join(part.text for part in found) == text
+    parts = segments(text, fits)
+    assert "".join(part.text for part in parts) == text
     assert shown <= 16 * len(text)
     assert calls <= len(text)
-    assert all(len(part.text) <= 120 for part in found if part.translated)
+    assert all(len(part.text) <= 120 for part in parts if part.translated)

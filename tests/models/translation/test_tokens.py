@@ -17,30 +17,30 @@ from tests.models.translation import made
 @cache
 def tokens() -> Tokens:
     pieces = made.pieces()
-    found = examples(made.corpus(200), pieces, 64)
-    return trimmed(pieces, found.source, found.target)
+    encoded = examples(made.corpus(200), pieces, 64)
+    return trimmed(pieces, encoded.source, encoded.target)
 
 
 def spelled(sentence: str) -> str:
     """What the tokens of a sentence say."""
-    found = tokens().sentence(sentence)
-    pieces = [tokens().pieces.text(tokens().source[token]) for token in found.tokens[:-1]]
+    encoded = tokens().sentence(sentence)
+    pieces = [tokens().pieces.text(tokens().source[token]) for token in encoded.tokens[:-1]]
     text = "".join(pieces).replace(SPACE, " ").strip()
-    for number, literal in enumerate(found.literals):
+    for number, literal in enumerate(encoded.literals):
         text = text.replace(tokens().pieces.text(FIRST_MARK + number), f"[{literal}]")
     return text
 
 
 def test_sides_have_what_they_need() -> None:
-    found = tokens()
-    assert found.source[:SPECIAL] == found.target[:SPECIAL] == tuple(range(SPECIAL))
-    for side in (found.source, found.target):
+    tokenisation = tokens()
+    assert tokenisation.source[:SPECIAL] == tokenisation.target[:SPECIAL] == tuple(range(SPECIAL))
+    for side in (tokenisation.source, tokenisation.target):
         assert list(side) == sorted(set(side))
-        assert len(side) < len(found.pieces)
-    letters = {found.pieces.text(piece) for piece in found.source}
+        assert len(side) < len(tokenisation.pieces)
+    letters = {tokenisation.pieces.text(piece) for piece in tokenisation.source}
     assert {*"azAZ.!", SPACE} <= letters
     assert not {*"аяё"} & letters
-    assert {*"azаяё"} <= {found.pieces.text(piece) for piece in found.target}
+    assert {*"azаяё"} <= {tokenisation.pieces.text(piece) for piece in tokenisation.target}
 
 
 @pytest.mark.parametrize(
@@ -65,15 +65,15 @@ def test_sentences_are_read(sentence: str, said: str) -> None:
 
 @given(st.text(st.one_of(st.characters(), st.sampled_from("abé\u0301й \ue000\u2581."))))
 def test_no_sentence_leaves_the_tables(sentence: str) -> None:
-    found = tokens().sentence(sentence)
-    assert found.tokens[-1] == END
-    assert all(0 <= token < len(tokens().source) for token in found.tokens)
-    assert not {START, PAD, END} & set(found.tokens[:-1])
-    assert [one for one in found.tokens if FIRST_MARK <= one < SPECIAL] == [
-        FIRST_MARK + number for number in range(len(found.literals))
+    encoded = tokens().sentence(sentence)
+    assert encoded.tokens[-1] == END
+    assert all(0 <= token < len(tokens().source) for token in encoded.tokens)
+    assert not {START, PAD, END} & set(encoded.tokens[:-1])
+    assert [mark for mark in encoded.tokens if FIRST_MARK <= mark < SPECIAL] == [
+        FIRST_MARK + number for number in range(len(encoded.literals))
     ]
-    if not found.left:
-        assert UNKNOWN not in found.tokens
+    if not encoded.left:
+        assert UNKNOWN not in encoded.tokens
 
 
 def test_a_sentence_of_too_many_literals_says_so() -> None:

@@ -40,13 +40,13 @@ def test_pairs_become_an_artefact(pairs: Path, tmp_path: Path, capsys: pytest.Ca
     capsys.readouterr()
     arguments = ["--data", str(pairs), "--out", str(out), "--members", "2", "--precision", "fp32", "--json"]
     assert main(["train", "translation", *arguments]) == 0
-    told = json.loads(capsys.readouterr().out)
-    found = artefact.read(out, "translation")
-    assert told["tag"] == found.tag
-    assert (found.manifest.members, found.manifest.executor.precision) == (2, "fp32")
-    assert [one.licence for one in found.manifest.sources] == ["Apache-2.0"] * 2
-    assert {"calibration", "held out: everyday", "shifted: docs"} <= set(found.manifest.quality)
-    assert members.translator(found).decoder.members == 2
+    report = json.loads(capsys.readouterr().out)
+    built = artefact.read(out, "translation")
+    assert report["tag"] == built.tag
+    assert (built.manifest.members, built.manifest.executor.precision) == (2, "fp32")
+    assert [source.licence for source in built.manifest.sources] == ["Apache-2.0"] * 2
+    assert {"calibration", "held out: everyday", "shifted: docs"} <= set(built.manifest.quality)
+    assert members.translator(built).decoder.members == 2
     assert not out.with_name("two.parts").exists()
 
 
@@ -80,10 +80,10 @@ def test_a_training_that_was_cut_off_goes_on(pairs: Path, tmp_path: Path, monkey
 
 def test_a_folder_of_another_training_is_not_gone_on_with(pairs: Path, tmp_path: Path) -> None:
     chosen = settings.preset("small")
-    found = pairs_folder.read(pairs)
-    train.prepare(found.train, found.valid, chosen, tmp_path / "parts")
+    corpora = pairs_folder.read(pairs)
+    train.prepare(corpora.train, corpora.valid, chosen, tmp_path / "parts")
     with pytest.raises(ValueError, match="another training"):
-        train.prepare(found.train, found.valid, replace(chosen, rate=1.0), tmp_path / "parts")
+        train.prepare(corpora.train, corpora.valid, replace(chosen, rate=1.0), tmp_path / "parts")
 
 
 @pytest.mark.parametrize(

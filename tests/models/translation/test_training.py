@@ -30,20 +30,20 @@ def data() -> tuple[Examples, Examples]:
 
 def test_a_tiny_training_lowers_the_loss(data: tuple[Examples, Examples]) -> None:
     settings = replace(SETTINGS, steps=100, warmup=20, dev_every=50, rate=8e-3, average=0.9, smoothing=0.0)
-    said: list[Progress] = []
-    found = member.train(*data, settings, 1, progress=said.append)
-    assert [state.share for state in said] == [1 / 2, 1]
-    assert said[-1].loss < said[0].loss - 1
-    assert found.score < 3 < math.log(320)
-    assert found.score == said[-1].score
-    assert found.steps == 100
-    network = loaded(Transformer(settings.sizes), found)
+    reports: list[Progress] = []
+    trained = member.train(*data, settings, 1, progress=reports.append)
+    assert [state.share for state in reports] == [1 / 2, 1]
+    assert reports[-1].loss < reports[0].loss - 1
+    assert trained.score < 3 < math.log(320)
+    assert trained.score == reports[-1].score
+    assert trained.steps == 100
+    network = loaded(Transformer(settings.sizes), trained)
     source, target = data[1].padded([0, 1, 2])
     before = np.concatenate([np.full((3, 1), 2), target[:, :-1]], axis=1)
     with torch.no_grad():
         logs = torch.log_softmax(network(torch.from_numpy(source), torch.from_numpy(before)), -1).numpy()
-    told = np.take_along_axis(logs, target[..., None], axis=2)[..., 0][target != 1]
-    assert -told.mean() < 4
+    log_likelihoods = np.take_along_axis(logs, target[..., None], axis=2)[..., 0][target != 1]
+    assert -log_likelihoods.mean() < 4
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -58,9 +58,9 @@ def test_a_training_that_was_cut_off_ends_in_the_same_weights(
     assert (tmp_path / "member-3.state.pt").exists()
     assert finished(tmp_path, 3) is None
     torch.manual_seed(77)  # whatever happened in between
-    said: list[float] = []
-    went_on = member.train(*data, settings, 3, folder=tmp_path, progress=lambda state: said.append(state.share))
-    assert said == [8 / 14, 12 / 14, 1]
+    shares: list[float] = []
+    went_on = member.train(*data, settings, 3, folder=tmp_path, progress=lambda state: shares.append(state.share))
+    assert shares == [8 / 14, 12 / 14, 1]
     assert same(whole, went_on)
     assert (went_on.score, went_on.steps) == (whole.score, whole.steps)
     assert not (tmp_path / "member-3.state.pt").exists()
@@ -71,10 +71,10 @@ def test_a_training_that_was_cut_off_ends_in_the_same_weights(
 def test_seeds_differ_and_nothing_else_does(data: tuple[Examples, Examples]) -> None:
     settings = replace(SETTINGS, steps=3, dev_every=2)
     before = torch.get_rng_state()
-    one, again, other = (member.train(*data, settings, seed) for seed in (1, 1, 2))
+    first, again, other = (member.train(*data, settings, seed) for seed in (1, 1, 2))
     assert torch.equal(torch.get_rng_state(), before)
-    assert same(one, again)
-    assert not same(one, other)
+    assert same(first, again)
+    assert not same(first, other)
 
 
 def test_domains_come_as_often_as_they_should(data: tuple[Examples, Examples]) -> None:
@@ -97,10 +97,10 @@ def test_a_folder_is_one_trainings(data: tuple[Examples, Examples], tmp_path: Pa
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_no_pairs_are_refused(data: tuple[Examples, Examples], side: int) -> None:
-    given = list(data)
-    given[side] = Examples((), (), ())
+    arguments = list(data)
+    arguments[side] = Examples((), (), ())
     with pytest.raises(ValueError, match=("training", "development")[side]):
-        member.train(*given, SETTINGS, 1)
+        member.train(*arguments, SETTINGS, 1)
 
 
 def test_a_loss_that_is_not_finite_ends_it(data: tuple[Examples, Examples]) -> None:
@@ -181,13 +181,13 @@ def test_a_preparation_that_was_cut_off_goes_on(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_members_are_trained_in_processes_and_stay(tmp_path: Path) -> None:
     settings = prepare(made.corpus(60), made.corpus(10, 9), short(), tmp_path)
-    told: list[float] = []
-    train_members(tmp_path, settings, seeds(2, 1), jobs=1, progress=lambda done, what: told.append(done))
-    assert told[-1] == 1
-    found = finished(tmp_path, 2000)
-    assert found is not None
+    shares: list[float] = []
+    train_members(tmp_path, settings, seeds(2, 1), jobs=1, progress=lambda done, what: shares.append(done))
+    assert shares[-1] == 1
+    trained = finished(tmp_path, 2000)
+    assert trained is not None
     here = member.train(*(Examples.load(tmp_path / "data" / name) for name in (TRAIN, DEV)), settings, 2000)
-    assert same(found, here)
+    assert same(trained, here)
     train_members(tmp_path, settings, seeds(2, 1))  # nothing is left to do
     with pytest.raises(ValueError, match="different settings"):
         train_members(tmp_path, replace(settings, rate=1.0), seeds(2, 1))

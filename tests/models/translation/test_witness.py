@@ -32,7 +32,7 @@ def witnessed(
     chosen = logs[:, np.arange(len(tokens)), tokens]
     cumulative = chosen.cumsum(axis=1)
     values = token_uncertainty(logs, cumulative - chosen)
-    scores = hypothesis_scores(TokenUncertainty(*(one[None] for one in values.arrays())), cumulative[:, None])
+    scores = hypothesis_scores(TokenUncertainty(*(array[None] for array in values.arrays())), cumulative[:, None])
     return np.log(np.exp(chosen).mean(axis=0)), values, scores
 
 
@@ -42,12 +42,12 @@ def test_hypotheses_are_what_whole_sentences_say(norm_first: bool, shared: bool,
     size = sizes(norm_first, shared)
     networks = made.networks(size, members)
     sentences = made.sources(6, size.target, longest=12)
-    found = dict(search(made.decoder(networks, size, RULES, tmp_path), sentences, width=4))
-    assert sorted(found) == list(range(6))
-    near = made.near(found)
+    results = dict(search(made.decoder(networks, size, RULES, tmp_path), sentences, width=4))
+    assert sorted(results) == list(range(6))
+    near = made.near(results)
     for sentence in sentences:
-        assert len(found[sentence.name]) == RULES.beam
-        for hypothesis in found[sentence.name]:
+        assert len(results[sentence.name]) == RULES.beam
+        for hypothesis in results[sentence.name]:
             logs, values, scores = witnessed(networks, list(sentence.tokens), hypothesis)
             np.testing.assert_allclose(hypothesis.log_probabilities, logs, rtol=0, atol=near)
             np.testing.assert_allclose(hypothesis.values, np.stack(values.arrays()), rtol=0, atol=near)
@@ -59,8 +59,8 @@ def test_hypotheses_are_what_whole_sentences_say(norm_first: bool, shared: bool,
 
 def test_members_that_agree_have_no_knowledge_uncertainty(tmp_path: Path) -> None:
     networks = made.networks(sizes(), 1) * 3
-    found = dict(search(made.decoder(networks, sizes(), RULES, tmp_path), made.sources(3, 120)))
-    for hypotheses in found.values():
+    results = dict(search(made.decoder(networks, sizes(), RULES, tmp_path), made.sources(3, 120)))
+    for hypotheses in results.values():
         for hypothesis in hypotheses:
             assert np.abs(hypothesis.values[[2, 3, 4, 6, 7, 8]]).max() < 1e-5
 
@@ -70,8 +70,8 @@ def test_sure_members_are_sure(tmp_path: Path) -> None:
     networks = made.networks(sizes(), 2)
     for network in networks:
         network.decoder.layer_norm.weight.data *= 60
-    found = dict(search(made.decoder(networks, sizes(), RULES, tmp_path), made.sources(4, 120)))
-    for number, hypotheses in found.items():
+    results = dict(search(made.decoder(networks, sizes(), RULES, tmp_path), made.sources(4, 120)))
+    for number, hypotheses in results.items():
         for hypothesis in hypotheses:
             assert np.isfinite(hypothesis.values).all()
             logs, values, _ = witnessed(networks, list(made.sources(4, 120)[number].tokens), hypothesis)
@@ -90,10 +90,10 @@ def test_smaller_numbers_say_nearly_the_same(
     size = sizes(norm_first)
     networks = made.networks(size, 2)
     sentences = made.sources(6, 120)
-    found = dict(search(made.decoder(networks, size, RULES, tmp_path, precision=precision), sentences))
+    results = dict(search(made.decoder(networks, size, RULES, tmp_path, precision=precision), sentences))
     far, apart = [], []
     for sentence in sentences:
-        for hypothesis in found[sentence.name]:
+        for hypothesis in results[sentence.name]:
             own, uncertainty, _ = witnessed(networks, list(sentence.tokens), hypothesis)
             far.append(np.abs(hypothesis.log_probabilities - own).max())
             apart.append(np.abs(hypothesis.values - np.stack(uncertainty.arrays())).mean())

@@ -42,14 +42,14 @@ def test_measures_are_those_of_the_released_code(case: dict) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"seed {case['seed']}")
 def test_the_predictive_scores_as_the_released_code(case: dict) -> None:
-    found = categorical.predictive(np.array(case["probs"]))
-    np.testing.assert_allclose(score(found, "confidence"), case["official_mswml_confidence"], **EXACT)
-    np.testing.assert_allclose(score(found, "entropy"), case["official_weather"]["entropy_of_expected"], **EXACT)
-    np.testing.assert_allclose(score(found, "renyi_entropy"), case["renyi_entropy_of_expected_alpha08"], **EXACT)
+    prediction = categorical.predictive(np.array(case["probs"]))
+    np.testing.assert_allclose(score(prediction, "confidence"), case["official_mswml_confidence"], **EXACT)
+    np.testing.assert_allclose(score(prediction, "entropy"), case["official_weather"]["entropy_of_expected"], **EXACT)
+    np.testing.assert_allclose(score(prediction, "renyi_entropy"), case["renyi_entropy_of_expected_alpha08"], **EXACT)
     if len(case["probs"]) > 1:
         for ours, theirs in NAMES.items():
-            np.testing.assert_allclose(score(found, ours), case["official_weather"][theirs], **EXACT, err_msg=ours)
-        renyi = score(found, "renyi_data_entropy")
+            np.testing.assert_allclose(score(prediction, ours), case["official_weather"][theirs], **EXACT, err_msg=ours)
+        renyi = score(prediction, "renyi_data_entropy")
         np.testing.assert_allclose(renyi, case["renyi_expected_entropy_alpha08"], **EXACT)
 
 

@@ -50,9 +50,9 @@ def test_likelihoods_are_those_of_the_released_code_where_it_does_not_underflow(
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"seed {case['seed']}")
 def test_the_predictive_of_an_ensemble_scores_as_the_released_code(case: dict) -> None:
     mean, variance = members(case)
-    found = gaussian.predictive(mean, variance)
+    prediction = gaussian.predictive(mean, variance)
     for name in ("tvar", "mvar", "varm", "epkl") if len(mean) > 1 else ("tvar", "mvar"):
-        values = score(found, name)
+        values = score(prediction, name)
         assert values.dtype == np.float64
         np.testing.assert_allclose(values, np.asarray(case["official"][name], float), **EXACT)
 
@@ -60,13 +60,13 @@ def test_the_predictive_of_an_ensemble_scores_as_the_released_code(case: dict) -
 def naive_pairs(mean: list[float], variance: list[float]) -> tuple[float, float]:
     """Cross-entropy and divergence over all pairs; rational sums, so that nothing is rounded but logarithms."""
     epsilon = Fraction(1e-10)
-    v = [Fraction(one) + epsilon for one in variance]
-    mu = [Fraction(one) for one in mean]
+    v = [Fraction(value) + epsilon for value in variance]
+    mu = [Fraction(value) for value in mean]
     pairs = len(mu) ** 2
     quadratic = sum(
         (vi + (mi - mj) ** 2) / vj for mi, vi in zip(mu, v, strict=True) for mj, vj in zip(mu, v, strict=True)
     )
-    logs = math.fsum(math.log(one) for one in v) / len(v)
+    logs = math.fsum(math.log(value) for value in v) / len(v)
     cross = 0.5 * (math.log(2 * math.pi) + logs + float(quadratic / pairs))
     return cross, 0.5 * float(quadratic / pairs - 1)
 
@@ -78,15 +78,15 @@ ensembles = st.lists(st.tuples(means, exponents.map(lambda e: 10.0**e)), min_siz
 
 @given(ensembles)
 def test_moments_give_the_sum_over_pairs_at_extreme_variances(ensemble: list[tuple[float, float]]) -> None:
-    mean, variance = ([one[k] for one in ensemble] for k in (0, 1))
+    mean, variance = ([member[k] for member in ensemble] for k in (0, 1))
     cross, divergence = naive_pairs(mean, variance)
     column = np.array(mean)[:, None], np.array(variance)[:, None]
-    found = gaussian.expected_pairwise(*column)[0]
+    pairwise = gaussian.expected_pairwise(*column)[0]
     scale = max(abs(cross), 1)  # a cross-entropy near zero is a difference of larger terms
-    assert abs(found - cross) <= 1e-9 * scale
-    found = gaussian.expected_pairwise(*column, PAPER)[0]
-    assert found >= 0
-    assert found == pytest.approx(divergence, rel=1e-9, abs=1e-300)
+    assert abs(pairwise - cross) <= 1e-9 * scale
+    pairwise = gaussian.expected_pairwise(*column, PAPER)[0]
+    assert pairwise >= 0
+    assert pairwise == pytest.approx(divergence, rel=1e-9, abs=1e-300)
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,10 @@ def test_moments_give_the_sum_over_pairs_at_extreme_variances(ensemble: list[tup
     ],
 )
 def test_a_divergence_is_not_lost_in_rounding(mean: list[float], variance: list[float]) -> None:
-    found = gaussian.expected_pairwise(np.array(mean)[:, None], np.array(variance)[:, None], PAPER)[0]
+    pairwise = gaussian.expected_pairwise(np.array(mean)[:, None], np.array(variance)[:, None], PAPER)[0]
     _, divergence = naive_pairs(mean, variance)
     assert divergence > 0
-    assert found == pytest.approx(divergence, rel=1e-8)
+    assert pairwise == pytest.approx(divergence, rel=1e-8)
 
 
 def test_the_whole_range_of_float32_stays_finite() -> None:
@@ -109,9 +109,9 @@ def test_the_whole_range_of_float32_stays_finite() -> None:
     variance = np.array([[a, b] for a in extremes for b in extremes], np.float32).T
     mean = np.array([[3e38] * 9, [-3e38] * 9], np.float32)
     for convention in (OFFICIAL, PAPER):
-        found = gaussian.predictive(mean, variance, convention)
+        prediction = gaussian.predictive(mean, variance, convention)
         for name in ("tvar", "mvar", "varm", "epkl"):
-            assert np.isfinite(score(found, name)).all(), name
+            assert np.isfinite(score(prediction, name)).all(), name
     assert np.isfinite(gaussian.ensemble_nll(np.zeros(9), mean, variance)).all()
 
 
@@ -141,9 +141,9 @@ def test_a_member_that_is_nan_stays_nan() -> None:
 def test_the_order_of_members_does_not_matter(ensemble: list[tuple[float, float]], random: object) -> None:
     shuffled = list(ensemble)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    one, other = (gaussian.split(np.array(members)[:, None]) for members in (ensemble, shuffled))
+    first, other = (gaussian.split(np.array(members)[:, None]) for members in (ensemble, shuffled))
     for measure in (gaussian.total_variance, gaussian.knowledge_variance, gaussian.expected_pairwise):
-        np.testing.assert_allclose(measure(*one), measure(*other), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(measure(*first), measure(*other), rtol=1e-9, atol=1e-9)
 
 
 def test_one_member_diverges_from_itself_by_nothing_and_has_a_cross_entropy() -> None:
@@ -152,14 +152,14 @@ def test_one_member_diverges_from_itself_by_nothing_and_has_a_cross_entropy() ->
     assert gaussian.expected_pairwise(mean, variance, PAPER).tolist() == [0]
     entropy = 0.5 * math.log(2 * math.pi * math.e * 2)
     assert gaussian.expected_pairwise(mean, variance)[0] == pytest.approx(entropy, rel=1e-9)
-    found = gaussian.predictive(mean, variance)
-    assert (found.varm, found.epkl) == (None, None)
-    assert score(found, "entropy")[0] == pytest.approx(entropy)
+    prediction = gaussian.predictive(mean, variance)
+    assert (prediction.varm, prediction.epkl) == (None, None)
+    assert score(prediction, "entropy")[0] == pytest.approx(entropy)
 
 
 def test_a_certain_model_has_an_entropy_below_all_others() -> None:
-    found = gaussian.predictive(np.zeros((1, 2)), np.array([[0.0, 1e-300]]))
-    assert score(found, "entropy")[0] == -math.inf < score(found, "entropy")[1]
+    prediction = gaussian.predictive(np.zeros((1, 2)), np.array([[0.0, 1e-300]]))
+    assert score(prediction, "entropy")[0] == -math.inf < score(prediction, "entropy")[1]
 
 
 def test_no_units_have_statistics_but_no_mean_likelihood() -> None:

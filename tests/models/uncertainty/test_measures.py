@@ -20,7 +20,7 @@ def ensembles(dtype: type = np.float64) -> dict[type, Predictive]:
         Categorical: Categorical(lists, ones, -lists, ones),
         Sequences: Sequences(-lists, dict.fromkeys(SCORES, lists)),
         Trajectories: Trajectories(np.zeros((3, 2, 4, 2), dtype), lists, ones, lists, 2 * lists, lists, lists),
-        Volumes: Volumes(maps, [one > 0 for one in maps], ones, ones, ones, ones),
+        Volumes: Volumes(maps, [voxels > 0 for voxels in maps], ones, ones, ones, ones),
     }
 
 
@@ -33,7 +33,7 @@ def singles() -> dict[type, Predictive]:
         Categorical: Categorical(lists),
         Sequences: Sequences(-lists),
         Trajectories: Trajectories(np.zeros((3, 2, 4, 2)), lists, ones, lists, lists),
-        Volumes: Volumes(maps, [one > 0 for one in maps], ones),
+        Volumes: Volumes(maps, [voxels > 0 for voxels in maps], ones),
     }
 
 
@@ -49,23 +49,23 @@ OF_A_SINGLE_MODEL = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_scores_are_one_a_unit_in_the_dtype_of_the_statistics(kind: type, dtype: type) -> None:
-    found = ensembles(dtype)[kind]
+    prediction = ensembles(dtype)[kind]
     assert uncertainty.names(kind)
     for name in uncertainty.names(kind):
-        values = score(found, name)
+        values = score(prediction, name)
         assert values.dtype == dtype, name
-        assert values.shape == (len(found),) == (3,), name
+        assert values.shape == (len(prediction),) == (3,), name
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_single_model_has_its_own_measures_and_no_knowledge(kind: type) -> None:
-    found = singles()[kind]
+    prediction = singles()[kind]
     for name in uncertainty.names(kind):
         if name in OF_A_SINGLE_MODEL[kind]:
-            assert np.isfinite(score(found, name)).all(), name
+            assert np.isfinite(score(prediction, name)).all(), name
         else:
             with pytest.raises(MeasureAbsent, match=f"{name} needs an ensemble"):
-                score(found, name)
+                score(prediction, name)
 
 
 def test_different_units_do_not_tie_in_float64() -> None:
@@ -79,8 +79,12 @@ def test_a_single_model_has_its_own_variance_for_the_total() -> None:
 
 
 def test_total_is_data_plus_knowledge() -> None:
-    found = Gaussian(np.zeros(2), np.array([1.0, 2.0]), np.array([0.5, 0.25]))
-    assert score(found, "tvar").tolist() == (score(found, "mvar") + score(found, "varm")).tolist() == [1.5, 2.25]
+    prediction = Gaussian(np.zeros(2), np.array([1.0, 2.0]), np.array([0.5, 0.25]))
+    assert (
+        score(prediction, "tvar").tolist()
+        == (score(prediction, "mvar") + score(prediction, "varm")).tolist()
+        == [1.5, 2.25]
+    )
     volumes = Volumes([], [], np.array([0.5]), np.array([0.25]), np.array([0.75]), np.array([0.1]))
     assert [score(volumes, name)[0] for name in ("entropy", "data_entropy", "mi", "epkl", "rmi")] == [
         *(0.5, 0.25, 0.25, 0.75, 0.5)
@@ -94,16 +98,16 @@ def test_larger_means_less_certain() -> None:
     likely, unlikely = Sequences(np.array([[-0.1]])), Sequences(np.array([[-3.0]]))
     assert score(likely, "nll")[0] < score(unlikely, "nll")[0]
     plans = np.zeros((2, 1, 1, 2))
-    one, other = score(Trajectories(plans, np.ones((2, 1)), np.array([9.0, -9.0])), "request_uncertainty")
-    assert one < other
+    first, other = score(Trajectories(plans, np.ones((2, 1)), np.array([9.0, -9.0])), "request_uncertainty")
+    assert first < other
 
 
 def test_a_request_has_the_mean_over_its_hypotheses_and_log_probabilities_negated() -> None:
     values = {name: np.array([[1.0, 3.0]]) for name in SCORES}
-    found = Sequences(np.array([[-1.0, -2.0]]), values)
-    assert score(found, "nll").tolist() == [1.5]
-    assert score(found, "log_prob").tolist() == [-2]
-    assert all(score(found, name).tolist() == [2] for name in SCORES if name != "log_prob")
+    prediction = Sequences(np.array([[-1.0, -2.0]]), values)
+    assert score(prediction, "nll").tolist() == [1.5]
+    assert score(prediction, "log_prob").tolist() == [-2]
+    assert all(score(prediction, name).tolist() == [2] for name in SCORES if name != "log_prob")
 
 
 def test_unknown_measures_are_named_with_those_that_exist() -> None:

@@ -42,16 +42,16 @@ FLOAT32 = {"rtol": 1e-5, "atol": 1e-6}
 def test_token_values_are_those_of_the_released_code(case: dict) -> None:
     logs, cumulative = np.array(case["token_logprobs"]), np.array(case["cumulative_model_loglik"])
     for step, prefix in (("step0", None), ("step2", cumulative[:, :, 1])):
-        found = token_uncertainty(logs, prefix)
+        actual = token_uncertainty(logs, prefix)
         for ours, theirs in TOKENS.items():
-            np.testing.assert_allclose(getattr(found, ours), case[step][theirs], **FLOAT32, err_msg=f"{step} {ours}")
+            np.testing.assert_allclose(getattr(actual, ours), case[step][theirs], **FLOAT32, err_msg=f"{step} {ours}")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['models']} models")
 def test_sequence_values_are_those_of_the_released_code(case: dict) -> None:
-    found = sequence_scores(np.array(case["cumulative_model_loglik"]))
+    scores = sequence_scores(np.array(case["cumulative_model_loglik"]))
     for ours, theirs in SEQUENCES.items():
-        np.testing.assert_allclose(found[ours], case["sequence"][theirs], **FLOAT32, err_msg=ours)
+        np.testing.assert_allclose(scores[ours], case["sequence"][theirs], **FLOAT32, err_msg=ours)
 
 
 def decoded(seed: int, members: int, lengths: np.ndarray, vocabulary: int = 7) -> tuple[np.ndarray, np.ndarray]:
@@ -122,10 +122,10 @@ def test_a_hypothesis_may_go_on_in_two_ways() -> None:
 def test_the_score_of_a_search_is_the_log_of_the_mean_probability_over_the_length() -> None:
     logs, tokens = decoded(7, 3, np.array([4]))
     taken = chosen(logs, tokens)
-    found = in_one_batch(logs, tokens, np.array([4]))
+    scores = in_one_batch(logs, tokens, np.array([4]))
     by_hand = np.log(np.exp(taken).mean(axis=0)).sum(axis=1)
-    np.testing.assert_allclose(found["log_prob"], by_hand, rtol=1e-12)
-    np.testing.assert_allclose(found["scr_pe"], -by_hand / 4, rtol=1e-12)
+    np.testing.assert_allclose(scores["log_prob"], by_hand, rtol=1e-12)
+    np.testing.assert_allclose(scores["scr_pe"], -by_hand / 4, rtol=1e-12)
     running = RunningScores.start(3, 1)
     for step in range(4):
         running = running.add(token_uncertainty(logs[:, :, step], running.loglik), taken[..., step])
@@ -135,25 +135,25 @@ def test_the_score_of_a_search_is_the_log_of_the_mean_probability_over_the_lengt
 @given(st.integers(0, 2**31), st.integers(1, 5))
 def test_total_is_data_plus_knowledge_for_tokens_and_sequences(seed: int, members: int) -> None:
     lengths = np.array([3, 5])
-    found = in_one_batch(*decoded(seed, members, lengths), lengths)
+    scores = in_one_batch(*decoded(seed, members, lengths), lengths)
     for total, data, knowledge in (("eoe", "exe", "mi"), ("ep_eoe", "exe", "ep_mi")):
-        np.testing.assert_allclose(found[total], found[data] + found[knowledge], atol=1e-9)
-    np.testing.assert_allclose(found["epkl"], found["mi"] + found["mkl"], atol=1e-9)
-    np.testing.assert_allclose(found["ep_epkl"], found["ep_mi"] + found["ep_mkl"], atol=1e-9)
-    np.testing.assert_allclose(found["sdu"], found["scr_pe"] + found["smkl_pe"], atol=1e-9)
-    np.testing.assert_allclose(found["sdu"], found["scr_ep"] + found["smkl_ep"], atol=1e-9)
+        np.testing.assert_allclose(scores[total], scores[data] + scores[knowledge], atol=1e-9)
+    np.testing.assert_allclose(scores["epkl"], scores["mi"] + scores["mkl"], atol=1e-9)
+    np.testing.assert_allclose(scores["ep_epkl"], scores["ep_mi"] + scores["ep_mkl"], atol=1e-9)
+    np.testing.assert_allclose(scores["sdu"], scores["scr_pe"] + scores["smkl_pe"], atol=1e-9)
+    np.testing.assert_allclose(scores["sdu"], scores["scr_ep"] + scores["smkl_ep"], atol=1e-9)
     for name in ("mi", "epkl", "mkl", "ep_mkl", "smkl_pe", "smkl_ep", "var", "logvar"):
-        assert (found[name] >= 0).all(), name
+        assert (scores[name] >= 0).all(), name
 
 
 @given(st.integers(0, 2**31))
 def test_members_that_agree_know_and_their_order_does_not_matter(seed: int) -> None:
     lengths = np.array([2, 4])
     logs, tokens = decoded(seed, 3, lengths)
-    one, other = in_one_batch(logs, tokens, lengths), in_one_batch(logs[[2, 0, 1]], tokens, lengths)
+    first, other = in_one_batch(logs, tokens, lengths), in_one_batch(logs[[2, 0, 1]], tokens, lengths)
     same = in_one_batch(np.repeat(logs[:1], 3, axis=0), tokens, lengths)
     for name in SCORES:
-        np.testing.assert_allclose(one[name], other[name], rtol=1e-9, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(first[name], other[name], rtol=1e-9, atol=1e-12, err_msg=name)
     for name in ("mi", "epkl", "mkl", "ep_mi", "ep_epkl", "ep_mkl", "smkl_pe", "smkl_ep", "var", "logvar"):
         np.testing.assert_allclose(same[name], 0, atol=1e-12, err_msg=name)
 
@@ -167,16 +167,16 @@ def test_likely_members_weigh_more_in_the_expectation_of_products() -> None:
 
 
 def test_tokens_without_probability_count_nothing() -> None:
-    found = token_uncertainty(np.array([[[0.0, -np.inf]], [[0.0, -np.inf]]]))
-    assert all(values.tolist() == [0] for values in found.arrays())
+    uncertainties = token_uncertainty(np.array([[[0.0, -np.inf]], [[0.0, -np.inf]]]))
+    assert all(values.tolist() == [0] for values in uncertainties.arrays())
     apart = token_uncertainty(np.array([[[0.0, -np.inf]], [[-np.inf, 0.0]]]))
     assert apart.mi[0] == pytest.approx(math.log(2))
     assert apart.epkl[0] == apart.mkl[0] == math.inf
 
 
 def test_certain_hypotheses_have_the_combinations_of_no_variance() -> None:
-    found = sequence_scores(np.zeros((2, 1, 3)))
-    assert (found["varcombo"].tolist(), found["logcombo"].tolist()) == ([-1], [-1])
+    scores = sequence_scores(np.zeros((2, 1, 3)))
+    assert (scores["varcombo"].tolist(), scores["logcombo"].tolist()) == ([-1], [-1])
 
 
 def test_what_lies_behind_the_end_is_not_read() -> None:
@@ -186,8 +186,8 @@ def test_what_lies_behind_the_end_is_not_read() -> None:
 
 
 def test_confidences_are_a_softmax_of_normalised_scores() -> None:
-    found = confidences(np.array([[-1.0, -2.0], [-900.0, -900.0]]))
-    np.testing.assert_allclose(found, [[1 / (1 + math.exp(-1)), 1 / (1 + math.e)], [0.5, 0.5]], rtol=1e-12)
+    actual = confidences(np.array([[-1.0, -2.0], [-900.0, -900.0]]))
+    np.testing.assert_allclose(actual, [[1 / (1 + math.exp(-1)), 1 / (1 + math.e)], [0.5, 0.5]], rtol=1e-12)
     assert confidences(np.array([[-7.0]])).tolist() == [[1]]
 
 

@@ -32,22 +32,22 @@ def test_plans_and_requests_are_those_of_the_released_model_code(case: dict, ope
         with pytest.raises(DeviationUndefined, match="K = 1; use ddof 0"):
             rank(scores, operator, ddof=1)
         return
-    found = rank(scores, operator, ddof=1)
+    ranking = rank(scores, operator, ddof=1)
     if official["per_plan"] is not None:
         np.testing.assert_allclose(aggregate(scores, operator, 1), official["per_plan"], **EXACT)
-    assert found.index.tolist() == official["top5_indices"]
-    np.testing.assert_allclose(found.score, official["top5_scores"], **EXACT)
-    np.testing.assert_allclose(found.weight, official["softmax_weights"], **EXACT)
-    np.testing.assert_allclose(found.confidence, official["request_confidence"], **EXACT)
-    np.testing.assert_allclose(found.uncertainty, official["request_uncertainty"], **EXACT)
+    assert ranking.index.tolist() == official["top5_indices"]
+    np.testing.assert_allclose(ranking.score, official["top5_scores"], **EXACT)
+    np.testing.assert_allclose(ranking.weight, official["softmax_weights"], **EXACT)
+    np.testing.assert_allclose(ranking.confidence, official["request_confidence"], **EXACT)
+    np.testing.assert_allclose(ranking.uncertainty, official["request_uncertainty"], **EXACT)
 
 
 @pytest.mark.parametrize(("case", "operator"), RUNS, ids=name)
 def test_requests_are_those_of_the_released_evaluation(case: dict, operator: Operator) -> None:
     """Its standard deviations have ddof 0, over models and over plans."""
-    found = rank(np.array(case["scores_model_plan_request"]), operator)
+    ranking = rank(np.array(case["scores_model_plan_request"]), operator)
     official = case["by_algorithm"][operator]["numpy_posthoc_request_confidence"]
-    np.testing.assert_allclose(found.confidence, official, **EXACT)
+    np.testing.assert_allclose(ranking.confidence, official, **EXACT)
 
 
 def test_quartiles_of_one_model_are_its_scores() -> None:
@@ -62,8 +62,8 @@ all_scores = hnp.arrays(np.float64, (3, 7, 2), elements=st.floats(-1e3, 1e3))
 @given(all_scores)
 def test_operators_keep_their_order(scores: np.ndarray) -> None:
     worst, low, mean, high, best = (aggregate(scores, operator) for operator in ("WCM", "LQ", "MA", "UQ", "BCM"))
-    for one, other in ((worst, mean), (mean, best), (low, mean), (mean, high)):
-        assert (one <= other + 1e-9).all()
+    for lower, other in ((worst, mean), (mean, best), (low, mean), (mean, high)):
+        assert (lower <= other + 1e-9).all()
 
 
 @given(all_scores, st.sampled_from(OPERATORS), st.permutations(range(3)))
@@ -73,10 +73,10 @@ def test_the_order_of_models_does_not_matter(scores: np.ndarray, operator: Opera
 
 @given(all_scores, st.sampled_from(OPERATORS), st.sampled_from([0, 1]))
 def test_weights_are_a_distribution_that_falls_with_the_rank(scores: np.ndarray, operator: Operator, ddof: int) -> None:
-    found = rank(scores, operator, ddof=ddof)
-    np.testing.assert_allclose(found.weight.sum(axis=1), 1, rtol=1e-12)
-    assert (np.diff(found.weight, axis=1) <= 0).all()
-    assert (np.diff(found.score, axis=1) <= 0).all()
+    ranking = rank(scores, operator, ddof=ddof)
+    np.testing.assert_allclose(ranking.weight.sum(axis=1), 1, rtol=1e-12)
+    assert (np.diff(ranking.weight, axis=1) <= 0).all()
+    assert (np.diff(ranking.score, axis=1) <= 0).all()
 
 
 def test_among_equal_plans_the_first_comes_first() -> None:
@@ -86,14 +86,14 @@ def test_among_equal_plans_the_first_comes_first() -> None:
 
 
 def test_no_requests_have_no_ranks() -> None:
-    found = rank(np.zeros((2, 6, 0)), "LQ")
-    assert (found.index.shape, found.weight.shape, found.uncertainty.shape) == ((0, 5), (0, 5), (0,))
+    ranking = rank(np.zeros((2, 6, 0)), "LQ")
+    assert (ranking.index.shape, ranking.weight.shape, ranking.uncertainty.shape) == ((0, 5), (0, 5), (0,))
 
 
 def test_a_request_may_have_another_operator_than_its_plans() -> None:
     scores = np.array([[[1.0], [5.0]], [[3.0], [4.0]]])
-    found = rank(scores, "MA", request="WCM", count=2)
-    assert (found.score.tolist(), found.confidence.tolist()) == ([[4.5, 2]], [2])
+    ranking = rank(scores, "MA", request="WCM", count=2)
+    assert (ranking.score.tolist(), ranking.confidence.tolist()) == ([[4.5, 2]], [2])
 
 
 def test_weights_of_very_unlikely_plans_do_not_vanish_together() -> None:
@@ -135,10 +135,12 @@ def test_measures_by_operator_are_those_of_the_ranking() -> None:
     scores = np.random.default_rng(4).normal(size=(3, 9, 5))
     for operator in OPERATORS:
         ranked = rank(scores, "MA", request=operator)
-        told = Trajectories(np.zeros((5, 5, 2, 2)), ranked.weight, ranked.confidence, ranked.score)
-        np.testing.assert_allclose(score(told, operator.lower()), ranked.uncertainty, rtol=1e-12)
+        trajectories = Trajectories(np.zeros((5, 5, 2, 2)), ranked.weight, ranked.confidence, ranked.score)
+        np.testing.assert_allclose(score(trajectories, operator.lower()), ranked.uncertainty, rtol=1e-12)
 
 
 def test_a_request_whose_scores_are_not_finite_has_no_measure() -> None:
-    told = Trajectories(np.zeros((2, 2, 1, 2)), np.ones((2, 2)) / 2, np.zeros(2), np.array([[1.0, np.nan], [1.0, 3.0]]))
-    assert np.isnan(score(told, "ma")).tolist() == [True, False]
+    trajectories = Trajectories(
+        np.zeros((2, 2, 1, 2)), np.ones((2, 2)) / 2, np.zeros(2), np.array([[1.0, np.nan], [1.0, 3.0]])
+    )
+    assert np.isnan(score(trajectories, "ma")).tolist() == [True, False]

@@ -22,8 +22,8 @@ def predicted() -> tuple[Calibration, Predicted]:
     artefact = artefacts.read(DIRECTORY, "vessel")
     graph = OnnxGraph(artefact.path(artefact.manifest.executor.file))
     tables = simulate(0.05, seed=0)
-    found = {name: (predict(graph, tables[name].features), tables[name]) for name in ("eval_in", "eval_out")}
-    return artefact.manifest.heads["power"]["cpu-fp32-stacked"], found
+    predictions = {name: (predict(graph, tables[name].features), tables[name]) for name in ("eval_in", "eval_out")}
+    return artefact.manifest.heads["power"]["cpu-fp32-stacked"], predictions
 
 
 def rates(calibration: Calibration, predicted: Predicted, name: str, level: float) -> tuple[float, float]:
@@ -37,17 +37,17 @@ def rates(calibration: Calibration, predicted: Predicted, name: str, level: floa
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
 def test_in_domain(predicted: tuple[Calibration, Predicted], level: float) -> None:
-    calibration, found = predicted
-    covered, retention = rates(calibration, found, "eval_in", level)
-    n = len(found["eval_in"][1].power)
+    calibration, predictions = predicted
+    covered, retention = rates(calibration, predictions, "eval_in", level)
+    n = len(predictions["eval_in"][1].power)
     assert covered == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / n) + 0.01)
     assert retention == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / n) + calibration.retention.band())
 
 
 def test_shifted(predicted: tuple[Calibration, Predicted]) -> None:
     """Strong wind, old hull: intervals cover less than they promise, and much more is deferred."""
-    calibration, found = predicted
-    covered, retention = rates(calibration, found, "eval_out", 0.9)
+    calibration, predictions = predicted
+    covered, retention = rates(calibration, predictions, "eval_out", 0.9)
     assert 0.7 < covered < 0.97
     assert retention < 0.92
 

@@ -37,9 +37,9 @@ def test_group_counts_are_exact(splits: dict[str, Table]) -> None:
     for name, counts in COUNTS.items():
         wind = splits[name].true_wind
         assert wind is not None
-        found = np.histogram(wind, [0.0, 9.0, 14.0, 19.0, 40.0001])[0]
+        actual = np.histogram(wind, [0.0, 9.0, 14.0, 19.0, 40.0001])[0]
         expected = [*counts, 0] if len(counts) == 3 else [0, 0, 0, *counts]
-        assert found.tolist() == [round(count * SCALE) for count in expected]
+        assert actual.tolist() == [round(count * SCALE) for count in expected]
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,9 @@ def of_means(means: NDArray[Any]) -> float:
     return tolerance(means, ROUNDINGS)
 
 
-def assert_near(found: NDArray[Any], variance: NDArray[Any], away: float) -> None:
+def assert_near(actual: NDArray[Any], variance: NDArray[Any], away: float) -> None:
     """Check variances of members' means [N]; their error follows from that of the means, most of which cancel."""
-    assert (np.abs(found - variance) <= 2 * np.sqrt(variance) * away + away**2 + OF_VARIANCES * variance).all()
+    assert (np.abs(actual - variance) <= 2 * np.sqrt(variance) * away + away**2 + OF_VARIANCES * variance).all()
 
 
 def opened(ensemble: TrainedEnsemble, folder: Path) -> OnnxGraph:

@@ -29,9 +29,9 @@ def separate(network: families.Dense, member: int) -> nn.Sequential:
     linear = []
     for layer in (1, 2, 3):
         weight, bias = getattr(network, f"w{layer}")[member], getattr(network, f"b{layer}")[member, 0]
-        one = nn.Linear(weight.shape[0], weight.shape[1])
-        one.weight.data, one.bias.data = weight.T.detach(), bias.detach()
-        linear.append(one)
+        linear_layer = nn.Linear(weight.shape[0], weight.shape[1])
+        linear_layer.weight.data, linear_layer.bias.data = weight.T.detach(), bias.detach()
+        linear.append(linear_layer)
     return nn.Sequential(linear[0], nn.Softplus(), linear[1], nn.Softplus(), linear[2])
 
 

@@ -49,17 +49,17 @@ def test_the_best_of_each_member_is_kept_and_a_patient_one_trains_on(monkeypatch
     rows = torch.zeros(8, 10), torch.zeros(8)
     scaling = Scaling(np.zeros(10), np.ones(10), 0.0, 1.0)
     settings = Settings(epochs=4, batch=8, rate=1e-3, patience=1)
-    said: list[loop.Progress] = []
-    state = loop.fit(VesselTraining("dnn", settings, 0, (0, 1), scaling, rows, rows), said.append)
+    reports: list[loop.Progress] = []
+    state = loop.fit(VesselTraining("dnn", settings, 0, (0, 1), scaling, rows, rows), reports.append)
     assert state.best["b3"][:, 0, 0].tolist() == [0.0, 3.0], "member 0 was frozen before its fourth epoch"
     assert state.best_score.tolist() == [1.0, 2.0]
-    assert [one.active for one in said] == [2, 2, 1, 1]
+    assert [report.active for report in reports] == [2, 2, 1, 1]
 
 
 def test_progress_tells_each_epoch(data) -> None:
     seen: list[Progress] = []
     train("dnn", data, members=1, seed=0, settings=replace(SHORT, epochs=3, patience=3), progress=seen.append)
-    assert [one.epoch for one in seen] == [1, 2, 3]
+    assert [report.epoch for report in seen] == [1, 2, 3]
     assert seen[-1].eta == 0
     assert seen[-1].loss < seen[0].loss
     assert "dev_in MAE" in str(seen[0])

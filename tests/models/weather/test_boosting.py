@@ -24,31 +24,31 @@ def trained(folder: Path, data: dict[str, Labelled] = DATA, settings: Settings =
 
 
 def test_members_differ_and_seeds_repeat(tmp_path: Path) -> None:
-    one, other = trained(tmp_path / "a"), trained(tmp_path / "b")
-    said = [
+    original, other = trained(tmp_path / "a"), trained(tmp_path / "b")
+    outputs = [
         [
             np.asarray(open_model(ensemble.files[name], head, SCHEMA).native.predict(DATA["dev_in"].features))
             for head in HEADS
             for name in ensemble.executors[0].models[head.name]
         ]
-        for ensemble in (one, other)
+        for ensemble in (original, other)
     ]
-    for first, second in zip(*said, strict=True):
+    for first, second in zip(*outputs, strict=True):
         np.testing.assert_array_equal(first, second)
-    assert not np.array_equal(said[0][0], said[0][1])
-    assert one.seeds == (0, 1)
+    assert not np.array_equal(outputs[0][0], outputs[0][1])
+    assert original.seeds == (0, 1)
     assert train(DATA, HEADS, SCHEMA, tmp_path / "c", members=1, seed=7, settings=QUICK).seeds == (7000,)
 
 
 def test_progress_rises_to_the_end(tmp_path: Path) -> None:
-    told: list[Progress] = []
-    train(DATA, HEADS, SCHEMA, tmp_path, members=2, settings=QUICK, progress=told.append)
-    shares = [one.share for one in told]
+    reports: list[Progress] = []
+    train(DATA, HEADS, SCHEMA, tmp_path, members=2, settings=QUICK, progress=reports.append)
+    shares = [report.share for report in reports]
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1.0, abs=0.05)
-    assert all(one.eta >= 0 for one in told)
-    assert {(one.head, one.member) for one in told} == {(head.name, n) for head in HEADS for n in range(2)}
-    assert str(told[0]).startswith("temperature member 1/2 tree 1/12  ETA ")
+    assert all(report.eta >= 0 for report in reports)
+    assert {(report.head, report.member) for report in reports} == {(head.name, n) for head in HEADS for n in range(2)}
+    assert str(reports[0]).startswith("temperature member 1/2 tree 1/12  ETA ")
 
 
 def test_a_training_that_was_cut_off_goes_on(tmp_path: Path) -> None:
@@ -87,18 +87,18 @@ def test_more_threads_are_the_same_training(tmp_path: Path) -> None:
 def test_early_stopping_cuts_a_model_back_to_its_best(tmp_path: Path) -> None:
     """Of labels that are noise nothing can be learned: the first trees are the best."""
     noise = {
-        name: Labelled(one.features, {"temperature": np.random.default_rng(n).normal(size=len(one))})
-        for n, (name, one) in enumerate(DATA.items())
+        name: Labelled(split.features, {"temperature": np.random.default_rng(n).normal(size=len(split))})
+        for n, (name, split) in enumerate(DATA.items())
     }
     settings = replace(QUICK, gaussian=Trees(4, 200, 0.5), patience=5)
-    found = train(noise, (TEMPERATURE,), SCHEMA, tmp_path, members=1, settings=settings)
-    (path,) = found.files.values()
+    ensemble = train(noise, (TEMPERATURE,), SCHEMA, tmp_path, members=1, settings=settings)
+    (path,) = ensemble.files.values()
     assert open_model(path, TEMPERATURE, SCHEMA).trees < 50
 
 
 def test_rows_beyond_the_most_are_left_out_evenly(tmp_path: Path) -> None:
-    found = trained(tmp_path, settings=replace(QUICK, max_rows=50), members=1)
-    assert found.training["rows"] == 50
+    ensemble = trained(tmp_path, settings=replace(QUICK, max_rows=50), members=1)
+    assert ensemble.training["rows"] == 50
     assert boosting._chosen(DATA["train"], replace(QUICK, max_rows=3)).tolist() == [0, 99, 199]
 
 
@@ -107,12 +107,14 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
         trained(tmp_path / "a", members=0)
     with pytest.raises(ValueError, match="missing: dev_in"):
         trained(tmp_path / "b", {"train": DATA["train"]})
-    dry = {name: Labelled(one.features, {"temperature": one.labels["temperature"]}) for name, one in DATA.items()}
+    dry = {name: Labelled(split.features, {"temperature": split.labels["temperature"]}) for name, split in DATA.items()}
     with pytest.raises(ValueError, match="no labels of the head precipitation"):
         trained(tmp_path / "c", dry)
-    one = Labelled(DATA["train"].features, {"precipitation": np.zeros(200, np.uint8)})
+    labelled = Labelled(DATA["train"].features, {"precipitation": np.zeros(200, np.uint8)})
     with pytest.raises(ValueError, match="CatBoost cannot train precipitation"):
-        train({"train": one, "dev_in": one}, (PRECIPITATION,), SCHEMA, tmp_path / "d", members=1, settings=QUICK)
+        train(
+            {"train": labelled, "dev_in": labelled}, (PRECIPITATION,), SCHEMA, tmp_path / "d", members=1, settings=QUICK
+        )
 
 
 def test_presets_are_the_papers_and_a_small_one() -> None:

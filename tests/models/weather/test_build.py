@@ -37,11 +37,11 @@ def test_an_artefact_is_read_opened_and_repeats_its_golden_replies(tiny: Tiny, k
     assert serving.heads(again) == HEADS
     members = serving.members(again)
     manifest = again.manifest
-    said = members(tiny.rows[:5])
-    told = manifest.members * manifest.samples
-    assert {head: values.shape for head, values in said.items()} == {
-        "temperature": (told, 5, 2),
-        "precipitation": (told, 5, 9),
+    outputs = members(tiny.rows[:5])
+    passes = manifest.members * manifest.samples
+    assert {head: values.shape for head, values in outputs.items()} == {
+        "temperature": (passes, 5, 2),
+        "precipitation": (passes, 5, 9),
     }
     reduced = Reduced(members, HEADS, ensemble=manifest.ensemble)
     assert replay(reduced, again.path(manifest.golden), manifest.golden_tolerance) <= 1e-5
@@ -61,14 +61,14 @@ def test_each_measure_has_the_thresholds_of_its_own_scores(tiny: Tiny, kind: str
     built: Artefact = getattr(tiny, kind)
     several = built.manifest.ensemble
     dev = tiny.data["dev_in"]
-    said = scoring.predict(serving.members(built), HEADS, dev.features, ensemble=several)
+    predictions = scoring.predict(serving.members(built), HEADS, dev.features, ensemble=several)
     for head in HEADS:
         calibration = built.manifest.heads[head.name][PROFILES[kind]]
         measures = MEASURES[head.kind, several]
         assert {calibration.retention.measure, *calibration.others} == set(measures) == set(calibration.reference)
         assert calibration.retention.measure == head.own_measure(several) not in calibration.others
         for measure in measures:
-            scores = uncertainty.score(said[head.name], measure)
+            scores = uncertainty.score(predictions[head.name], measure)
             chosen = calibration.by(measure)
             assert chosen.retention.measure == measure
             assert chosen.expected_error is not None
@@ -94,8 +94,8 @@ def test_the_joined_ensemble_is_both(tiny: Tiny) -> None:
     assert (manifest.family, manifest.members, manifest.samples) == ("combined", 5, 1)
     assert [executor.kind for executor in manifest.executors] == ["catboost", "onnx"]
     both, trees = serving.members(tiny.combined), serving.members(tiny.trees)
-    for head, said in trees(tiny.rows[:20]).items():
-        np.testing.assert_array_equal(both(tiny.rows[:20])[head][:3], said)
+    for head, values in trees(tiny.rows[:20]).items():
+        np.testing.assert_array_equal(both(tiny.rows[:20])[head][:3], values)
     assert any(name.startswith("ft_transformer.") for name in manifest.training)
 
 
@@ -116,18 +116,18 @@ def test_a_head_alone_is_an_artefact(tiny: Tiny) -> None:
 
 
 def test_without_calibration_rows_there_is_no_calibration(tiny: Tiny, tmp_path: Path) -> None:
-    found = build.build(tiny.boosted, {}, tmp_path / "bare", schema=SCHEMA)
-    assert found.manifest.heads == {"temperature": {}, "precipitation": {}}
-    assert found.manifest.training_range is None
-    assert found.manifest.quality == {}
-    assert "Not measured" in found.path("MODEL_CARD.md").read_text()
+    bare = build.build(tiny.boosted, {}, tmp_path / "bare", schema=SCHEMA)
+    assert bare.manifest.heads == {"temperature": {}, "precipitation": {}}
+    assert bare.manifest.training_range is None
+    assert bare.manifest.quality == {}
+    assert "Not measured" in bare.path("MODEL_CARD.md").read_text()
 
 
 def test_the_training_range_knows_no_missing_values(tiny: Tiny) -> None:
-    found = tiny.trees.manifest.training_range
-    assert found is not None
+    limits = tiny.trees.manifest.training_range
+    assert limits is not None
     soil = SCHEMA.position["soil_temperature"]
-    assert found.lower[soil] > -60
+    assert limits.lower[soil] > -60
     columns = tiny.data["train"].features.copy()
     columns[:, soil] = np.where(np.arange(len(columns)) % 2 == 0, np.nan, -9999)
     nothing = training_range(columns, SCHEMA)
@@ -201,9 +201,9 @@ class TestRefusals:
     def test_what_does_not_fit_is_refused(self, tiny: Tiny, copy: Callable[[Manifest], Artefact], change: str) -> None:
         alter, reason = self.CHANGES[change]
         manifest = tiny.combined.manifest
-        found = copy(msgspec.structs.replace(manifest, **alter(manifest)))
+        altered = copy(msgspec.structs.replace(manifest, **alter(manifest)))
         with pytest.raises(ArtefactError, match=reason):
-            serving.members(found)
+            serving.members(altered)
 
     FILES = ("temperature-2.cbm", "precipitation-3.cbm", "transformer.onnx")
 
@@ -246,10 +246,10 @@ class TestRefusals:
         files = {name: known.path(name) for name in known.manifest.files}
         files["temperature-1.cbm"] = tiny.single.path("temperature-1.cbm")
         files["temperature-2.cbm"] = files["temperature-1.cbm"]
-        found = artefacts.write(tmp_path / "other", known.manifest, files)
-        reduced = Reduced(serving.members(found), HEADS, ensemble=True)
+        swapped = artefacts.write(tmp_path / "other", known.manifest, files)
+        reduced = Reduced(serving.members(swapped), HEADS, ensemble=True)
         with pytest.raises(ArtefactError, match="does not compute what was calibrated"):
-            replay(reduced, found.path(found.manifest.golden), found.manifest.golden_tolerance)
+            replay(reduced, swapped.path(swapped.manifest.golden), swapped.manifest.golden_tolerance)
 
     def test_an_ensemble_of_other_features_is_refused_when_built(self, tiny: Tiny, tmp_path: Path) -> None:
         features = list(SCHEMA.features)

@@ -39,13 +39,15 @@ def test_the_flags_are_zero_or_one() -> None:
     assert named("gfs_soil_temperature").sentinels == (NO_SOIL,)
 
 
-@pytest.mark.parametrize("feature", [one for one in FEATURES if one.unit == "°C" and "grad" not in one.name])
+@pytest.mark.parametrize(
+    "feature", [column for column in FEATURES if column.unit == "°C" and "grad" not in column.name]
+)
 def test_celsius_refuses_kelvin(feature: Feature) -> None:
     assert feature.upper < 100.0
     assert feature.lower > -150.0
 
 
-@pytest.mark.parametrize("feature", [one for one in FEATURES if one.unit == "K"])
+@pytest.mark.parametrize("feature", [column for column in FEATURES if column.unit == "K"])
 def test_kelvin_refuses_celsius(feature: Feature) -> None:
     if "grad" in feature.name:
         assert abs(feature.lower) < 100.0

@@ -92,8 +92,8 @@ def test_the_average_rows_are_found_and_accepted_in_training_files_only(
 ) -> None:
     path = tmp_path / "train.csv"
     official.write(path, [splits["train"]])
-    found = np.flatnonzero(dummies.found_in(official.read(path, training=True)))
-    assert found.tolist() == [len(splits["train"]) - 2, len(splits["train"]) - 1]
+    rows = np.flatnonzero(dummies.found_in(official.read(path, training=True)))
+    assert rows.tolist() == [len(splits["train"]) - 2, len(splits["train"]) - 1]
     words = f"cmc_available = 0.99.* row {len(splits['train']) - 2} .* 0 or 1.*average row"
     with pytest.raises(BadFile, match=words):
         official.read(path)

@@ -15,8 +15,8 @@ def day(month: int, number: int, year: int = 2019) -> float:
 
 
 def test_at_scale_one_the_rows_are_those_of_the_paper() -> None:
-    found = counts(1.0)
-    totals = {name: int(rows.sum()) + (partition.DUMMIES if name == "train" else 0) for name, rows in found.items()}
+    by_split = counts(1.0)
+    totals = {name: int(rows.sum()) + (partition.DUMMIES if name == "train" else 0) for name, rows in by_split.items()}
     assert totals == {
         "train": 3_129_592,
         "dev_in": 50_000,
@@ -24,16 +24,16 @@ def test_at_scale_one_the_rows_are_those_of_the_paper() -> None:
         "eval_in": 561_105,
         "eval_out": 576_626,
     }
-    assert found["eval_out"].tolist() == [0, 0, 0, 525_967, 50_659]
+    assert by_split["eval_out"].tolist() == [0, 0, 0, 525_967, 50_659]
 
 
 def test_the_extended_splits_are_shares_of_a_year_of_even_reports() -> None:
-    found = counts(1.0, extended=True)
-    everything = sum(int(rows.sum()) for rows in found.values())
+    by_split = counts(1.0, extended=True)
+    everything = sum(int(rows.sum()) for rows in by_split.values())
     assert 7_500_000 < everything < 10_100_000, "the whole set has ten million rows"
-    assert (found["train_xclim"][:3] == 0).all()
-    assert (found["train_xtime"][3:] == 0).all()
-    assert found["dev_xclim"].sum() / found["train_xclim"].sum() == pytest.approx(0.01358 / 0.83642, rel=1e-3)
+    assert (by_split["train_xclim"][:3] == 0).all()
+    assert (by_split["train_xtime"][3:] == 0).all()
+    assert by_split["dev_xclim"].sum() / by_split["train_xclim"].sum() == pytest.approx(0.01358 / 0.83642, rel=1e-3)
 
 
 def test_simulated_splits_have_their_counts_climates_and_times(splits: dict[str, Table]) -> None:

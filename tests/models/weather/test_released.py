@@ -27,15 +27,15 @@ def released(tiny: Tiny, tmp_path: Path) -> Path:
 
 
 def test_both_heads_are_imported_with_their_members_in_order(tiny: Tiny, released: Path, tmp_path: Path) -> None:
-    found = import_released(released, tmp_path / "out", tiny.data, schema=SCHEMA)
-    manifest = found.manifest
-    assert found.tag.startswith("weather-catboost-3:")
+    imported = import_released(released, tmp_path / "out", tiny.data, schema=SCHEMA)
+    manifest = imported.manifest
+    assert imported.tag.startswith("weather-catboost-3:")
     assert manifest.seeds == (1, 2, 3)
-    assert [head.name for head in serving.heads(found)] == ["temperature", "precipitation"]
+    assert [head.name for head in serving.heads(imported)] == ["temperature", "precipitation"]
     assert manifest.heads["temperature"]["cpu-fp32-trees"].retention.units == 800
-    mine, theirs = serving.members(tiny.trees)(tiny.rows[:9]), serving.members(found)(tiny.rows[:9])
-    for head, said in mine.items():
-        np.testing.assert_array_equal(theirs[head], said)
+    mine, theirs = serving.members(tiny.trees)(tiny.rows[:9]), serving.members(imported)(tiny.rows[:9])
+    for head, values in mine.items():
+        np.testing.assert_array_equal(theirs[head], values)
     assert "licence" in manifest.sources[0].licence
 
 
@@ -53,11 +53,11 @@ def test_one_head_in_one_folder_by_any_of_the_released_names(tiny: Tiny, tmp_pat
     for number in (2, 10, 1):
         source = tiny.boosted.files[f"precipitation-{min(number, 3)}.cbm"]
         shutil.copy(source, tmp_path / name.format(number))
-    found = load_released(tmp_path, SCHEMA)
-    assert found.executors[0].models == {
+    loaded = load_released(tmp_path, SCHEMA)
+    assert loaded.executors[0].models == {
         "precipitation": ("precipitation-1.cbm", "precipitation-2.cbm", "precipitation-10.cbm")
     }
-    assert found.seeds == (1, 2, 10), "by number, not by letter"
+    assert loaded.seeds == (1, 2, 10), "by number, not by letter"
 
 
 def test_what_is_no_released_ensemble_is_refused(released: Path, tmp_path: Path) -> None:

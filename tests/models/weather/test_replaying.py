@@ -24,14 +24,14 @@ def test_rows_come_back_to_the_bit() -> None:
 
 
 def test_the_maker_writes_a_set_and_other_rows_are_refused(tiny: Tiny) -> None:
-    found = tiny.combined
-    assert found.manifest.replay is not None
-    opened = replay.replayer(found)
-    assert opened.units == found.manifest.replay.units > 0
-    recorded, again = replay.reference(found), opened(0, opened.units, 7)
+    combined = tiny.combined
+    assert combined.manifest.replay is not None
+    opened = replay.replayer(combined)
+    assert opened.units == combined.manifest.replay.units > 0
+    recorded, again = replay.reference(combined), opened(0, opened.units, 7)
     for head, by_name in recorded.items():
         for name, values in by_name.items():
             np.testing.assert_allclose(again[head][name], values, rtol=1e-3, atol=1e-3 * np.abs(values).max())
     arrays = npz.decode(replay_set.encode(np.zeros((4, 3)), np.zeros((0, 3))), 1 << 20)
     with pytest.raises(npz.BadArrays, match=r"rows have 3 values, the schema has \d+"):
-        replay_set.replayer(found, arrays, CPU)
+        replay_set.replayer(combined, arrays, CPU)

@@ -132,9 +132,9 @@ def test_models_know_less_the_further_ahead_they_look(world: dataset.World) -> N
     rng = np.random.default_rng(0)
     places = world.stations.take(rng.integers(0, len(world.stations), 8000))
     seen = situation(places, world.fields, partition.BEGIN + 3600.0 * rng.integers(0, 8760, 8000), partition.BEGIN)
-    for said in forecasts(rng, seen):
-        error = (said.fields - seen.fields[0]).std(axis=0)
-        near, far = (error[mask].mean() for mask in (said.horizon <= 15, said.horizon >= 27))
+    for forecast in forecasts(rng, seen):
+        error = (forecast.fields - seen.fields[0]).std(axis=0)
+        near, far = (error[mask].mean() for mask in (forecast.horizon <= 15, forecast.horizon >= 27))
         assert far > 1.2 * near
 
 
@@ -143,7 +143,7 @@ def test_models_share_part_of_their_errors(world: dataset.World) -> None:
     places = world.stations.take(rng.integers(0, len(world.stations), 8000))
     seen = situation(places, world.fields, partition.BEGIN + 3600.0 * rng.integers(0, 8760, 8000), partition.BEGIN)
     warmth = PLACE["warmth"]
-    errors = [said.fields[warmth] - seen.fields[0][warmth] for said in forecasts(rng, seen)]
+    errors = [forecast.fields[warmth] - seen.fields[0][warmth] for forecast in forecasts(rng, seen)]
     shared = np.corrcoef(errors)[np.triu_indices(3, 1)]
     assert (shared > 0.4).all()
     assert (shared < 0.95).all()
@@ -193,8 +193,8 @@ def test_equal_seeds_make_equal_rows_and_others_do_not() -> None:
 def test_a_place_and_time_has_the_same_weather_whoever_else_is_asked_for(world: dataset.World) -> None:
     station, hours = np.arange(50), np.linspace(0.0, 8000.0, 50)
     all_of = world.fields.at(world.stations.latitude[:50], world.stations.longitude[:50], hours)
-    one = world.fields.at(world.stations.latitude[7:8], world.stations.longitude[7:8], hours[7:8])
-    np.testing.assert_allclose(all_of[:, 7:8], one, atol=1e-3)
+    single = world.fields.at(world.stations.latitude[7:8], world.stations.longitude[7:8], hours[7:8])
+    np.testing.assert_allclose(all_of[:, 7:8], single, atol=1e-3)
     assert len(station) == all_of.shape[1]
 
 
@@ -212,15 +212,15 @@ def test_the_sun_stands_where_almanacs_put_it() -> None:
     """Greenwich at noon of the June solstice and the equator at the March equinox of 2019; midnight sun at 70 N."""
     june, march = 1_561_118_400.0, 1_553_083_200.0
     time = np.array([june, march, june - 43_200.0])
-    found = sun(time, np.array([51.48, 0.0, 70.0], "f4"), np.zeros(3, "f4"))
-    np.testing.assert_allclose(found.elevation, [90 - 51.48 + 23.44, 88.1, 3.4], atol=0.3)
+    position = sun(time, np.array([51.48, 0.0, 70.0], "f4"), np.zeros(3, "f4"))
+    np.testing.assert_allclose(position.elevation, [90 - 51.48 + 23.44, 88.1, 3.4], atol=0.3)
 
 
 def test_the_dew_point_undoes_the_vapour_pressure() -> None:
     temperature = np.linspace(-40.0, 40.0, 9)
     for humidity in (0.1, 0.5, 0.99):
-        found = dew_point(temperature, np.full(9, humidity))
-        np.testing.assert_allclose(vapour_pressure(found), humidity * vapour_pressure(temperature), rtol=1e-9)
+        actual = dew_point(temperature, np.full(9, humidity))
+        np.testing.assert_allclose(vapour_pressure(actual), humidity * vapour_pressure(temperature), rtol=1e-9)
 
 
 def test_shifted_splits_are_summer_in_other_climates(splits: dict[str, Table]) -> None:

@@ -24,8 +24,8 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 DATA = {"train": table(300, 1), "dev_in": table(250, 2)}
 
 
-def trained(out: Path, family: str = "catboost", told: list[tuple[float, str]] | None = None) -> Artefact:
-    heard = [] if told is None else told
+def trained(out: Path, family: str = "catboost", reports: list[tuple[float, str]] | None = None) -> Artefact:
+    heard = [] if reports is None else reports
     return train_artefact(
         family,
         DATA,
@@ -40,14 +40,14 @@ def trained(out: Path, family: str = "catboost", told: list[tuple[float, str]] |
 
 @pytest.mark.parametrize("family", ["catboost", "catboost_virtual"])
 def test_trees_of_either_kind_become_an_artefact(tmp_path: Path, family: str) -> None:
-    told: list[tuple[float, str]] = []
-    found = trained(tmp_path / "out", family, told)
-    assert found.manifest.family == family
-    assert found.manifest.samples == (10 if family == "catboost_virtual" else 1)
-    assert found.schema == SCHEMA
-    shares = [share for share, _ in told]
+    reports: list[tuple[float, str]] = []
+    built = trained(tmp_path / "out", family, reports)
+    assert built.manifest.family == family
+    assert built.manifest.samples == (10 if family == "catboost_virtual" else 1)
+    assert built.schema == SCHEMA
+    shares = [share for share, _ in reports]
     assert shares == sorted(shares)
-    assert (shares[-1], told[-1][1]) == (1.0, found.tag)
+    assert (shares[-1], reports[-1][1]) == (1.0, built.tag)
     assert [path.name for path in tmp_path.iterdir()] == ["out"], "members of the training are gone"
 
 
@@ -61,15 +61,15 @@ def test_networks_join_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         settings.PRESETS["fast"], epochs=1, sizes=replace(settings.PRESETS["fast"].sizes, width=8, blocks=1)
     )
     monkeypatch.setitem(settings.PRESETS, "fast", small)
-    told: list[tuple[float, str]] = []
+    reports: list[tuple[float, str]] = []
     try:
-        found = trained(tmp_path / "out", "combined", told)
+        built = trained(tmp_path / "out", "combined", reports)
     finally:
         torch.set_num_threads(threads)
-    assert (found.manifest.family, found.manifest.members) == ("combined", 4)
-    shares = [share for share, _ in told]
+    assert (built.manifest.family, built.manifest.members) == ("combined", 4)
+    shares = [share for share, _ in reports]
     assert shares == sorted(shares)
-    assert set(found.manifest.heads["temperature"]) == {"cpu-fp32-trees+split"}
+    assert set(built.manifest.heads["temperature"]) == {"cpu-fp32-trees+split"}
 
 
 @pytest.mark.long
@@ -83,8 +83,8 @@ def test_a_run_that_was_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
             trained(tmp_path / "out")
     kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out.parts").glob("*/*.cbm")}
     assert len(kept) == 4
-    found = trained(tmp_path / "out")
-    assert {name for name in kept} <= set(found.manifest.files)
+    built = trained(tmp_path / "out")
+    assert {name for name in kept} <= set(built.manifest.files)
     assert not (tmp_path / "out.parts").exists()
 
 

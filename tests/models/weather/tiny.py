@@ -92,8 +92,8 @@ class Tiny:
     @cached_property
     def single(self) -> Artefact:
         """One model a head: no knowledge uncertainty."""
-        one = boosting.train(self.data, HEADS, SCHEMA, self.folder / "one", members=1, settings=TREES)
-        return self.built("single", one)
+        trained = boosting.train(self.data, HEADS, SCHEMA, self.folder / "one", members=1, settings=TREES)
+        return self.built("single", trained)
 
     @cached_property
     def virtual(self) -> Artefact:
@@ -105,10 +105,10 @@ class Tiny:
     def dry(self) -> Artefact:
         """Temperature only."""
         (both,) = self.boosted.executors
-        one = msgspec.structs.replace(both, models={"temperature": both.models["temperature"]})
+        executor = msgspec.structs.replace(both, models={"temperature": both.models["temperature"]})
         files = {name: path for name, path in self.boosted.files.items() if name.startswith("temperature")}
         return build.build(
-            replace(self.boosted, executors=(one,), files=files),
+            replace(self.boosted, executors=(executor,), files=files),
             self.data,
             self.folder / "dry",
             schema=SCHEMA,

@@ -37,22 +37,22 @@ def client(kind: Any, task: str) -> Any:
 
 def given(kind: Any, **tensors: Any) -> list[Any]:
     """Inputs by name; lists of bytes are BYTES."""
-    found = []
+    inputs = []
     for name, value in tensors.items():
         array = value if isinstance(value, np.ndarray) else np.array(value, object)
         datatype = "BYTES" if array.dtype == object else f"{_KINDS[array.dtype.kind]}{8 * array.dtype.itemsize}"
-        found.append(kind.InferInput(name, list(array.shape), datatype))
-        found[-1].set_data_from_numpy(array)
-    return found
+        inputs.append(kind.InferInput(name, list(array.shape), datatype))
+        inputs[-1].set_data_from_numpy(array)
+    return inputs
 
 
-def cut(kind: Any, one: Any, content: bytes) -> None:
+def cut(kind: Any, tensor: Any, content: bytes) -> None:
     """Puts raw contents in the place of those that an input has."""
     if kind is grpc:
-        one._raw_content = content
+        tensor._raw_content = content
     else:
-        one._raw_data = content
-        one._parameters["binary_data_size"] = len(content)
+        tensor._raw_data = content
+        tensor._parameters["binary_data_size"] = len(content)
 
 
 def wanted(kind: Any, *names: str) -> list[Any]:
@@ -81,7 +81,7 @@ def own(task: str, body: Any) -> Any:
 
 def features(task: str) -> list[str]:
     with urllib.request.urlopen(f"http://{WHERE[task]['http']}/v1/schema") as reply:
-        return [one["name"] for one in json.loads(reply.read())["features"]]
+        return [feature["name"] for feature in json.loads(reply.read())["features"]]
 
 
 def refused(call: Callable[..., Any], *args: Any, says: tuple[str, ...] = (), status: str = "", **kwargs: Any) -> None:

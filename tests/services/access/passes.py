@@ -19,18 +19,18 @@ class Passes:
     def give(self, name: str, *scopes: str, **more: Any) -> str:
         """Adds a token; its text. Without scopes it has all."""
         identity, text = mint()
-        given: Any = frozenset(scopes or SCOPES)
-        self._known.append(Token(id=identity, name=name, sha256=hashed(text), scopes=given, **more))
+        granted: Any = frozenset(scopes or SCOPES)
+        self._known.append(Token(id=identity, name=name, sha256=hashed(text), scopes=granted, **more))
         self._write()
         return text
 
     def change(self, name: str, **more: Any) -> None:
         """Changes the tokens of a name."""
-        self._known = [replace(one, **more) if one.name == name else one for one in self._known]
+        self._known = [replace(token, **more) if token.name == name else token for token in self._known]
         self._write()
 
     def revoke(self, name: str) -> None:
-        self._known = [one for one in self._known if one.name != name]
+        self._known = [token for token in self._known if token.name != name]
         self._write()
 
     def _write(self) -> None:

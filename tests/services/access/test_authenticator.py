@@ -60,8 +60,8 @@ async def test_wrong_tokens_look_alike(passes: Passes, protocol: Protocol) -> No
     wrong = [mint()[1], good[:-1], good[:-1] + last, expired[:-2] + "AA", "x" * 66, good[:22], "Bearer", "\x7f" * 66]
     async with serving(TOY, tokens=str(passes.path)) as served:
         outcomes = [await ask(served, protocol, token) for token in wrong if protocol == "http" or token.isprintable()]
-        assert {refused(one, "unknown") for one in outcomes} == {"token_refused"}
-        assert len({one.error["message"] for one in outcomes}) == 1
+        assert {refused(outcome, "unknown") for outcome in outcomes} == {"token_refused"}
+        assert len({outcome.error["message"] for outcome in outcomes}) == 1
         assert (await ask(served, protocol, good)).code == "OK"
 
 
@@ -107,18 +107,18 @@ async def test_a_stolen_hash_is_no_token(passes: Passes, protocol: Protocol) -> 
 )
 async def test_the_header_is_one_and_says_bearer(passes: Passes, headers: list[tuple[str, str]], code: str) -> None:
     text = passes.give("anna")
-    given = [(name, value.replace("{token}", text)) for name, value in headers]
+    pairs = [(name, value.replace("{token}", text)) for name, value in headers]
     async with serving(TOY, tokens=str(passes.path)) as served:
-        answer = await served.http.get("/v1/schema", headers=given)
+        answer = await served.http.get("/v1/schema", headers=pairs)
         assert (answer.json().get("error") or {}).get("code", "") == code
         if code:
             assert answer.headers["www-authenticate"].startswith('Bearer realm="demur"')
         try:
-            await served.method("Describe")({}, metadata=tuple(given), timeout=60)
-            found = ""
+            await served.method("Describe")({}, metadata=tuple(pairs), timeout=60)
+            actual = ""
         except grpc.aio.AioRpcError as error:
-            found = "" if error.code() is grpc.StatusCode.UNIMPLEMENTED else detail(error)["code"]
-        assert found == code
+            actual = "" if error.code() is grpc.StatusCode.UNIMPLEMENTED else detail(error)["code"]
+        assert actual == code
 
 
 @pytest.mark.parametrize("query", ["access_token={token}", "token={token}", "a=b&c=%64emur_{rest}", "access_token="])

@@ -39,10 +39,10 @@ def test_what_is_none_is_refused_whatever_it_is() -> None:
     for end in range(1, len(lines)):
         cut = b"".join([*lines[:end], b"-----END CERTIFICATE-----\n"])
         try:
-            found = validity(cut)
+            term = validity(cut)
         except ValueError:
             continue
-        assert found == validity(good), "the term stands before the cut"
+        assert term == validity(good), "the term stands before the cut"
     for text in (b"", b"-----BEGIN CERTIFICATE-----\n\n-----END CERTIFICATE-----", b"\xff" * 100):
         with pytest.raises(ValueError, match="no certificate in PEM"):
             validity(text)

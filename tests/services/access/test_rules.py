@@ -39,13 +39,13 @@ def routed(routes: list[Any]) -> set[tuple[str, str]]:
 
 async def test_every_route_of_a_service_has_a_rule_and_every_rule_a_route(toy: Toy) -> None:
     async with serving(toy) as served:
-        found = routed(served.app.routes)
+        routes = routed(served.app.routes)
     absent = {(path, method) for path, method in declared(SERVICE_ROUTES) if "{file}" in path or path == "/v1/model"}
-    known = {one for one in declared(SERVICE_ROUTES) if one[0] not in UNROUTED}
-    assert known - found <= absent, "a toy has no artefact, and one without files none of their routes"
-    assert {one for one in found if not one[0].startswith("/v2")} <= known
+    known = {route for route in declared(SERVICE_ROUTES) if route[0] not in UNROUTED}
+    assert known - routes <= absent, "a toy has no artefact, and one without files none of their routes"
+    assert {route for route in routes if not route[0].startswith("/v2")} <= known
     rules = HttpRules(SERVICE_ROUTES)
-    assert [one for one in found if rules.find(one[1], one[0]) is None] == []
+    assert [route for route in routes if rules.find(route[1], route[0]) is None] == []
 
 
 def test_every_route_of_the_monitor_has_a_rule_and_every_rule_a_route() -> None:
@@ -56,17 +56,19 @@ def test_every_route_of_the_monitor_has_a_rule_and_every_rule_a_route() -> None:
 async def test_every_grpc_method_has_a_rule_and_every_rule_a_method(toy: Toy) -> None:
     async with serving(toy) as served:
         rules = GrpcRules([served.tenant.grpc.service])
-        found = served.server.calls.methods
+        served_methods = served.server.calls.methods
         own = {f"/{served.tenant.grpc.service}/{name}" for name in TASK_METHODS}
-    assert [name for name in found if rules.find(name) is None] == []
+    assert [name for name in served_methods if rules.find(name) is None] == []
     libraries = {
         f"/{service.full_name}/{method.name}"
         for name in (health.SERVICE_NAME,)
         for service in [Default().FindServiceByName(name)]
         for method in service.methods
     } | {f"/{name}/ServerReflectionInfo" for name in reflection.SERVICES}
-    assert {f"/{name}" for name in METHODS} - found <= libraries
-    assert {name for name in found if name not in own and not name.startswith(f"/{OIP}/")} <= {f"/{n}" for n in METHODS}
+    assert {f"/{name}" for name in METHODS} - served_methods <= libraries
+    assert {name for name in served_methods if name not in own and not name.startswith(f"/{OIP}/")} <= {
+        f"/{n}" for n in METHODS
+    }
 
 
 def test_services_of_the_protos_are_all_known() -> None:

@@ -50,8 +50,8 @@ async def test_events_of_a_job_end_with_the_token_and_the_job_goes_on(passes: Pa
         for method in ("GET", "DELETE"):
             foreign = await client.request(method, location, headers=bearer(other))
             assert (foreign.status_code, foreign.json()["error"]["code"]) == (404, "no_job")
-        async with client.stream("GET", f"{location}/events", headers=bearer(token)) as told:
-            parts = told.aiter_text()
+        async with client.stream("GET", f"{location}/events", headers=bearer(token)) as response:
+            parts = response.aiter_text()
             assert "running" in await anext(parts)
             passes.revoke("anna")
             await served.until(lambda: len(served.access.authenticator._source.tokens.by_id) == 1)  # type: ignore[union-attr]
@@ -109,18 +109,18 @@ async def test_the_ledger_knows_the_token_by_its_name(passes: Passes, tmp_path: 
         answered, deferred = await predicted(served)
         (request,) = (await post(served, "/v1/requests/claim", {}))["requests"]
         path = f"/v1/requests/{request['request']}/submit"
-        told = await post(served, path, {"lease": request["lease"], "value": 1.0}, 403, **{"demur-actor": "boss"})
-        assert (told["code"], told["allowed"]) == ("another_name", "chief")
+        error = await post(served, path, {"lease": request["lease"], "value": 1.0}, 403, **{"demur-actor": "boss"})
+        assert (error["code"], error["allowed"]) == ("another_name", "chief")
         await post(served, path, {"lease": request["lease"], "value": 1.0}, **{"demur-actor": "chief"})
         await post(served, "/v1/labels", {"labels": [{"unit": answered, "value": 2.0, "source": "census"}]})
         await post(served, "/v1/erase", {"units": [answered], "reason": "asked for"})
         acts = (await served.http.get("/v1/audit")).json()["acts"]
         assert {act["actor"] for act in acts} == {"chief"}
-        found = [(act["kind"], act["what"], act.get("unit", "")) for act in acts]
-        assert ("request", "claimed", deferred) in found
-        assert ("request", "labelled", deferred) in found
-        assert ("label", "census", answered) in found
-        assert ("erasure", "erased", "") in found
+        logged = [(act["kind"], act["what"], act.get("unit", "")) for act in acts]
+        assert ("request", "claimed", deferred) in logged
+        assert ("request", "labelled", deferred) in logged
+        assert ("label", "census", answered) in logged
+        assert ("erasure", "erased", "") in logged
         for query, kinds in (
             ("kind=erasure,label", {"erasure", "label"}),
             ("actor=nobody", set()),

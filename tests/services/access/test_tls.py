@@ -99,55 +99,55 @@ async def secure(directory: Path, pair: Pair, ca: bytes | None = None) -> AsyncI
 async def test_callers_believe_the_right_authority_and_name_only(
     tmp_path: Path, authority: Authority, stranger: Authority, protocol: Protocol
 ) -> None:
-    async with secure(tmp_path, authority.server("localhost", "demur.example")) as one:
-        assert await one.trusts(protocol, authority.pem)
-        assert await one.trusts(protocol, authority.pem, host="demur.example")
-        assert not await one.trusts(protocol, stranger.pem)
-        assert not await one.trusts(protocol, authority.pem, host="other.example")
-        assert one.metric("demur_tls_certificate_expiry_timestamp_seconds") == pytest.approx(
-            one.served.access.certificates.current.expires  # type: ignore[union-attr]
+    async with secure(tmp_path, authority.server("localhost", "demur.example")) as service:
+        assert await service.trusts(protocol, authority.pem)
+        assert await service.trusts(protocol, authority.pem, host="demur.example")
+        assert not await service.trusts(protocol, stranger.pem)
+        assert not await service.trusts(protocol, authority.pem, host="other.example")
+        assert service.metric("demur_tls_certificate_expiry_timestamp_seconds") == pytest.approx(
+            service.served.access.certificates.current.expires  # type: ignore[union-attr]
         )
 
 
 async def test_services_believe_callers_of_their_authority_only(
     tmp_path: Path, authority: Authority, stranger: Authority, protocol: Protocol
 ) -> None:
-    async with secure(tmp_path, authority.server(), authority.pem) as one:
-        assert await one.trusts(protocol, authority.pem, authority.caller())
-        assert not await one.trusts(protocol, authority.pem)
-        assert not await one.trusts(protocol, authority.pem, stranger.caller())
-        assert not await one.trusts(protocol, authority.pem, authority.caller(start=-3, end=-1))
-        assert not await one.trusts(protocol, authority.pem, authority.caller(start=1, end=3))
-        assert not await one.trusts(protocol, authority.pem, authority.server()), "a server's is no caller's"
+    async with secure(tmp_path, authority.server(), authority.pem) as service:
+        assert await service.trusts(protocol, authority.pem, authority.caller())
+        assert not await service.trusts(protocol, authority.pem)
+        assert not await service.trusts(protocol, authority.pem, stranger.caller())
+        assert not await service.trusts(protocol, authority.pem, authority.caller(start=-3, end=-1))
+        assert not await service.trusts(protocol, authority.pem, authority.caller(start=1, end=3))
+        assert not await service.trusts(protocol, authority.pem, authority.server()), "a server's is no caller's"
 
 
 async def test_a_renewed_certificate_is_served_to_new_connections(
     tmp_path: Path, authority: Authority, stranger: Authority, protocol: Protocol
 ) -> None:
-    async with secure(tmp_path, authority.server()) as one:
-        assert not await one.trusts(protocol, stranger.pem)
-        one.put(stranger.server())
-        await one.until(protocol, stranger.pem)
-        assert not await one.trusts(protocol, authority.pem)
-        one.put(authority.server())
-        await one.until(protocol, authority.pem)
+    async with secure(tmp_path, authority.server()) as service:
+        assert not await service.trusts(protocol, stranger.pem)
+        service.put(stranger.server())
+        await service.until(protocol, stranger.pem)
+        assert not await service.trusts(protocol, authority.pem)
+        service.put(authority.server())
+        await service.until(protocol, authority.pem)
 
 
 async def test_authorities_of_callers_are_added_and_removed(
     tmp_path: Path, authority: Authority, stranger: Authority, protocol: Protocol
 ) -> None:
     pair, ours, theirs = authority.server(), authority.caller(), stranger.caller()
-    async with secure(tmp_path, pair, authority.pem) as one:
-        assert not await one.trusts(protocol, authority.pem, theirs)
-        one.put(pair, authority.pem + stranger.pem)
-        await one.until(protocol, authority.pem, theirs)
-        assert await one.trusts(protocol, authority.pem, ours)
-        one.put(pair, stranger.pem)
-        await one.until(protocol, authority.pem, ours, trusted=False)
-        assert await one.trusts(protocol, authority.pem, theirs)
-        one.put(pair, authority.pem)
-        await one.until(protocol, authority.pem, ours)
-        assert not await one.trusts(protocol, authority.pem, theirs)
+    async with secure(tmp_path, pair, authority.pem) as service:
+        assert not await service.trusts(protocol, authority.pem, theirs)
+        service.put(pair, authority.pem + stranger.pem)
+        await service.until(protocol, authority.pem, theirs)
+        assert await service.trusts(protocol, authority.pem, ours)
+        service.put(pair, stranger.pem)
+        await service.until(protocol, authority.pem, ours, trusted=False)
+        assert await service.trusts(protocol, authority.pem, theirs)
+        service.put(pair, authority.pem)
+        await service.until(protocol, authority.pem, ours)
+        assert not await service.trusts(protocol, authority.pem, theirs)
 
 
 async def test_what_is_broken_on_disk_changes_nothing(
@@ -167,28 +167,28 @@ async def test_what_is_broken_on_disk_changes_nothing(
     def told() -> list[str]:
         return [record.getMessage() for record in caplog.records if "certificate stays" in record.getMessage()]
 
-    async with secure(tmp_path, good, authority.pem) as one:
+    async with secure(tmp_path, good, authority.pem) as service:
         for name, pair in broken.items():
-            before, said = one.metric(FAILURES), len(told())
-            one.put(pair, b"nonsense" if name == "no authority" else authority.pem)
+            before, messages = service.metric(FAILURES), len(told())
+            service.put(pair, b"nonsense" if name == "no authority" else authority.pem)
             async with asyncio.timeout(40):
-                while len(told()) == said:  # the count also grows with each reload of the earlier content
+                while len(told()) == messages:  # the count also grows with each reload of the earlier content
                     await asyncio.sleep(0.01)
-            assert one.metric(FAILURES) > before
-            assert await one.trusts(protocol, authority.pem, authority.caller()), name
+            assert service.metric(FAILURES) > before
+            assert await service.trusts(protocol, authority.pem, authority.caller()), name
         (tmp_path / "data" / "tls.pem").unlink()
         await asyncio.sleep(0.2)
-        assert await one.trusts(protocol, authority.pem, authority.caller())
+        assert await service.trusts(protocol, authority.pem, authority.caller())
         assert len(told()) <= len(broken) + 2, ("once each, not at every reload", told())
 
 
 async def test_an_open_connection_outlives_a_change(tmp_path: Path, authority: Authority, stranger: Authority) -> None:
-    async with secure(tmp_path, authority.server()) as one:
+    async with secure(tmp_path, authority.server()) as service:
         context = ssl.create_default_context(cadata=authority.pem.decode())
-        async with httpx.AsyncClient(verify=context, base_url=f"https://127.0.0.1:{one.http_port}") as client:
+        async with httpx.AsyncClient(verify=context, base_url=f"https://127.0.0.1:{service.http_port}") as client:
             assert (await client.get("/v1/schema")).status_code == 200
-            one.put(stranger.server())
-            await one.until("http", stranger.pem)
+            service.put(stranger.server())
+            await service.until("http", stranger.pem)
             assert (await client.get("/v1/schema")).status_code == 200
 
 
@@ -198,14 +198,14 @@ async def test_no_session_of_before_a_change_is_taken_up_again(
 ) -> None:
     """One that was made under an authority that was removed meanwhile would get in, without being asked."""
     pair = authority.server()
-    async with secure(tmp_path, pair, authority.pem) as one:
+    async with secure(tmp_path, pair, authority.pem) as service:
         context = ssl.create_default_context(cadata=authority.pem.decode())
         context.minimum_version = context.maximum_version = version
         context.load_cert_chain(*authority.caller().put(tmp_path, "me"))
 
         def answered(session: ssl.SSLSession | None) -> ssl.SSLSession | None:
             with (
-                socket.create_connection(("127.0.0.1", one.http_port), timeout=60) as raw,
+                socket.create_connection(("127.0.0.1", service.http_port), timeout=60) as raw,
                 context.wrap_socket(raw, server_hostname="localhost", session=session) as wrapped,
             ):
                 wrapped.sendall(b"GET /v1/schema HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
@@ -217,16 +217,16 @@ async def test_no_session_of_before_a_change_is_taken_up_again(
 
         session = await asyncio.to_thread(answered, None)
         await asyncio.to_thread(answered, session)  # nothing has changed
-        one.put(pair, stranger.pem)
-        await one.until("http", authority.pem, stranger.caller())
+        service.put(pair, stranger.pem)
+        await service.until("http", authority.pem, stranger.caller())
         with pytest.raises((ssl.SSLError, ConnectionError)):
             await asyncio.to_thread(answered, session)
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
 async def test_old_versions_and_plain_text_are_refused(tmp_path: Path, authority: Authority) -> None:
-    async with secure(tmp_path, authority.server()) as one:
-        for port in (one.http_port, one.served.server.port):
+    async with secure(tmp_path, authority.server()) as service:
+        for port in (service.http_port, service.served.server.port):
 
             def plain(port: int = port) -> bytes:
                 with socket.create_connection(("127.0.0.1", port), timeout=60) as raw:

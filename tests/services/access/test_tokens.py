@@ -49,7 +49,7 @@ def entries(draw: st.DrawFn) -> Token:
     )
 
 
-@given(st.lists(entries(), max_size=5, unique_by=(lambda one: one.id, lambda one: one.name)))
+@given(st.lists(entries(), max_size=5, unique_by=(lambda token: token.id, lambda item: item.name)))
 def test_what_is_written_is_read(tokens: list[Token]) -> None:
     assert list(read(write(tokens)).by_id.values()) == tokens
 
@@ -61,13 +61,13 @@ def entry(text: str, **more: object) -> Token:
 def test_only_the_whole_text_is_the_token() -> None:
     identity, text = mint()
     tokens = Tokens({identity: entry(text)})
-    found = tokens.matching(text)
-    assert found is not None
-    assert found.id == identity
+    token = tokens.matching(text)
+    assert token is not None
+    assert token.id == identity
     assert looks_like_one(f"q={text}")
     broken = [text[:end] for end in range(len(text))]
     broken += [text + "x", f" {text}", text.upper(), text.replace("demur_", "demur-"), "", f"{text}\n", f"{text}é"]
-    assert [one for one in broken if tokens.matching(one) is not None] == []
+    assert [candidate for candidate in broken if tokens.matching(candidate) is not None] == []
 
 
 @given(st.integers(0, 65), st.integers(0, 6))
@@ -153,7 +153,7 @@ def test_a_changed_file_holds_and_a_broken_one_does_not(tmp_path: Path) -> None:
     write_file(path, [two])
     file.reload()
     assert set(file.tokens.by_id) == {two.id}
-    assert [found.name for found in path.parent.iterdir()] == ["tokens.toml"]
+    assert [child.name for child in path.parent.iterdir()] == ["tokens.toml"]
 
 
 def test_a_swapped_link_is_another_content(tmp_path: Path) -> None:

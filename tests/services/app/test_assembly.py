@@ -24,8 +24,8 @@ MODEL = DEFAULT_MODELS[TASK]
 SETTINGS = Settings(task=TASK, lanes=1)
 
 
-def golden(found: Artefact) -> dict[str, np.ndarray]:
-    with np.load(found.path(found.manifest.golden)) as arrays:
+def golden(model: Artefact) -> dict[str, np.ndarray]:
+    with np.load(model.path(model.manifest.golden)) as arrays:
         return dict(arrays)
 
 
@@ -82,7 +82,7 @@ def test_what_members_say_is_declared(reference: Artefact) -> None:
     task = assembled.tenant.pipeline.task
     rows = golden(reference)["rows"]
     rows = rows[((rows >= reference.schema.lower) & (rows <= reference.schema.upper)).all(axis=1)]
-    plain, members = (task.expand(replace(request(rows), members=asked)) for asked in (False, True))
+    plain, members = (task.expand(replace(request(rows), members=with_members)) for with_members in (False, True))
     count = reference.manifest.members * reference.manifest.samples
     assert members.nbytes == plain.nbytes * (10 + 2 * count) / 10
 
@@ -129,7 +129,7 @@ async def test_decisions_are_recorded_with_their_inputs_and_what_is_served(refer
     (deployment,) = snapshot.deployments
     document = json.loads(deployment["document"])
     assert document["members"] == reference.manifest.members
-    assert [feature["name"] for feature in document["schema"]] == [one.name for one in reference.schema.features]
+    assert [feature["name"] for feature in document["schema"]] == [column.name for column in reference.schema.features]
     assert document["calibration"]["expected_error"]["measure"] == document["policy"]["measure"]
     assert (tmp_path / "ledger" / f"{TASK}.db").stat().st_mode & 0o077 == 0
 

@@ -19,9 +19,9 @@ ARTEFACTS = Path(__file__).resolve().parents[3] / "artefacts"
 ROWS = 5
 
 
-def inputs(found: Artefact) -> dict[str, np.ndarray]:
-    assert found.manifest.replay is not None
-    return npz.decode(found.path(found.manifest.replay.inputs).read_bytes(), replay.MOST_INPUT_BYTES)
+def inputs(model: Artefact) -> dict[str, np.ndarray]:
+    assert model.manifest.replay is not None
+    return npz.decode(model.path(model.manifest.replay.inputs).read_bytes(), replay.MOST_INPUT_BYTES)
 
 
 def same(served: bytes | np.ndarray, replayed: np.ndarray) -> None:
@@ -31,10 +31,10 @@ def same(served: bytes | np.ndarray, replayed: np.ndarray) -> None:
 
 @pytest.mark.parametrize("name", ["dnn-10", "symbolic-1"])
 async def test_rows_of_vessel(name: str) -> None:
-    found = artefact.read(ARTEFACTS / "vessel" / name)
-    rows = inputs(found)["rows"][:ROWS]
-    scores = replay.replayer(found)(0, ROWS, ROWS)["power"]
-    async with artefact_served(found, "vessel") as (_, channel, _http):
+    model = artefact.read(ARTEFACTS / "vessel" / name)
+    rows = inputs(model)["rows"][:ROWS]
+    scores = replay.replayer(model)(0, ROWS, ROWS)["power"]
+    async with artefact_served(model, "vessel") as (_, channel, _http):
         packed = common_pb2.PackedRows(row_count=ROWS, values=rows.tobytes())
         request = vessel_pb2.VesselPredictRequest(rows=common_pb2.Rows(packed=packed))
         answer = await VesselServiceStub(channel).Predict(request)
@@ -44,20 +44,20 @@ async def test_rows_of_vessel(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["catboost-1", "ft_transformer-1"])
 async def test_rows_of_weather(name: str) -> None:
-    found = artefact.read(ARTEFACTS / "weather" / name)
-    rows = forecasts.decoded(inputs(found))[:ROWS]
-    scores = replay.replayer(found)(0, ROWS, ROWS)
-    async with weather.serving(found) as served:
+    model = artefact.read(ARTEFACTS / "weather" / name)
+    rows = forecasts.decoded(inputs(model))[:ROWS]
+    scores = replay.replayer(model)(0, ROWS, ROWS)
+    async with weather.serving(model) as served:
         answer = await served.message(rows)
     same(answer.temperature.mean, scores["temperature"]["mean"])
-    for head, said in (("temperature", answer.temperature), ("precipitation", answer.precipitation)):
-        same(said.deferral.uncertainty, scores[head][said.deferral.measure])
+    for head, prediction in (("temperature", answer.temperature), ("precipitation", answer.precipitation)):
+        same(prediction.deferral.uncertainty, scores[head][prediction.deferral.measure])
 
 
 async def test_a_sentence_of_translation() -> None:
-    found = artefact.read(ARTEFACTS / "translation" / "transformer-3")
-    text = sentences.decoded(inputs(found))[0]
-    scores = replay.replayer(found)(0, 1, 1)["hypotheses"]
-    async with translation.serving(found) as served:
+    model = artefact.read(ARTEFACTS / "translation" / "transformer-3")
+    text = sentences.decoded(inputs(model))[0]
+    scores = replay.replayer(model)(0, 1, 1)["hypotheses"]
+    async with translation.serving(model) as served:
         (answer,) = (await served.answer(text))["sentences"]
     same(np.array([answer["uncertainty"]], np.float32), scores[answer["measure"]])

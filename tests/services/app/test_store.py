@@ -31,7 +31,7 @@ def test_processes_that_fill_an_empty_store_side_by_side_take_turns(tmp_path: Pa
         )
         for order in (folders, folders[::-1], [*folders[1:], folders[0]])
     ]
-    said = [process.communicate(timeout=240) for process in started]
-    assert [process.returncode for process in started] == [0, 0, 0], [errors for _, errors in said]
+    outputs = [process.communicate(timeout=240) for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0], [errors for _, errors in outputs]
     tags = {read(folder).tag for folder in folders}
-    assert [set(added.split()) for added, _ in said] == [tags, tags, tags]
+    assert [set(added.split()) for added, _ in outputs] == [tags, tags, tags]

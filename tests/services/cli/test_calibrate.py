@@ -51,14 +51,14 @@ RISK = ("--acceptable", 1, "--risk", 0.1)
 def test_the_threshold_answers_the_share_that_is_printed(
     capsys: pytest.CaptureFixture[str], file: Path, columns: dict[str, np.ndarray], goal: tuple[object, ...]
 ) -> None:
-    found = calibrated(capsys, file, *goal)
+    document = calibrated(capsys, file, *goal)
     u = columns["uncertainty"]
-    assert found["retention"] == np.mean(u.astype(np.float32) <= np.float32(found["threshold"]))
-    assert found["retention"] == np.mean(u <= found["threshold"]), "doubles decide the same"
-    assert 0.3 < found["retention"] <= 1
-    assert found["certificate"]["statement"]
-    assert found["reason"] == ""
-    assert found == calibrated(capsys, file, *goal), "the same file, the same answer"
+    assert document["retention"] == np.mean(u.astype(np.float32) <= np.float32(document["threshold"]))
+    assert document["retention"] == np.mean(u <= document["threshold"]), "doubles decide the same"
+    assert 0.3 < document["retention"] <= 1
+    assert document["certificate"]["statement"]
+    assert document["reason"] == ""
+    assert document == calibrated(capsys, file, *goal), "the same file, the same answer"
 
 
 def test_the_certificate_says_what_it_rests_on(capsys: pytest.CaptureFixture[str], file: Path) -> None:
@@ -92,21 +92,21 @@ def test_parquet_and_other_names_of_columns_are_read(
 
 
 def test_groups_have_thresholds_of_their_own(capsys: pytest.CaptureFixture[str], file: Path) -> None:
-    found = calibrated(capsys, file, *RISK, "--by", "site")
-    assert set(found["groups"]) == {"a", "b"}
-    assert found["groups"]["a"]["certificate"]["delta"] == 0.025
-    rare = found["groups"]["b"]
+    document = calibrated(capsys, file, *RISK, "--by", "site")
+    assert set(document["groups"]) == {"a", "b"}
+    assert document["groups"]["a"]["certificate"]["delta"] == 0.025
+    rare = document["groups"]["b"]
     assert (rare["threshold"], rare["retention"], rare["certificate"]) == (None, 0, None)
     assert "defer all" in rare["reason"]
-    assert found["certificate"]["delta"] == 0.05
-    assert set(rare) <= set(found)
+    assert document["certificate"]["delta"] == 0.05
+    assert set(rare) <= set(document)
 
 
 def test_nothing_certifiable_is_an_answer(capsys: pytest.CaptureFixture[str], file: Path) -> None:
-    found = calibrated(capsys, file, "--acceptable", 1, "--risk", 0.001)
-    assert (found["threshold"], found["retention"], found["certificate"]) == (None, 0, None)
-    assert "no certifiable threshold: defer all" in found["reason"]
-    assert "2995" in found["reason"]
+    document = calibrated(capsys, file, "--acceptable", 1, "--risk", 0.001)
+    assert (document["threshold"], document["retention"], document["certificate"]) == (None, 0, None)
+    assert "no certifiable threshold: defer all" in document["reason"]
+    assert "2995" in document["reason"]
     assert main(["calibrate", "--predictions", str(file), "--acceptable", "1", "--risk", "0.001"]) == 0
     assert "no certifiable threshold: defer all" in capsys.readouterr().out
 
@@ -115,33 +115,33 @@ def test_errors_of_0_and_1_need_no_limit(capsys: pytest.CaptureFixture[str], tmp
     rng = np.random.default_rng(1)
     u = rng.random(1500)
     path = write(tmp_path / "units.csv", error=(rng.random(1500) < 0.2 * u).astype(int), uncertainty=u)
-    found = calibrated(capsys, path, "--risk", 0.08)
-    assert found["threshold"] is not None
-    assert "errors are 0 and 1" in found["notes"][0]
+    document = calibrated(capsys, path, "--risk", 0.08)
+    assert document["threshold"] is not None
+    assert "errors are 0 and 1" in document["notes"][0]
 
 
 def test_retention_needs_no_errors(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = write(tmp_path / "units.csv", uncertainty=np.arange(99.0))
-    found = calibrated(capsys, path, "--retention", 0.9)
-    assert found["threshold"] == pytest.approx(89)
-    assert found["certificate"]["error"] is None
+    document = calibrated(capsys, path, "--retention", 0.9)
+    assert document["threshold"] == pytest.approx(89)
+    assert document["certificate"]["error"] is None
 
 
 def test_units_without_uncertainty_are_deferred_and_counted(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, columns: dict[str, np.ndarray]
 ) -> None:
     u = np.where(np.arange(2000) % 4 == 0, np.nan, columns["uncertainty"])
-    found = calibrated(capsys, write(tmp_path / "units.csv", error=columns["error"], uncertainty=u), *RISK)
-    assert 0.3 < found["retention"] < 0.75
-    assert "500 units have no uncertainty" in found["notes"][0]
+    document = calibrated(capsys, write(tmp_path / "units.csv", error=columns["error"], uncertainty=u), *RISK)
+    assert 0.3 < document["retention"] < 0.75
+    assert "500 units have no uncertainty" in document["notes"][0]
 
 
 def test_a_desk_turns_reviewers_into_a_capacity(capsys: pytest.CaptureFixture[str], file: Path) -> None:
     desk = ("--reviewers", 5, "--handling", 60)
-    found = calibrated(capsys, file, "--arrivals", 1000, *desk)
-    assert found["goal"]["per_hour"] == pytest.approx(255)
-    assert 0.8 < found["desk"]["busy"] <= 0.85
-    assert found["desk"]["wait_seconds"] > 0
+    document = calibrated(capsys, file, "--arrivals", 1000, *desk)
+    assert document["goal"]["per_hour"] == pytest.approx(255)
+    assert 0.8 < document["desk"]["busy"] <= 0.85
+    assert document["desk"]["wait_seconds"] > 0
     busy = calibrated(capsys, file, "--arrivals", 1000, "--capacity", 290, *desk)
     assert "busier than 85 %" in busy["notes"][0]
 
@@ -151,9 +151,9 @@ def test_rows_of_one_id_are_in_one_fold(capsys: pytest.CaptureFixture[str], tmp_
     u = np.repeat(rng.random(1000), 2)
     ids = np.array([f"unit-{row // 2}" for row in range(2000)])
     path = write(tmp_path / "units.csv", id=ids, error=(rng.random(2000) < 0.2 * u).astype(int), uncertainty=u)
-    found = calibrated(capsys, path, "--risk", 0.1, "--id", "id", "--judge-share", 0.5)
-    assert found["judged"]["n"] % 2 == 0
-    assert calibrated(capsys, path, "--risk", 0.1, "--judge-share", 0.5)["judged"]["n"] != found["judged"]["n"]
+    document = calibrated(capsys, path, "--risk", 0.1, "--id", "id", "--judge-share", 0.5)
+    assert document["judged"]["n"] % 2 == 0
+    assert calibrated(capsys, path, "--risk", 0.1, "--judge-share", 0.5)["judged"]["n"] != document["judged"]["n"]
 
 
 def test_files_of_a_task_are_calibrated_by_its_own_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -164,11 +164,11 @@ def test_files_of_a_task_are_calibrated_by_its_own_error(capsys: pytest.CaptureF
     members = np.stack([mean, np.broadcast_to(spread**2, (3, 1500))], axis=2)
     path = tmp_path / "served.npz"
     np.savez(path, members=members, target=rng.normal(mean.mean(axis=0), spread), shifted=np.arange(1500) % 2)
-    found = calibrated(capsys, path, "--task", "vessel", "--risk", 0.1)
-    assert found["certificate"]["acceptable"] == 500**2
-    assert (found["measure"], found["error"]) == ("tvar", "squared_error")
-    assert found["notes"][0].startswith("the predictions of 2 units are impossible: their uncertainty counts as inf")
-    assert "750 of 1500 units are shifted" in found["notes"][1]
+    document = calibrated(capsys, path, "--task", "vessel", "--risk", 0.1)
+    assert document["certificate"]["acceptable"] == 500**2
+    assert (document["measure"], document["error"]) == ("tvar", "squared_error")
+    assert document["notes"][0].startswith("the predictions of 2 units are impossible: their uncertainty counts as inf")
+    assert "750 of 1500 units are shifted" in document["notes"][1]
     assert calibrated(capsys, path, "--task", "vessel", "--risk", 0.1, "--uncertainty", "mvar")["measure"] == "mvar"
     assert (
         main(["calibrate", "--task", "vessel", "--predictions", str(path), "--risk", "0.1", "--uncertainty", "ll_fu"])
@@ -179,10 +179,10 @@ def test_files_of_a_task_are_calibrated_by_its_own_error(capsys: pytest.CaptureF
 
 def test_people_get_sentences(capsys: pytest.CaptureFixture[str], file: Path) -> None:
     assert main(["calibrate", "--predictions", str(file), *map(str, RISK), "--by", "site"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
+    output = " ".join(capsys.readouterr().out.split())
     for words in ("answer where uncertainty is at most this", "with confidence 0.95", "exact binomial", "site units"):
-        assert words in said
-    assert "nan" not in said
+        assert words in output
+    assert "nan" not in output
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,10 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_vessel_keeps_its_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    calls = []
 
-    def simulate_files(*given: object) -> list[Path]:
-        asked.append(given[:4])
+    def simulate_files(*arguments: object) -> list[Path]:
+        calls.append(arguments[:4])
         (tmp_path / "train.csv").write_text("time_id")
         return [tmp_path / "train.csv"]
 
@@ -45,17 +45,17 @@ def test_vessel_keeps_its_command_line(
     assert json.loads(capsys.readouterr().out) == document
     assert main([*words, "--seed", "3"]) == 0
     assert "datasheet: docs/datasheets/vessel-simulator.md" in capsys.readouterr().out
-    assert asked == [(tmp_path, 0.5, 0, 10), (tmp_path, 0.5, 3, 10)]
+    assert calls == [(tmp_path, 0.5, 0, 10), (tmp_path, 0.5, 3, 10)]
 
 
 def test_weather_writes_all_splits_with_their_provenance(simulated: Path) -> None:
-    found = reports(simulated)
-    assert set(found) == {*SPLITS, "train_xclim", "dev_xclim", "train_xtime", "dev_xtime"}
-    assert len(found["train"]) == int(partition.counts(0.001)["train"].sum()) + partition.DUMMIES
+    splits = reports(simulated)
+    assert set(splits) == {*SPLITS, "train_xclim", "dev_xclim", "train_xtime", "dev_xtime"}
+    assert len(splits["train"]) == int(partition.counts(0.001)["train"].sum()) + partition.DUMMIES
     source = json.loads((simulated / "PROVENANCE.json").read_text())
     assert source["licence"] == "CC0-1.0"
     assert "seed 2, scale 0.001" in source["description"]
-    assert set(workbench.read_files(simulated)) == set(found)
+    assert set(workbench.read_files(simulated)) == set(splits)
 
 
 def test_parquet_holds_the_same_rows_and_no_meta_the_same_features(simulated: Path, tmp_path: Path) -> None:
@@ -75,13 +75,13 @@ def test_files_are_divided_anew_without_losing_or_doubling_a_report(simulated: P
     words = ["data", "weather", "partition", *files, "--out", str(tmp_path), "--time-split", "0.5", "0", "0.25", "0.25"]
     climates = ["--in-climates", "snow", "--dev-climates", "mild temperate", "--eval-climates", "tropical", "dry"]
     assert main([*words, *climates, "--in-split", "0.8", "0.1", "0.1"]) == 0
-    found = reports(tmp_path)
-    assert set(found) == set(SPLITS)
-    assert {CLIMATES[code] for code in np.unique(found["eval_out"].climate)} == {"tropical", "dry"}
-    assert set(found["train"].climate.tolist()) == {CLIMATES.index("snow")}
-    assert dummies.found_in(found["train"]).sum() == 2
-    assert not dummies.found_in(found["eval_in"]).any()
-    inside = sum(len(found[name]) for name in ("train", "dev_in", "eval_in")) - 2
+    splits = reports(tmp_path)
+    assert set(splits) == set(SPLITS)
+    assert {CLIMATES[code] for code in np.unique(splits["eval_out"].climate)} == {"tropical", "dry"}
+    assert set(splits["train"].climate.tolist()) == {CLIMATES.index("snow")}
+    assert dummies.found_in(splits["train"]).sum() == 2
+    assert not dummies.found_in(splits["eval_in"]).any()
+    inside = sum(len(splits[name]) for name in ("train", "dev_in", "eval_in")) - 2
     every = [table.rows(~dummies.found_in(table)) for table in reports(simulated).values()]
     begin = min(float(table.time.min()) for table in every)
     end = max(float(table.time.max()) for table in every)

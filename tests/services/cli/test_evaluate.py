@@ -40,29 +40,31 @@ def judged(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict:
 
 
 def test_one_file_gives_one_document(capsys: pytest.CaptureFixture[str], files: list[Path]) -> None:
-    found = judged(capsys, "--task", "regression", "--predictions", files[0], "--acceptable", 1, "--by", "site")
-    assert set(KEYS) <= found.keys()
-    assert found["full"]["r_auc"] == found["r_auc"]
-    assert found["in"]["n"] + found["shifted"]["n"] == found["n"] == 200
-    assert found["measures"]["varm"]["r_auc"] > 0
-    assert set(found["by"]["site"]) == {"a", "b"}
-    assert found["in"]["roc_auc"] is None, "what does not exist is null"
-    assert found["units"]["r_auc"] == "(unit of the target)²"
+    document = judged(capsys, "--task", "regression", "--predictions", files[0], "--acceptable", 1, "--by", "site")
+    assert set(KEYS) <= document.keys()
+    assert document["full"]["r_auc"] == document["r_auc"]
+    assert document["in"]["n"] + document["shifted"]["n"] == document["n"] == 200
+    assert document["measures"]["varm"]["r_auc"] > 0
+    assert set(document["by"]["site"]) == {"a", "b"}
+    assert document["in"]["roc_auc"] is None, "what does not exist is null"
+    assert document["units"]["r_auc"] == "(unit of the target)²"
 
 
 def test_several_files_are_compared(capsys: pytest.CaptureFixture[str], files: list[Path]) -> None:
-    found = judged(capsys, "--task", "weather", "--predictions", *files)
-    assert [one["file"] for one in found["files"]] == [str(path) for path in files]
-    low, difference, high = (found["comparison"]["differences"][str(files[1])]["r_auc"][place] for place in (1, 0, 2))
+    document = judged(capsys, "--task", "weather", "--predictions", *files)
+    assert [section["file"] for section in document["files"]] == [str(path) for path in files]
+    low, difference, high = (
+        document["comparison"]["differences"][str(files[1])]["r_auc"][place] for place in (1, 0, 2)
+    )
     assert low <= difference <= high
-    assert difference == pytest.approx(found["files"][1]["r_auc"] - found["files"][0]["r_auc"])
-    assert "mean_sd" not in found
+    assert difference == pytest.approx(document["files"][1]["r_auc"] - document["files"][0]["r_auc"])
+    assert "mean_sd" not in document
 
 
 def test_members_given_singly_have_mean_and_deviation(capsys: pytest.CaptureFixture[str], files: list[Path]) -> None:
-    found = judged(capsys, "--task", "weather", "--predictions", *files[1:])
-    values = [one["rmse"] for one in found["files"]]
-    assert found["mean_sd"]["rmse"] == {
+    document = judged(capsys, "--task", "weather", "--predictions", *files[1:])
+    values = [section["rmse"] for section in document["files"]]
+    assert document["mean_sd"]["rmse"] == {
         "mean": pytest.approx(np.mean(values)),
         "sd": pytest.approx(np.std(values)),
     }
@@ -79,20 +81,20 @@ def test_people_get_tables(capsys: pytest.CaptureFixture[str], files: list[Path]
 def test_generic_rows(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("error,uncertainty\n0.5,0.1\n")
-    found = judged(capsys, "--task", "generic", "--predictions", path, "--acceptable", 1)
-    assert (found["n"], found["r_auc"], found["f1_auc"]) == (1, 0.25, pytest.approx(0.25))
-    assert found["prr"] is None
-    assert "in" not in found
-    assert found["roc_auc"] is None
+    document = judged(capsys, "--task", "generic", "--predictions", path, "--acceptable", 1)
+    assert (document["n"], document["r_auc"], document["f1_auc"]) == (1, 0.25, pytest.approx(0.25))
+    assert document["prr"] is None
+    assert "in" not in document
+    assert document["roc_auc"] is None
 
 
 def test_operating_points_are_those_of_the_curves(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("error,uncertainty\n1,1\n2,2\n3,3\n4,4\n")
-    found = judged(
+    document = judged(
         capsys, "--task", "generic", "--predictions", path, "--acceptable", 2, "--at", 0.5, "--at", 1, "--at", 0
     )
-    half, whole, none = found["at"]
+    half, whole, none = document["at"]
     assert half == {"retention": 0.5, "error": 0.75, "answered_error": 1.5, "f1": pytest.approx(1)}
     assert (whole["error"], whole["answered_error"]) == (2.5, 2.5)
     assert (none["error"], none["answered_error"]) == (0, None)
@@ -103,7 +105,7 @@ def test_conventions_are_chosen(capsys: pytest.CaptureFixture[str], files: list[
         judged(capsys, "--task", "weather", "--predictions", files[0], "--convention", name)
         for name in ("official", "paper")
     ]
-    assert [one["convention"] for one in documents] == ["official", "paper"]
+    assert [document["convention"] for document in documents] == ["official", "paper"]
     assert not math.isclose(documents[0]["f1_auc"], documents[1]["f1_auc"], rel_tol=1e-6)
 
 
@@ -214,8 +216,10 @@ def test_options_that_say_nothing_are_refused(
 def test_members_of_other_ensembles_are_not_averaged(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[Path]
 ) -> None:
-    with np.load(files[1]) as one:
-        np.savez(tmp_path / "other.npz", members=one["members"], target=one["target"] + 1, shifted=one["shifted"])
+    with np.load(files[1]) as arrays:
+        np.savez(
+            tmp_path / "other.npz", members=arrays["members"], target=arrays["target"] + 1, shifted=arrays["shifted"]
+        )
     words = refused(
         capsys, tmp_path, "--singles", "--task", "weather", "--predictions", files[1], tmp_path / "other.npz"
     )
@@ -287,7 +291,7 @@ def test_structured_tasks_take_their_companions(capsys: pytest.CaptureFixture[st
     texts.write_text("\n".join(json.dumps(line) for line in lines))
     (tmp_path / "refs.txt").write_text("a b\nc\nd\na b\n")
     (tmp_path / "domains.txt").write_text("0\n0\n1\n1\n")
-    found = judged(
+    document = judged(
         capsys,
         "--task",
         "translation",
@@ -298,9 +302,9 @@ def test_structured_tasks_take_their_companions(capsys: pytest.CaptureFixture[st
         "--domains",
         tmp_path / "domains.txt",
     )
-    assert found["egleu"] == pytest.approx(100 * (0.25 + 0.75 + 0 + 0.25) / 4)
-    assert found["shifted"]["egleu"] == pytest.approx(100 * 0.25 / 2)
-    assert found["acceptable"] == 60
+    assert document["egleu"] == pytest.approx(100 * (0.25 + 0.75 + 0 + 0.25) / 4)
+    assert document["shifted"]["egleu"] == pytest.approx(100 * 0.25 / 2)
+    assert document["acceptable"] == 60
 
     scenes = tmp_path / "motion.npz"
     np.savez(
@@ -310,8 +314,8 @@ def test_structured_tasks_take_their_companions(capsys: pytest.CaptureFixture[st
         target=np.ones((3, 25, 2)),
         uncertainty=np.arange(3.0),
     )
-    found = judged(capsys, "--task", "motion", "--predictions", scenes, "--error", "minADE")
-    assert found["error_name"] == "minade"
-    assert found["minade"] == pytest.approx(2**0.5)
-    assert found["cnll"] == pytest.approx(25.0)
-    assert (found["acceptable"], found["f1_at_95"]) == (1.0, None)
+    document = judged(capsys, "--task", "motion", "--predictions", scenes, "--error", "minADE")
+    assert document["error_name"] == "minade"
+    assert document["minade"] == pytest.approx(2**0.5)
+    assert document["cnll"] == pytest.approx(25.0)
+    assert (document["acceptable"], document["f1_at_95"]) == (1.0, None)

@@ -40,8 +40,8 @@ def fetch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., t
 
     def run(url: object, digest: str, *more: str) -> tuple[int, str]:
         code = main(["models", "fetch", str(url), "--sha256", digest, "--to", str(tmp_path / "to"), *more])
-        said = capsys.readouterr()
-        return code, said.out + said.err
+        output = capsys.readouterr()
+        return code, output.out + output.err
 
     return run
 
@@ -121,8 +121,8 @@ def test_an_archive_becomes_a_folder_that_services_find(
     assert fetch(archive, sha256(archive), "--task", "vessel")[0] == 0
     assert artefact.read(tmp_path / "to" / "vessel" / "dnn-10", "vessel").tag == TAG
     assert [name for name in left_behind(tmp_path / "to") if name.startswith(".fetch")] == []
-    again, said = fetch("http://127.0.0.1:1/gone.tar", sha256(archive), "--json")  # nobody is asked a second time
-    assert (again, msgspec.json.decode(said)["fetched"]) == (0, False)
+    again, output = fetch("http://127.0.0.1:1/gone.tar", sha256(archive), "--json")  # nobody is asked a second time
+    assert (again, msgspec.json.decode(output)["fetched"]) == (0, False)
     (tmp_path / "to" / "vessel" / "dnn-10" / "ensemble.onnx").write_bytes(b"damaged")
     assert msgspec.json.decode(fetch(archive, sha256(archive), "--json")[1])["fetched"] is True
     assert artefact.read(tmp_path / "to" / "vessel" / "dnn-10").tag == TAG
@@ -136,9 +136,9 @@ def test_a_folder_is_known_by_its_manifest(fetch: Callable[..., tuple[int, str]]
     assert "to/vessel/dnn-10/stranger.txt" not in left_behind(tmp_path)
     (source / "ensemble.onnx").write_bytes(b"altered")
     shutil.rmtree(tmp_path / "to")
-    code, said = fetch(source, sha256(source / "manifest.json"))
+    code, output = fetch(source, sha256(source / "manifest.json"))
     assert code == 1
-    assert "ensemble.onnx: sha256 is" in said
+    assert "ensemble.onnx: sha256 is" in output
     assert left_behind(tmp_path / "to") == []
 
 
@@ -162,10 +162,10 @@ def test_shared_inputs_beside_the_folder_are_fetched_with_it(
     assert fetched.path(replay.inputs).parent == fetched.directory
     shutil.rmtree(tmp_path / "to")
     (source.parent / replay.inputs).unlink()
-    code, said = fetch(f"file://{source}", sha256(source / "manifest.json"))
+    code, output = fetch(f"file://{source}", sha256(source / "manifest.json"))
     assert code == 1
-    assert replay.inputs in said
-    assert "and next to the folder" in said
+    assert replay.inputs in output
+    assert "and next to the folder" in output
     assert left_behind(tmp_path / "to") == []
 
 
@@ -175,9 +175,9 @@ def test_an_archive_without_the_shared_inputs_says_what_is_missing(
     source = sharing(tmp_path / "source" / "vessel") / "dnn-10"
     with tarfile.open(tmp_path / "bare.tar", "w") as tar:
         tar.add(source, "dnn-10")
-    code, said = fetch(tmp_path / "bare.tar", sha256(tmp_path / "bare.tar"))
+    code, output = fetch(tmp_path / "bare.tar", sha256(tmp_path / "bare.tar"))
     assert code == 1
-    assert "the inputs of its replay set" in said
+    assert "the inputs of its replay set" in output
     assert left_behind(tmp_path / "to") == []
 
 
@@ -200,10 +200,10 @@ def test_over_http(fetch: Callable[..., tuple[int, str]], web: str, tmp_path: Pa
 def test_what_servers_do_wrong_is_told_and_leaves_nothing(
     fetch: Callable[..., tuple[int, str]], web: str, tmp_path: Path, path: str, more: tuple[str, ...], reason: str
 ) -> None:
-    code, said = fetch(f"{web}/{path}?signature=secret", hashlib.sha256(Web.content).hexdigest(), *more)
+    code, output = fetch(f"{web}/{path}?signature=secret", hashlib.sha256(Web.content).hexdigest(), *more)
     assert code == 1
-    assert any(one in said for one in reason.split("|")), said
-    assert "secret" not in said
+    assert any(alternative in output for alternative in reason.split("|")), output
+    assert "secret" not in output
     assert left_behind(tmp_path / "to") == []
 
 
@@ -215,9 +215,9 @@ def test_another_hash_than_asked_for_is_not_even_opened(
 
     monkeypatch.setattr("services.cli.models_fetch.unpack", opened)
     (tmp_path / "a.tar").write_bytes(b"anything")
-    code, said = fetch(tmp_path / "a.tar", "0" * 64)
+    code, output = fetch(tmp_path / "a.tar", "0" * 64)
     assert code == 1
-    assert "nothing was unpacked" in said
+    assert "nothing was unpacked" in output
 
 
 @pytest.mark.parametrize("digest", ["", "12ab", "g" * 64])

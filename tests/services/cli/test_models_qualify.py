@@ -63,16 +63,16 @@ def translation(folder: Path) -> Case:
 
 def motion(folder: Path) -> Case:
     """24 requests."""
-    found = straight_artefact.artefact(folder / "made", members=2, towns=10)
-    return found, city.write(folder / "data", scenes_each=8, rendered=False)
+    model = straight_artefact.artefact(folder / "made", members=2, towns=10)
+    return model, city.write(folder / "data", scenes_each=8, rendered=False)
 
 
 def lesion(folder: Path) -> Case:
     """20 crops of 10 scans."""
-    found = bright.artefact(folder / "made", members=1, cases=2)
+    model = bright.artefact(folder / "made", members=1, cases=2)
     for number in range(10):
         bright.case(folder / "data" / "site" / ("dev_in" if number < 7 else "eval_out"), number)
-    return found, folder / "data"
+    return model, folder / "data"
 
 
 TASKS: Mapping[str, Callable[[Path], Case]] = {
@@ -90,11 +90,11 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
     return cache(lambda task: TASKS[task](tmp_path_factory.mktemp("cases") / task))
 
 
-def measured(home: Path, found: Artefact, data: Path) -> Record:
+def measured(home: Path, model: Artefact, data: Path) -> Record:
     """The record that the command leaves of an artefact in the store."""
     store = Store(home)
-    store.add(found.directory)
-    assert main(["models", "qualify", found.tag, "--data", str(data), "--json"]) == 0
+    store.add(model.directory)
+    assert main(["models", "qualify", model.tag, "--data", str(data), "--json"]) == 0
     (record,) = Records(store.qualifications).all()
     return record
 
@@ -104,18 +104,18 @@ def measured(home: Path, found: Artefact, data: Path) -> Record:
 def test_labelled_files_are_replayed_under_the_profile_of_the_calibration(
     task: str, case: Callable[[str], Case], home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found, data = case(task)
-    record = measured(home, found, data)
+    model, data = case(task)
+    record = measured(home, model, data)
     assert (record.verdict, {head.verdict for head in record.heads.values()}) == ("carried", {"carried"})
-    assert (record.artefact, record.tag) == (found.version, found.tag)
-    assert record.profile_name in next(iter(found.manifest.heads.values()))
+    assert (record.artefact, record.tag) == (model.version, model.tag)
+    assert record.profile_name in next(iter(model.manifest.heads.values()))
     assert record.units >= 20
-    stored = found.manifest.replay
+    stored = model.manifest.replay
     assert record.inputs.startswith("replay-")
     assert stored is None or record.inputs != stored.inputs, "the record names what was replayed"
-    assert Store(home).get(found.tag).manifest == found.manifest, "the artefact stays as it is"
+    assert Store(home).get(model.tag).manifest == model.manifest, "the artefact stays as it is"
     output = capsys.readouterr()
-    assert msgspec.json.decode(output.out)["tag"] == found.tag
+    assert msgspec.json.decode(output.out)["tag"] == model.tag
     assert "its own thresholds hold" in output.err
 
 
@@ -125,8 +125,8 @@ def test_a_service_on_another_device_rests_on_the_record(
     monkeypatch.setattr(
         "services.app.assembly.described", lambda device: msgspec.structs.replace(CUDA, tf32=device.tf32)
     )
-    found, data = case("vessel")
-    bare = replay.detached(artefact.copy(found, tmp_path / "bare"))
+    model, data = case("vessel")
+    bare = replay.detached(artefact.copy(model, tmp_path / "bare"))
     record = measured(home, bare, data)
     assert (record.profile, record.reference_profile) == (CUDA, "cpu-fp32-stacked")
     assert record.inputs == inputs_name(hashlib.sha256(of_folder(data)).hexdigest())
@@ -149,8 +149,8 @@ def of_folder(data: Path) -> bytes:
 
 def test_the_files_of_its_own_replay_set_can_be_given(case: Callable[[str], Case], home: Path, tmp_path: Path) -> None:
     """As after a training on files that do not say where they come from."""
-    found, data = case("vessel")
-    own = replay.attach(artefact.copy(found, tmp_path / "own"), of_folder(data), replay.units_of(UNSTATED))
+    model, data = case("vessel")
+    own = replay.attach(artefact.copy(model, tmp_path / "own"), of_folder(data), replay.units_of(UNSTATED))
     assert own.manifest.replay is not None
     record = measured(home, own, data)
     assert (record.verdict, record.inputs) == ("carried", own.manifest.replay.inputs)
@@ -161,10 +161,10 @@ def refusal(home: Path, tag: str, capsys: pytest.CaptureFixture[str], *options: 
     capsys.readouterr()
     assert main(["models", "qualify", tag, *options]) == 1
     assert Records(Store(home).qualifications).all() == []
-    said = capsys.readouterr().err
-    assert said.startswith("demur models: ")
-    assert said.count("\n") == 1, said
-    return said
+    message = capsys.readouterr().err
+    assert message.startswith("demur models: ")
+    assert message.count("\n") == 1, message
+    return message
 
 
 INCOMPLETE = {
@@ -181,44 +181,44 @@ INCOMPLETE = {
 def test_a_folder_without_the_files_is_refused_with_what_is_missing(
     task: str, case: Callable[[str], Case], home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found, data = case(task)
+    model, data = case(task)
     name, other, words = INCOMPLETE[task]
     folder = shutil.copytree(data, tmp_path / "data")
     (folder / name).rename(folder / other)
-    Store(home).add(found.directory)
-    said = refusal(home, found.tag, capsys, "--data", str(folder))
-    assert f"{folder} {words}" in said or f"{folder}: {words}" in said
+    Store(home).add(model.directory)
+    message = refusal(home, model.tag, capsys, "--data", str(folder))
+    assert f"{folder} {words}" in message or f"{folder}: {words}" in message
 
 
 def test_too_few_units_leave_no_record(
     case: Callable[[str], Case], home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Their verdict would be a refusal, and services would defer everything by it."""
-    found, data = case("vessel")
+    model, data = case("vessel")
     lines = (data / "dev_in.csv").read_text().splitlines()
     (tmp_path / "dev_in.csv").write_text("\n".join(lines[:20]))
-    Store(home).add(found.directory)
-    assert "19 units to replay, at least 20" in refusal(home, found.tag, capsys, "--data", str(tmp_path))
+    Store(home).add(model.directory)
+    assert "19 units to replay, at least 20" in refusal(home, model.tag, capsys, "--data", str(tmp_path))
 
 
 @pytest.mark.parametrize("with_set", [True, False])
 def test_thresholds_of_another_device_are_not_compared_with_this_cpu(
     with_set: bool, case: Callable[[str], Case], home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found, data = case("vessel")
-    made = calibrated_on_cuda(found, tmp_path / "made")
+    model, data = case("vessel")
+    made = calibrated_on_cuda(model, tmp_path / "made")
     name = next(iter(made.manifest.heads["power"]))
     if not with_set:
         made = replay.detached(made)
     Store(home).add(made.directory)
-    said = refusal(home, made.tag, capsys, "--data", str(data))
-    assert f"--data compares with scores of this CPU, and this artefact was calibrated under {name}" in said
-    assert ("leave --data out to use its replay set" in said) == with_set
-    assert ("serve it under" in said and "without --no-replay-set or with --provider cpu" in said) != with_set
+    message = refusal(home, made.tag, capsys, "--data", str(data))
+    assert f"--data compares with scores of this CPU, and this artefact was calibrated under {name}" in message
+    assert ("leave --data out to use its replay set" in message) == with_set
+    assert ("serve it under" in message and "without --no-replay-set or with --provider cpu" in message) != with_set
     if not with_set:
-        said = refusal(home, made.tag, capsys)
-        assert f"has no replay set: serve it under {name}" in said
-        assert "--data" not in said
+        message = refusal(home, made.tag, capsys)
+        assert f"has no replay set: serve it under {name}" in message
+        assert "--data" not in message
 
 
 def calibrated_on_cuda(source: Artefact, folder: Path) -> Artefact:
@@ -237,8 +237,8 @@ def calibrated_on_cuda(source: Artefact, folder: Path) -> Artefact:
 def test_an_artefact_that_was_never_calibrated_is_refused(
     case: Callable[[str], Case], home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found, data = case("vessel")
-    bare = replay.detached(artefact.copy(found, tmp_path / "bare"))
+    model, data = case("vessel")
+    bare = replay.detached(artefact.copy(model, tmp_path / "bare"))
     manifest = msgspec.structs.replace(bare.manifest, heads={"power": {}})
     never = artefact.write(tmp_path / "never", manifest, {name: bare.path(name) for name in manifest.files})
     Store(home).add(never.directory)

@@ -24,15 +24,15 @@ no_gpu = pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machin
 @pytest.fixture
 def devices(monkeypatch: pytest.MonkeyPatch) -> list[Device]:
     """The devices that vessel artefacts are built on."""
-    found = []
+    used = []
     whole = build.build
 
-    def watched(*given: Any, device: Device, **more: Any) -> artefact.Artefact:
-        found.append(device)
-        return whole(*given, device=device, **more)
+    def watched(*arguments: Any, device: Device, **more: Any) -> artefact.Artefact:
+        used.append(device)
+        return whole(*arguments, device=device, **more)
 
     monkeypatch.setattr(build, "build", watched)
-    return found
+    return used
 
 
 @pytest.fixture(scope="module")
@@ -91,9 +91,9 @@ def refusal(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 def test_without_cuda_nothing_is_trained(task: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Data are not even looked for: a training of hours would have been in vain."""
     missing, out = str(tmp_path / "missing"), tmp_path / "out"
-    said = refusal(["train", task, "--provider", "cuda", "--data", missing, "--out", str(out), "--store"], capsys)
-    assert ".so" in said, "the library is named"
-    assert "pip install 'demur[cuda]'" in said
+    message = refusal(["train", task, "--provider", "cuda", "--data", missing, "--out", str(out), "--store"], capsys)
+    assert ".so" in message, "the library is named"
+    assert "pip install 'demur[cuda]'" in message
     assert list(tmp_path.iterdir()) == []
 
 
@@ -104,21 +104,21 @@ def test_without_cuda_nothing_is_imported(
 ) -> None:
     folder, missing = tmp_path / "in", str(tmp_path / "missing")
     folder.mkdir()
-    said = refusal(["models", "import", task, str(folder), "--provider", "cuda", "--data", missing], capsys)
-    assert ".so" in said
-    assert "pip install 'demur[cuda]'" in said
+    message = refusal(["models", "import", task, str(folder), "--provider", "cuda", "--data", missing], capsys)
+    assert ".so" in message
+    assert "pip install 'demur[cuda]'" in message
     assert list(folder.iterdir()) == []
     assert list(home.rglob(artefact.MANIFEST)) == []
 
 
 @no_gpu
 def test_without_cuda_nothing_is_qualified(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = refusal(["models", "qualify", "vessel-dnn-1", "--provider", "cuda"], capsys)
-    assert "pip install 'demur[cuda]'" in said
+    message = refusal(["models", "qualify", "vessel-dnn-1", "--provider", "cuda"], capsys)
+    assert "pip install 'demur[cuda]'" in message
     assert list(home.rglob("qualifications/*")) == []
 
 
 @pytest.mark.parametrize("option", [["--provider", "cpu"], ["--data", "data"], ["--precision", "fp32"]])
 def test_an_artefact_is_imported_as_it_is(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    said = refusal(["models", "import", "vessel", str(REFERENCE), *option], capsys)
-    assert f"{option[0]}: {REFERENCE} is an artefact, imported unchanged" in said
+    message = refusal(["models", "import", "vessel", str(REFERENCE), *option], capsys)
+    assert f"{option[0]}: {REFERENCE} is an artefact, imported unchanged" in message

@@ -21,11 +21,11 @@ def test_training_leaves_the_set_out(tmp_path: Path, capsys: pytest.CaptureFixtu
     trained = ["train", "vessel", "--family", "symbolic", "--members", "2", "--data", str(data), "--out", str(out)]
     capsys.readouterr()
     assert main([*trained, "--no-replay-set", "--json"]) == 0
-    found = artefact.read(out)
-    assert found.manifest.heads["power"]
-    assert found.manifest.replay is None
+    model = artefact.read(out)
+    assert model.manifest.heads["power"]
+    assert model.manifest.replay is None
     assert not list(out.glob("replay*"))
-    assert json.loads(capsys.readouterr().out)["tag"] == found.tag
+    assert json.loads(capsys.readouterr().out)["tag"] == model.tag
 
 
 def made_folders(home: Path) -> list[Path]:
@@ -41,7 +41,7 @@ def test_an_import_leaves_the_set_out_and_the_folder_as_it_is(tmp_path: Path) ->
     imported = subprocess.run([*command, "--json"], cwd=PROJECT, capture_output=True, text=True)
     assert imported.returncode == 0, imported.stderr
     tag = json.loads(imported.stdout)["tag"]
-    (stored,) = (found for found in map(artefact.read, made_folders(tmp_path / "home")) if found.tag == tag)
+    (stored,) = (model for model in map(artefact.read, made_folders(tmp_path / "home")) if model.tag == tag)
     assert source.manifest.replay is not None
     assert stored.manifest.replay is None
     assert not (stored.directory / source.manifest.replay.inputs).exists()

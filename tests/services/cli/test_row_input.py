@@ -98,13 +98,13 @@ def test_every_form_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nam
         assert share() > 0.7
     expected = columns()
     assert len(chunks) > 2
-    assert [chunk.start for chunk in chunks] == np.cumsum([0, *(len(one.table) for one in chunks[:-1])]).tolist()
+    assert [chunk.start for chunk in chunks] == np.cumsum([0, *(len(part.table) for part in chunks[:-1])]).tolist()
     table = np.concatenate([chunk.table for chunk in chunks])
     for place, column in enumerate(NAMES):
         np.testing.assert_array_equal(table[:, place], np.array(expected[column], np.float32), err_msg=column)
-    assert [one for chunk in chunks for one in chunk.ids] == [str(one) for one in expected["time_id"]]
-    assert [float(one) for chunk in chunks for one in chunk.kept["label"]] == expected["label"]
-    assert [one for chunk in chunks for one in chunk.kept["note"]] == expected["note"]
+    assert [row_id for chunk in chunks for row_id in chunk.ids] == [str(value) for value in expected["time_id"]]
+    assert [float(label) for chunk in chunks for label in chunk.kept["label"]] == expected["label"]
+    assert [note for chunk in chunks for note in chunk.kept["note"]] == expected["note"]
     assert not any(chunk.faults for chunk in chunks)
 
 

@@ -24,9 +24,9 @@ NULLABLE = ("a", "c")
 
 
 def read(text: str, nullable: tuple[str, ...] = NULLABLE) -> np.ndarray:
-    found = list(csv_file.chunks(io.BytesIO(text.encode()), Selection(["a", "b", "c"], frozenset(nullable))))
-    assert not any(chunk.faults for chunk in found)
-    return np.concatenate([chunk.table for chunk in found])
+    parts = list(csv_file.chunks(io.BytesIO(text.encode()), Selection(["a", "b", "c"], frozenset(nullable))))
+    assert not any(chunk.faults for chunk in parts)
+    return np.concatenate([chunk.table for chunk in parts])
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_rows_of_missing_values_pass() -> None:
 
 def test_empty_cells_take_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(csv_file, "_rewritten")
-    found = read("x,a,c,b,y\n,,,3,\r\n,1,,3,\n", ("a", "c"))
-    np.testing.assert_array_equal(found, [[np.nan, 3, np.nan], [1, 3, np.nan]])
+    actual = read("x,a,c,b,y\n,,,3,\r\n,1,,3,\n", ("a", "c"))
+    np.testing.assert_array_equal(actual, [[np.nan, 3, np.nan], [1, 3, np.nan]])
     np.testing.assert_array_equal(read("a,b,c\n,2,\n", ("a", "c")), [[np.nan, 2, np.nan]])
 
 
@@ -102,17 +102,17 @@ def test_what_was_written_is_read(rows: list[tuple[float | None, ...]], missing:
     lines = [",".join([str(i), *(missing if x is None else repr(x) for x in row), "z"]) for i, row in enumerate(rows)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_file, "CHUNK_BYTES", size)
-        found = read("\n".join(["i,a,b,c,z", *lines]), ("a", "b", "c"))
+        actual = read("\n".join(["i,a,b,c,z", *lines]), ("a", "b", "c"))
     expected = [[np.nan if x is None else x for x in row] for row in rows]
-    np.testing.assert_array_equal(found, np.array(expected, np.float32))
+    np.testing.assert_array_equal(actual, np.array(expected, np.float32))
 
 
 OPTIONS = {"on_error": "defer", "members": False, "keep": None, "submission": None}
 
 
 def asked(target: str, source: Path, output: Path, task: str = "weather", **more: Any) -> Options:
-    given = {"task": task, "input": source, "output": output, "target": target, "purpose": "replay", "json": True}
-    return Options(**given | OPTIONS | more)
+    options = {"task": task, "input": source, "output": output, "target": target, "purpose": "replay", "json": True}
+    return Options(**options | OPTIONS | more)
 
 
 def write_csv(path: Path, rows: np.ndarray, more: dict[str, Any]) -> None:
@@ -162,8 +162,8 @@ def test_heads_are_columns_of_one_table(
     assert table["row"] == tuple(map(str, range(500)))
     np.testing.assert_array_equal(np.array(table["temperature.mean"], np.float32), means.mean(axis=0))
     for place in range(3):
-        found = np.array(table[f"precipitation.p{place}"], np.float32)
-        np.testing.assert_array_equal(found, probabilities.mean(axis=0)[:, place])
+        actual = np.array(table[f"precipitation.p{place}"], np.float32)
+        np.testing.assert_array_equal(actual, probabilities.mean(axis=0)[:, place])
     assert table["precipitation.class"] == tuple(map(str, probabilities.mean(axis=0).argmax(axis=-1)))
     assert set(table["precipitation.deferred"]) == {"0", "1"}
     for head in ("temperature", "precipitation"):
@@ -235,15 +235,15 @@ def test_what_is_no_parquet_is_said(target: str, tmp_path: Path) -> None:
 def gaussian(n: int, *, single: bool = False) -> dict[str, np.ndarray]:
     """An answer of an only head."""
     column = np.linspace(0, 1, n, dtype=np.float32)
-    found = {name: column for name in ("mean", "total", "data", "knowledge", "uncertainty")}
+    columns = {name: column for name in ("mean", "total", "data", "knowledge", "uncertainty")}
     if single:
-        del found["knowledge"]
+        del columns["knowledge"]
     flags = {"deferred": column > 0.5, "shifted": column > 0.8}
     reasons = np.where(flags["deferred"], "above_threshold", "")
     ids = np.array([f"id{i}" for i in range(n)], str)
     nothing = np.array([""] * n, str)
     words = {"prediction_id": ids, "reason": reasons, "shift_reasons": nothing, "shifted_inputs": nothing}
-    return found | flags | words
+    return columns | flags | words
 
 
 def power() -> demur.Head:

@@ -52,16 +52,16 @@ def test_members_give_the_figures_of_members(target: str, tmp_path: Path, capsys
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     directly(target, tmp_path / "members.npz", *labelled(source))
     assert main(["score", "weather", str(source), str(out), "--members", "--target", target]) == 0
-    found = evaluated(capsys, "weather", out, "--by", "climate")
+    document = evaluated(capsys, "weather", out, "--by", "climate")
     expected = evaluated(capsys, "weather", tmp_path / "members.npz")
     for part in ("full", "in", "shifted"):
         for measure in ("tvar", "mvar", "varm", "epkl", "entropy"):
-            assert found[part]["measures"][measure] == expected[part]["measures"][measure], (part, measure)
+            assert document[part]["measures"][measure] == expected[part]["measures"][measure], (part, measure)
         for figure in ("rmse", "mae", "nll", "ence", "ence_tvar", "r3"):
-            assert found[part][figure] == expected[part][figure], (part, figure)
-    assert found["singles"] == expected["singles"]
-    assert found["measure"] == "uncertainty", "what the service decided by comes first"
-    assert set(found["by"]["climate"]) == {"dry", "snow"}
+            assert document[part][figure] == expected[part][figure], (part, figure)
+    assert document["singles"] == expected["singles"]
+    assert document["measure"] == "uncertainty", "what the service decided by comes first"
+    assert set(document["by"]["climate"]) == {"dry", "snow"}
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.csv.gz"])
@@ -71,12 +71,12 @@ def test_without_members_what_needs_none_is_the_same(
     source, out = tmp_path / "in.csv", tmp_path / name
     directly(target, tmp_path / "members.npz", *labelled(source))
     assert main(["score", "weather", str(source), str(out), "--target", target]) == 0
-    found = evaluated(capsys, "weather", out)
+    document = evaluated(capsys, "weather", out)
     expected = evaluated(capsys, "weather", tmp_path / "members.npz")
-    assert list(found["measures"]) == ["uncertainty", "tvar", "mvar", "varm", "entropy", "ll_fu"]
+    assert list(document["measures"]) == ["uncertainty", "tvar", "mvar", "varm", "entropy", "ll_fu"]
     for figure in ("error", "r_auc_optimal", "rmse", "mae", "mape"):  # this model's uncertainties tie
-        assert found[figure] == pytest.approx(expected[figure], rel=1e-5), figure
-    assert "nll" not in found
+        assert document[figure] == pytest.approx(expected[figure], rel=1e-5), figure
+    assert "nll" not in document
 
 
 def test_refused_rows_and_rows_without_a_label_are_left_out(
@@ -89,9 +89,9 @@ def test_refused_rows_and_rows_without_a_label_are_left_out(
     cells[len(NAMES)] = ""
     source.write_text("\n".join([*lines[:8], ",".join(cells), *lines[9:]]) + "\n")
     assert main(["score", "weather", str(source), str(out), "--target", target]) == 1
-    found = evaluated(capsys, "weather", out)
-    assert found["n"] == N - 3
-    assert found["notes"] == [
+    document = evaluated(capsys, "weather", out)
+    assert document["n"] == N - 3
+    assert document["notes"] == [
         "2 rows have no prediction (refused, or withheld): they are left out",
         "1 rows have no label in column fact_temperature: they are left out",
     ]
@@ -108,12 +108,12 @@ def test_the_submission_is_judged_as_the_table(
     if name.endswith("gz"):
         with tarfile.open(submission) as tar:
             assert tar.getnames() == ["df_submission.csv"]
-    found = evaluated(capsys, "weather", submission, "--ground-truth", source, "--by", "climate")
+    document = evaluated(capsys, "weather", submission, "--ground-truth", source, "--by", "climate")
     expected = evaluated(capsys, "weather", out, "--by", "climate")
     for figure in ("n", "r_auc", "f1_auc", "f1_at_95", "roc_auc", "rmse", "mae", "mape"):
-        assert found[figure] == expected[figure], figure
-    assert found["shifted"]["r_auc"] == expected["shifted"]["r_auc"]
-    assert found["by"]["climate"]["dry"]["r_auc"] == expected["by"]["climate"]["dry"]["r_auc"]
+        assert document[figure] == expected[figure], figure
+    assert document["shifted"]["r_auc"] == expected["shifted"]["r_auc"]
+    assert document["by"]["climate"]["dry"]["r_auc"] == expected["by"]["climate"]["dry"]["r_auc"]
 
 
 def test_a_submission_that_lacks_a_row_is_refused(

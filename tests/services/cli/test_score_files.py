@@ -30,16 +30,16 @@ def test_quoted_cells_and_identities_of_any_kind() -> None:
 
 def test_rows_without_identity_are_counted_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_file, "CHUNK_BYTES", 10)
-    found = list(chunks(io.BytesIO(b"a\n" + b"1\n" * 5 + b"\n" * 20 + b"2\n" * 4), Selection(["a"])))
-    assert len(found) == 2
-    assert [row for chunk in found for row in chunk.ids] == list(range(9))
-    assert [chunk.start for chunk in found] == np.cumsum([0, *(len(chunk.table) for chunk in found[:-1])]).tolist()
+    parts = list(chunks(io.BytesIO(b"a\n" + b"1\n" * 5 + b"\n" * 20 + b"2\n" * 4), Selection(["a"])))
+    assert len(parts) == 2
+    assert [row for chunk in parts for row in chunk.ids] == list(range(9))
+    assert [chunk.start for chunk in parts] == np.cumsum([0, *(len(chunk.table) for chunk in parts[:-1])]).tolist()
 
 
 def test_a_quoted_line_break_does_not_split_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_file, "CHUNK_BYTES", 6)
-    found = list(chunks(io.BytesIO(b'a,time_id\n1,"x\ny\nz"\n2,w\n'), Selection(["a"])))
-    assert [name for chunk in found for name in chunk.ids] == ["x\ny\nz", "w"]
+    parts = list(chunks(io.BytesIO(b'a,time_id\n1,"x\ny\nz"\n2,w\n'), Selection(["a"])))
+    assert [name for chunk in parts for name in chunk.ids] == ["x\ny\nz", "w"]
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_a_quoted_line_break_does_not_split_a_chunk(monkeypatch: pytest.MonkeyPa
 def test_what_is_wrong_is_a_fault_of_its_chunk(monkeypatch: pytest.MonkeyPatch, bad: str, says: str) -> None:
     monkeypatch.setattr(csv_file, "CHUNK_BYTES", 16)  # four rows
     text = "a,b\n" + "1,2\n" * 7 + bad + "\n" + "1,2\n" * 3
-    found = list(chunks(io.BytesIO(text.encode()), Selection(["a", "b"])))
-    assert {chunk.start + row: fault for chunk in found for row, fault in chunk.faults.items()} == {7: says}
-    assert sum(len(chunk.table) for chunk in found) == 11
+    parts = list(chunks(io.BytesIO(text.encode()), Selection(["a", "b"])))
+    assert {chunk.start + row: fault for chunk in parts for row, fault in chunk.faults.items()} == {7: says}
+    assert sum(len(chunk.table) for chunk in parts) == 11
 
 
 @pytest.mark.parametrize("text", ["", "a,b\n1,2\n"])

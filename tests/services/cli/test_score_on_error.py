@@ -68,9 +68,9 @@ def test_a_refused_row_is_deferred_and_its_neighbours_are_answered(
     assert score(target, whole, tmp_path / "expected.csv") == 0
     assert score(target, broken, tmp_path / "out.csv", "--json") == 1
     counts = json.loads(capsys.readouterr().out.partition("\n")[2])
-    found, expected = table(tmp_path / "out.csv"), table(tmp_path / "expected.csv")
-    assert (counts["rows"], counts["failed"], len(found)) == (ROWS, len(BAD), ROWS)
-    for number, (row, other) in enumerate(zip(found, expected, strict=True)):
+    actual, expected = table(tmp_path / "out.csv"), table(tmp_path / "expected.csv")
+    assert (counts["rows"], counts["failed"], len(actual)) == (ROWS, len(BAD), ROWS)
+    for number, (row, other) in enumerate(zip(actual, expected, strict=True)):
         assert (row["time_id"], row["fact_temperature"]) == (f"id{number}", str(number))
         if number in BAD:
             assert row["error"].startswith(SAYS[number])
@@ -85,8 +85,8 @@ def test_a_refused_row_is_deferred_and_its_neighbours_are_answered(
 def test_refused_rows_are_left_out(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, out = write(tmp_path / "in.csv", some_rows(ROWS), BAD), tmp_path / "out.csv"
     assert score(target, source, out, "--on-error", "skip") == 1
-    assert "300 rows" in (said := capsys.readouterr().out)
-    assert "5 refused and left out" in said
+    assert "300 rows" in (output := capsys.readouterr().out)
+    assert "5 refused and left out" in output
     assert [row["time_id"] for row in table(out)] == [f"id{number}" for number in range(ROWS) if number not in BAD]
 
 
@@ -98,9 +98,9 @@ def test_the_run_ends_at_the_first_refused_row(
     source, out = write(tmp_path / "in.csv", some_rows(ROWS), bad), tmp_path / "out.csv"
     assert score(target, source, out, "--on-error", "fail") == 1
     assert f"row {first} (from 0): {SAYS[first]}" in capsys.readouterr().err
-    found = table(out) if out.exists() else []
-    assert [row["time_id"] for row in found] == [f"id{number}" for number in range(first)]
-    assert {row["error"] for row in found} <= {""}
+    written = table(out) if out.exists() else []
+    assert [row["time_id"] for row in written] == [f"id{number}" for number in range(first)]
+    assert {row["error"] for row in written} <= {""}
 
 
 @pytest.mark.parametrize("way", ["defer", "skip", "fail"])
@@ -113,17 +113,17 @@ def test_what_only_the_service_refuses(
     refused = [f"id{number}" for number in np.flatnonzero(rows[:, 0] > 80)]
     assert 5 < len(refused) < 50
     assert score(target, source, out, "--on-error", way) == 1
-    found = table(out)
+    written = table(out)
     if way == "defer":
-        assert [row["time_id"] for row in found if row["error"]] == refused
-        assert {row["error"] for row in found} == {"", "sun_elevation is too high"}
-        assert len(found) == ROWS
+        assert [row["time_id"] for row in written if row["error"]] == refused
+        assert {row["error"] for row in written} == {"", "sun_elevation is too high"}
+        assert len(written) == ROWS
     elif way == "skip":
-        assert [row["time_id"] for row in found] == [
+        assert [row["time_id"] for row in written] == [
             f"id{number}" for number in range(ROWS) if f"id{number}" not in refused
         ]
     else:
-        assert [row["time_id"] for row in found] == [f"id{number}" for number in range(int(refused[0][2:]))]
+        assert [row["time_id"] for row in written] == [f"id{number}" for number in range(int(refused[0][2:]))]
         assert f"row {refused[0][2:]} (from 0): sun_elevation is too high" in capsys.readouterr().err
 
 

@@ -61,9 +61,9 @@ def test_what_is_revoked_is_gone(path: Path, capsys: pytest.CaptureFixture[str])
     second = made(capsys, "create", "bridge", "--scope", "predict")
     third = made(capsys, "create", "chief", "--scope", "policy")
     assert main(["tokens", "revoke", first[6:22]]) == 0
-    assert [tokens_of(path).matching(one) is not None for one in (first, second, third)] == [False, True, True]
+    assert [tokens_of(path).matching(token) is not None for token in (first, second, third)] == [False, True, True]
     assert main(["tokens", "revoke", "bridge"]) == 0
-    assert [tokens_of(path).matching(one) is not None for one in (first, second, third)] == [False, False, True]
+    assert [tokens_of(path).matching(token) is not None for token in (first, second, third)] == [False, False, True]
     assert main(["tokens", "revoke", "bridge"]) == 1
     assert "has no token 'bridge'" in capsys.readouterr().err
 

@@ -26,8 +26,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_help_names_the_families(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "--help"]) == 0
-    said = capsys.readouterr().out
-    assert [family for family in FAMILIES if family not in said] == []
+    output = capsys.readouterr().out
+    assert [family for family in FAMILIES if family not in output] == []
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_units_are_watched_until_all_are_final(client: demur.Client) -> None:
     ids = answer.prediction_ids[1:]
     watched = client.resolutions.watch(ids, timeout=60)
     threading.Timer(0.2, lambda: client.labels.submit([demur.Label(unit, 5.0) for unit in ids])).start()
-    assert sorted(one.unit for one in watched) == sorted(ids)
+    assert sorted(resolution.unit for resolution in watched) == sorted(ids)
     again = client.vessel.predict(COLUMNS)
     with pytest.raises(demur.DeadlineExceeded):
         next(client.resolutions.watch(again.prediction_ids[1], timeout=0.2))
@@ -113,7 +113,10 @@ def test_submitting_tells_what_became_of_each(client: demur.Client) -> None:
     )
     assert taken.outcomes == ("accepted", "duplicate", "corrected", *["rejected"] * 4)
     assert repr(taken) == "<LabelsTaken: 1 accepted, 1 duplicate, 1 corrected, 4 rejected>"
-    assert [(one.index, one.error.code) for one in taken.rejected][:2] == [(3, "bad_unit"), (4, "bad_label")]
+    assert [(rejection.index, rejection.error.code) for rejection in taken.rejected][:2] == [
+        (3, "bad_unit"),
+        (4, "bad_label"),
+    ]
     with pytest.raises(demur.InvalidInput, match="must be an id") as caught:
         taken.check()
     assert caught.value.index == 3
@@ -144,9 +147,9 @@ def test_a_census_goes_packed(client: demur.Client, monkeypatch: pytest.MonkeyPa
         client.labels.census(list(answer.prediction_ids), values, observed=1_700_000_000.0).outcomes
         == ("duplicate",) * 3
     )
-    told = client.resolutions.get(answer.prediction_ids)
-    assert [one.value for one in told] == values.astype(float).tolist()
-    assert {one.source for one in told} == {"census"}
+    resolutions = client.resolutions.get(answer.prediction_ids)
+    assert [resolution.value for resolution in resolutions] == values.astype(float).tolist()
+    assert {resolution.source for resolution in resolutions} == {"census"}
     backwards = client.labels.census(answer.prediction_ids[::-1], values[::-1], observed=1_700_000_000.0)
     assert set(backwards.outcomes) == {"duplicate"}
     with pytest.raises(demur.InvalidInput, match="2 numbers"):
@@ -154,7 +157,7 @@ def test_a_census_goes_packed(client: demur.Client, monkeypatch: pytest.MonkeyPa
     with pytest.raises(demur.InvalidInput, match="prediction_ids"):
         client.labels.census(["x"], [1.0])
     bad = client.labels.census(answer.prediction_ids, [1.0, 2.0, np.nan])
-    assert [(one.index, one.error.code) for one in bad.rejected] == [(2, "bad_label")]
+    assert [(rejection.index, rejection.error.code) for rejection in bad.rejected] == [(2, "bad_label")]
 
 
 def test_leases_are_lost_in_words(client: demur.Client) -> None:

@@ -39,8 +39,8 @@ async def post(served: Served, path: str, body: Any, code: int = 200, **headers:
     content = body if isinstance(body, (bytes, str)) else json.dumps(body)
     answer = await served.http.post(path, content=content, headers={"content-type": "application/json", **headers})
     assert answer.status_code == code, answer.text
-    found = answer.json()
-    return found if code == 200 else found["error"]
+    document = answer.json()
+    return document if code == 200 else document["error"]
 
 
 async def test_a_deferred_unit_goes_through_the_feed_to_its_resolution(tmp_path: Path) -> None:
@@ -62,8 +62,8 @@ async def test_a_deferred_unit_goes_through_the_feed_to_its_resolution(tmp_path:
         waiting = asyncio.create_task(served.http.get(path, params={"wait": 30}, timeout=40))
         await asyncio.sleep(0.05)
         body = {"lease": request["lease"], "value": 31.5, "observed": 1_700_000_000}
-        told = await post(served, f"/v1/requests/{request['request']}/submit", body)
-        assert told == {"outcome": "accepted"}
+        outcome = await post(served, f"/v1/requests/{request['request']}/submit", body)
+        assert outcome == {"outcome": "accepted"}
         async with asyncio.timeout(40):
             resolution = (await waiting).json()
         assert resolution.pop("received") > 1_700_000_000
@@ -87,10 +87,10 @@ async def test_extend_release_and_skip(tmp_path: Path) -> None:
         await predicted(served)
 
         async def claim() -> tuple[str, dict[str, str]]:
-            (one,) = (await post(served, "/v1/requests/claim", {"count": 1.0, "seconds": 60, "head": "power"}))[
+            (request,) = (await post(served, "/v1/requests/claim", {"count": 1.0, "seconds": 60, "head": "power"}))[
                 "requests"
             ]
-            return f"/v1/requests/{one['request']}", {"lease": one["lease"]}
+            return f"/v1/requests/{request['request']}", {"lease": request["lease"]}
 
         path, lease = await claim()
         assert (await post(served, f"{path}/extend", lease | {"seconds": 120}))["state"] == "claimed"
@@ -124,10 +124,10 @@ async def test_batches_answer_label_by_label(tmp_path: Path) -> None:
             {"unit": deferred, "value": {"base64": "%"}},
             {"unit": deferred, "value": 3.0, "version": 2},
         ]
-        found = await post(served, "/v1/labels", {"labels": labels})
+        batch = await post(served, "/v1/labels", {"labels": labels})
         words = ["accepted", "duplicate", "accepted", *["rejected"] * 6, "corrected"]
-        assert found["outcomes"] == words
-        assert [(one["index"], one["error"]["code"]) for one in found["rejected"]] == [
+        assert batch["outcomes"] == words
+        assert [(rejection["index"], rejection["error"]["code"]) for rejection in batch["rejected"]] == [
             (3, "bad_unit"),
             (4, "bad_label"),
             (5, "not_a_label"),
@@ -135,8 +135,8 @@ async def test_batches_answer_label_by_label(tmp_path: Path) -> None:
             (7, "not_a_label"),
             (8, "bad_label"),
         ]
-        told = await post(served, "/v1/resolutions", {"units": [deferred, answered, "0" * 16 + "-1"]})
-        assert [(one["status"], one.get("value")) for one in told["resolutions"]] == [
+        document = await post(served, "/v1/resolutions", {"units": [deferred, answered, "0" * 16 + "-1"]})
+        assert [(resolution["status"], resolution.get("value")) for resolution in document["resolutions"]] == [
             ("resolved", 3.0),
             ("resolved", 2.0),
             ("unknown", None),
@@ -192,8 +192,8 @@ async def test_explored_units_can_be_committed(tmp_path: Path) -> None:
         )
         strange = "0" * 16 + "-1"
         for _ in range(2):
-            found = await post(served, "/v1/commit", {"units": [answered, deferred, strange]})
-            assert found == {"units": 2, "unknown": [strange]}
+            committed = await post(served, "/v1/commit", {"units": [answered, deferred, strange]})
+            assert committed == {"units": 2, "unknown": [strange]}
         assert len((await post(served, "/v1/requests/claim", {}))["requests"]) == 1
 
 
@@ -247,7 +247,7 @@ async def test_real_bodies_fit_the_document(tmp_path: Path) -> None:
         lease = await post(served, f"{path}/extend", {"lease": request["lease"]})
         assert set(lease) == set(schemas["Lease"]["properties"])
         await post(served, f"{path}/submit", {"lease": request["lease"], "value": 1.0})
-        told = (await served.http.get(f"/v1/units/{deferred}/resolution")).json()
-        assert set(told) == set(schemas["Resolution"]["properties"])
+        resolution = (await served.http.get(f"/v1/units/{deferred}/resolution")).json()
+        assert set(resolution) == set(schemas["Resolution"]["properties"])
         counts = (await served.http.get("/v1/requests")).json()["heads"]["power"]
         assert set(counts) == set(schemas["CountsByState"]["properties"])

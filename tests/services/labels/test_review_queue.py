@@ -40,8 +40,8 @@ from tests.services.labels.label_services import (
 )
 
 
-async def claimed(found: Opened, count: int = 1, actor: str = "anna", seconds: float = 600.0) -> list[Request]:
-    return await found.label_service.claim(count=count, head="", actor=actor, seconds=seconds)
+async def claimed(ledger: Opened, count: int = 1, actor: str = "anna", seconds: float = 600.0) -> list[Request]:
+    return await ledger.label_service.claim(count=count, head="", actor=actor, seconds=seconds)
 
 
 async def refused(code: str, call: Any) -> DemurError:
@@ -52,10 +52,10 @@ async def refused(code: str, call: Any) -> DemurError:
 
 
 async def test_a_request_says_what_is_asked_and_nothing_else(ledger_url: str) -> None:
-    async with opened(ledger_url) as found:
-        await found.units([0])
-        (one,) = await claimed(found)
-        assert set(asdict(one.claimed)) == {
+    async with opened(ledger_url) as ledger:
+        await ledger.units([0])
+        (review,) = await claimed(ledger)
+        assert set(asdict(review.claimed)) == {
             "request",
             "lease",
             "lease_until",
@@ -66,15 +66,15 @@ async def test_a_request_says_what_is_asked_and_nothing_else(ledger_url: str) ->
             "payload_ref",
             "payload_type",
         }
-        assert one.input is not None
-        assert [(c["name"], c["value"], c["unit"]) for c in one.input["columns"]] == [
+        assert review.input is not None
+        assert [(c["name"], c["value"], c["unit"]) for c in review.input["columns"]] == [
             ("speed", 2.0, "m/s"),
             ("wave", None, "m"),
         ]
-        assert one.claimed.due == found.wall.now + 30 * DAY
-        assert f"{EPOCH:016x}" not in one.claimed.request
-        assert await found.states() == ["claimed"]
-        assert await found.events() == [(0, "claimed", "anna", "")]
+        assert review.claimed.due == ledger.wall.now + 30 * DAY
+        assert f"{EPOCH:016x}" not in review.claimed.request
+        assert await ledger.states() == ["claimed"]
+        assert await ledger.events() == [(0, "claimed", "anna", "")]
 
 
 def test_the_feed_reads_no_column_that_tells_what_a_unit_is() -> None:
@@ -88,65 +88,65 @@ async def test_neither_order_nor_ids_tell_audits_from_deferrals(tmp_path: Path) 
     count = 400
     rng = np.random.default_rng(7)
     is_audited = rng.random(count) < 0.5
-    async with opened(scratch(tmp_path)) as found:
-        await found.units(range(count), audited=lambda n: bool(is_audited[n]))
+    async with opened(scratch(tmp_path)) as ledger:
+        await ledger.units(range(count), audited=lambda n: bool(is_audited[n]))
         handed: list[Request] = []
-        while part := await claimed(found, 100):
+        while part := await claimed(ledger, 100):
             handed += part
-        review_queue = await found.label_service.review_queue()
+        review_queue = await ledger.label_service.review_queue()
     assert len(handed) == count
-    units = [review_queue.ids.unit(one.claimed.request) for one in handed]
+    units = [review_queue.ids.unit(review.claimed.request) for review in handed]
     flags = np.array([is_audited[unit[1]] for unit in units if unit is not None], float)
     sequences = np.array([unit[1] for unit in units if unit is not None], float)
-    told = {
+    visible = {
         "order": np.arange(count),
-        "id": np.array([int(one.claimed.request[:12], 16) for one in handed]),
-        "lease": np.array([int(one.claimed.lease[:12], 16) for one in handed]),
+        "id": np.array([int(review.claimed.request[:12], 16) for review in handed]),
+        "lease": np.array([int(review.claimed.lease[:12], 16) for review in handed]),
     }
-    for name, values in told.items():
+    for name, values in visible.items():
         ranks = np.argsort(np.argsort(values))
         for secret in (flags, sequences):
             assert abs(np.corrcoef(ranks, secret)[0, 1]) < 4 / count**0.5, name
-    same = [asdict(one.claimed) | {"request": "", "lease": ""} for one in handed]
-    assert all(one == same[0] for one in same), "everything else is the same for all"
+    same = [asdict(review.claimed) | {"request": "", "lease": ""} for review in handed]
+    assert all(document == same[0] for document in same), "everything else is the same for all"
     assert np.corrcoef(np.argsort(np.argsort(flags)), flags)[0, 1] > 0.5, "the measure can see a correlation"
 
 
 async def test_submitting_labels_and_ends_the_request_in_one_flush(ledger_url: str) -> None:
-    async with opened(ledger_url) as found:
-        await found.units(range(4))
-        (one,) = await claimed(found)
-        request, lease = one.claimed.request, one.claimed.lease
-        assert await found.label_service.answer(request, lease, 4.5, observed=9.0, actor="anna") is Outcome.ACCEPTED
-        ((sequence, flush, actor, observed),) = await found.rows(label, "sequence", "flush", "actor", "observed")
+    async with opened(ledger_url) as ledger:
+        await ledger.units(range(4))
+        (review,) = await claimed(ledger)
+        request, lease = review.claimed.request, review.claimed.lease
+        assert await ledger.label_service.answer(request, lease, 4.5, observed=9.0, actor="anna") is Outcome.ACCEPTED
+        ((sequence, flush, actor, observed),) = await ledger.rows(label, "sequence", "flush", "actor", "observed")
         assert (actor, observed) == ("anna", 9.0)
-        assert (sequence, "labelled", flush) in await found.rows(request_event, "sequence", "state", "flush")
-        assert await found.label_service.answer(request, lease, 4.5, observed=9.0, actor="anna") is Outcome.DUPLICATE
-        await refused("already_labelled", found.label_service.answer(request, lease, 5.0, observed=9.0, actor="anna"))
-        assert len(await found.labels()) == 1
-        assert (await found.label_service.counts())["power"] == dict.fromkeys(
+        assert (sequence, "labelled", flush) in await ledger.rows(request_event, "sequence", "state", "flush")
+        assert await ledger.label_service.answer(request, lease, 4.5, observed=9.0, actor="anna") is Outcome.DUPLICATE
+        await refused("already_labelled", ledger.label_service.answer(request, lease, 5.0, observed=9.0, actor="anna"))
+        assert len(await ledger.labels()) == 1
+        assert (await ledger.label_service.counts())["power"] == dict.fromkeys(
             ("claimed", "skipped", "expired", "unlabelable"), 0
         ) | {"requested": 3, "labelled": 1}
 
 
 async def test_a_bad_label_leaves_the_request_as_it_was(ledger_url: str) -> None:
-    async with opened(ledger_url) as found:
-        await found.units([0])
-        (one,) = await claimed(found)
+    async with opened(ledger_url) as ledger:
+        await ledger.units([0])
+        (review,) = await claimed(ledger)
         error = await refused(
             "bad_label",
-            found.label_service.answer(one.claimed.request, one.claimed.lease, "x", observed=None, actor="a"),
+            ledger.label_service.answer(review.claimed.request, review.claimed.lease, "x", observed=None, actor="a"),
         )
         assert error.index == -1
-        assert await found.states() == ["claimed"]
-        assert await found.labels() == []
+        assert await ledger.states() == ["claimed"]
+        assert await ledger.labels() == []
 
 
 async def test_what_the_holder_may_do_others_may_not(ledger_url: str) -> None:
-    async with opened(ledger_url) as found:
-        await found.units([0])
-        (one,) = await claimed(found)
-        request, lease, label_service = one.claimed.request, one.claimed.lease, found.label_service
+    async with opened(ledger_url) as ledger:
+        await ledger.units([0])
+        (review,) = await claimed(ledger)
+        request, lease, label_service = review.claimed.request, review.claimed.lease, ledger.label_service
         for wrong in ("", "0" * 32, lease[:-1]):
             await refused("lease_lost", label_service.extend(request, wrong, seconds=60))
             await refused("lease_lost", label_service.release(request, wrong, actor="b"))
@@ -154,17 +154,17 @@ async def test_what_the_holder_may_do_others_may_not(ledger_url: str) -> None:
             await refused("lease_lost", label_service.answer(request, wrong, 1.0, observed=None, actor="b"))
         for nobody in ("", "x", "0" * 32, "f" * 32):
             await refused("no_request", label_service.release(nobody, lease, actor="b"))
-        found.wall.now += 500
-        assert (await label_service.extend(request, lease, seconds=600)).lease_until == found.wall.now + 600
+        ledger.wall.now += 500
+        assert (await label_service.extend(request, lease, seconds=600)).lease_until == ledger.wall.now + 600
         assert (await label_service.release(request, lease, actor="anna")).state == "requested"
         await refused("lease_lost", label_service.release(request, lease, actor="anna"))
-        (again,) = await claimed(found, actor="ben")
+        (again,) = await claimed(ledger, actor="ben")
         assert again.claimed.request == request
         assert again.claimed.lease != lease
         ended = await label_service.skip(request, again.claimed.lease, reason="blurred", unlabelable=False, actor="ben")
         assert (ended.state, ended.lease_until) == ("skipped", None)
-        assert await claimed(found) == []
-        assert [event[1:] for event in await found.events()] == [
+        assert await claimed(ledger) == []
+        assert [event[1:] for event in await ledger.events()] == [
             ("claimed", "anna", ""),
             ("requested", "anna", ""),
             ("claimed", "ben", ""),
@@ -173,26 +173,26 @@ async def test_what_the_holder_may_do_others_may_not(ledger_url: str) -> None:
 
 
 async def test_a_lease_that_is_over_goes_to_the_next_and_its_holder_is_told(ledger_url: str) -> None:
-    async with opened(ledger_url) as found:
-        await found.units([0])
-        (mine,) = await claimed(found, seconds=60)
-        found.wall.now += 59
-        assert await claimed(found) == []
-        found.wall.now += 2
-        (other,) = await claimed(found, actor="ben", seconds=60)
+    async with opened(ledger_url) as ledger:
+        await ledger.units([0])
+        (mine,) = await claimed(ledger, seconds=60)
+        ledger.wall.now += 59
+        assert await claimed(ledger) == []
+        ledger.wall.now += 2
+        (other,) = await claimed(ledger, actor="ben", seconds=60)
         assert other.claimed.request == mine.claimed.request
-        late = found.label_service.answer(mine.claimed.request, mine.claimed.lease, 1.0, observed=None, actor="anna")
+        late = ledger.label_service.answer(mine.claimed.request, mine.claimed.lease, 1.0, observed=None, actor="anna")
         await refused("lease_lost", late)
-        assert (0, "requested", "service", "the lease is over") in await found.events()
+        assert (0, "requested", "service", "the lease is over") in await ledger.events()
 
 
 async def test_another_value_under_a_lease_is_refused_without_naming_the_unit(ledger_url: str) -> None:
-    async with opened(ledger_url) as found:
-        await found.units([0])
-        (mine,) = await claimed(found)
+    async with opened(ledger_url) as ledger:
+        await ledger.units([0])
+        (mine,) = await claimed(ledger)
 
         def answer(value: float) -> Any:
-            return found.label_service.answer(
+            return ledger.label_service.answer(
                 mine.claimed.request, mine.claimed.lease, value, observed=None, actor="anna"
             )
 
@@ -204,89 +204,89 @@ async def test_another_value_under_a_lease_is_refused_without_naming_the_unit(le
 
 
 async def test_a_late_answer_is_taken_where_nobody_else_began(ledger_url: str) -> None:
-    async with opened(ledger_url) as found:
-        await found.units([0])
-        (mine,) = await claimed(found, seconds=60)
-        found.wall.now += 100
-        await found.writer.run(lambda c, p: end_leases(c, p, found.wall.now))
-        assert await found.states() == ["requested"]
-        answer = found.label_service.answer(mine.claimed.request, mine.claimed.lease, 1.0, observed=None, actor="anna")
+    async with opened(ledger_url) as ledger:
+        await ledger.units([0])
+        (mine,) = await claimed(ledger, seconds=60)
+        ledger.wall.now += 100
+        await ledger.writer.run(lambda c, p: end_leases(c, p, ledger.wall.now))
+        assert await ledger.states() == ["requested"]
+        answer = ledger.label_service.answer(mine.claimed.request, mine.claimed.lease, 1.0, observed=None, actor="anna")
         assert await answer is Outcome.ACCEPTED
-        assert await found.states() == ["labelled"]
+        assert await ledger.states() == ["labelled"]
 
 
 async def test_requests_expire_and_erased_ones_are_gone(ledger_url: str) -> None:
-    async with opened(ledger_url) as found:
-        await found.units([0])
-        await found.units([1], erased=1.0)
-        await found.units([2], due=found.wall.now + 10 * DAY)
-        review_queue = await found.label_service.review_queue()
-        found.wall.now += 11 * DAY
-        assert await found.writer.run(lambda c, p: expire(c, p, review_queue.request_seconds, found.wall.now)) == 1
-        assert await found.states() == ["requested", "requested", "expired"]
-        found.wall.now += 20 * DAY
-        assert await claimed(found, 5) == [], "what is about to expire is not handed out"
-        assert await found.writer.run(lambda c, p: expire(c, p, review_queue.request_seconds, found.wall.now)) == 1
-        assert await found.states() == ["expired", "requested", "expired"]
-        assert await found.writer.run(lambda c, p: expire(c, p, review_queue.request_seconds, found.wall.now)) == 0
+    async with opened(ledger_url) as ledger:
+        await ledger.units([0])
+        await ledger.units([1], erased=1.0)
+        await ledger.units([2], due=ledger.wall.now + 10 * DAY)
+        review_queue = await ledger.label_service.review_queue()
+        ledger.wall.now += 11 * DAY
+        assert await ledger.writer.run(lambda c, p: expire(c, p, review_queue.request_seconds, ledger.wall.now)) == 1
+        assert await ledger.states() == ["requested", "requested", "expired"]
+        ledger.wall.now += 20 * DAY
+        assert await claimed(ledger, 5) == [], "what is about to expire is not handed out"
+        assert await ledger.writer.run(lambda c, p: expire(c, p, review_queue.request_seconds, ledger.wall.now)) == 1
+        assert await ledger.states() == ["expired", "requested", "expired"]
+        assert await ledger.writer.run(lambda c, p: expire(c, p, review_queue.request_seconds, ledger.wall.now)) == 0
 
 
 async def test_a_share_of_the_unanswered_is_drawn_once_and_has_to_be_completed(ledger_url: str) -> None:
     count = 300
-    async with opened(ledger_url) as found:
-        await found.units(range(count), state="skipped")
-        await found.units(range(count, 2 * count), state="expired")
-        review_queue = await found.label_service.review_queue()
+    async with opened(ledger_url) as ledger:
+        await ledger.units(range(count), state="skipped")
+        await ledger.units(range(count, 2 * count), state="expired")
+        review_queue = await ledger.label_service.review_queue()
 
         async def draw() -> int:
-            return await found.writer.run(
-                lambda c, p: draw_second_phase(c, p, review_queue.ids.key, 0.25, found.wall.now)
+            return await ledger.writer.run(
+                lambda c, p: draw_second_phase(c, p, review_queue.ids.key, 0.25, ledger.wall.now)
             )
 
         assert await draw() == 2 * count
-        states = await found.states()
+        states = await ledger.states()
         assert 100 < states.count("requested") < 200
-        events = await found.rows(request_event, "sequence", "state", "propensity", "reason")
+        events = await ledger.rows(request_event, "sequence", "state", "propensity", "reason")
         assert len(events) == 2 * count
         assert {propensity for _, _, propensity, _ in events} == {0.25}
         drawn = {sequence for sequence, _, _, reason in events if reason == "second phase: drawn"}
         assert drawn == {n for n, state in enumerate(states) if state == "requested"}
         assert await draw() == 0, "nobody is drawn twice"
-        (one,) = await claimed(found)
-        assert one.claimed.must_complete
-        assert one.claimed.due is None
-        request, lease = one.claimed.request, one.claimed.lease
+        (review,) = await claimed(ledger)
+        assert review.claimed.must_complete
+        assert review.claimed.due is None
+        request, lease = review.claimed.request, review.claimed.lease
         await refused(
-            "must_complete", found.label_service.skip(request, lease, reason="r", unlabelable=False, actor="a")
+            "must_complete", ledger.label_service.skip(request, lease, reason="r", unlabelable=False, actor="a")
         )
-        found.wall.now += 400 * DAY
-        await found.writer.run(lambda c, p: end_leases(c, p, found.wall.now))
-        assert await found.writer.run(lambda c, p: expire(c, p, review_queue.request_seconds, found.wall.now)) == 0
-        assert len(await claimed(found, 100)) == 100
+        ledger.wall.now += 400 * DAY
+        await ledger.writer.run(lambda c, p: end_leases(c, p, ledger.wall.now))
+        assert await ledger.writer.run(lambda c, p: expire(c, p, review_queue.request_seconds, ledger.wall.now)) == 0
+        assert len(await claimed(ledger, 100)) == 100
 
 
 async def test_heads_are_asked_for_by_name(ledger_url: str) -> None:
-    async with opened(ledger_url, heads=(POWER, RAIN)) as found:
-        await found.units([0, 1])
-        await found.units([2], head="rain")
-        (one,) = await found.label_service.claim(count=5, head="rain", actor="a", seconds=60)
-        assert one.head == RAIN
-        assert len(await claimed(found, 5)) == 2
+    async with opened(ledger_url, heads=(POWER, RAIN)) as ledger:
+        await ledger.units([0, 1])
+        await ledger.units([2], head="rain")
+        (review,) = await ledger.label_service.claim(count=5, head="rain", actor="a", seconds=60)
+        assert review.head == RAIN
+        assert len(await claimed(ledger, 5)) == 2
         with pytest.raises(InvalidInput, match="must be one of power, rain"):
-            await found.label_service.claim(count=1, head="wind", actor="a", seconds=60)
+            await ledger.label_service.claim(count=1, head="wind", actor="a", seconds=60)
 
 
 @pytest.mark.parametrize(("count", "seconds"), [(0, 60), (101, 60), (1, 0.5), (1, 1e6), (1, float("nan"))])
 async def test_counts_and_times_have_ranges(count: int, seconds: float, tmp_path: Path) -> None:
-    async with opened(scratch(tmp_path)) as found:
-        await refused("out_of_range", found.label_service.claim(count=count, head="", actor="a", seconds=seconds))
+    async with opened(scratch(tmp_path)) as ledger:
+        await refused("out_of_range", ledger.label_service.claim(count=count, head="", actor="a", seconds=seconds))
 
 
 async def test_claimers_in_one_process_never_share_a_request(ledger_url: str) -> None:
-    async with opened(ledger_url) as found:
-        await found.units(range(120))
-        parts = await asyncio.gather(*(claimed(found, 5) for _ in range(40)))
-        requests = [one.claimed.request for part in parts for one in part]
+    async with opened(ledger_url) as ledger:
+        await ledger.units(range(120))
+        parts = await asyncio.gather(*(claimed(ledger, 5) for _ in range(40)))
+        requests = [review.claimed.request for part in parts for review in part]
         assert len(requests) == len(set(requests)) == 120
 
 
@@ -299,9 +299,9 @@ def in_thread(work: Callable[[], Any], into: list[Any]) -> threading.Thread:
 async def test_claimers_in_many_processes_never_share_a_request(postgres: Any) -> None:
     """Writers of their own, in threads of their own: what replicas of a service are to the database."""
     url, wall = postgres.database(), Wall()
-    async with opened(url, wall=wall) as found:
-        await found.units(range(150))
-        await found.label_service.review_queue()
+    async with opened(url, wall=wall) as ledger:
+        await ledger.units(range(150))
+        await ledger.label_service.review_queue()
 
         def replica(epoch: int) -> Callable[[], Any]:
             async def work() -> list[str]:
@@ -315,7 +315,7 @@ async def test_claimers_in_many_processes_never_share_a_request(postgres: Any) -
                 )
                 mine: list[str] = []
                 while part := await label_service.claim(count=3, head="", actor=str(epoch), seconds=600):
-                    mine += [one.claimed.request for one in part]
+                    mine += [review.claimed.request for review in part]
                 await writer.stop()
                 offload.close()
                 return mine
@@ -328,16 +328,16 @@ async def test_claimers_in_many_processes_never_share_a_request(postgres: Any) -
         requests = [request for part in got for request in part]
         assert len(requests) == len(set(requests)) == 150
         assert sum(bool(part) for part in got) > 1, "several of them got some"
-        assert await found.states() == ["claimed"] * 150
+        assert await ledger.states() == ["claimed"] * 150
 
 
 async def test_a_label_beside_the_feed_takes_the_request_away(ledger_url: str) -> None:
-    async with opened(ledger_url) as found:
-        (unit,) = await found.units([0])
-        (one,) = await claimed(found)
-        assert await found.take(SubmittedLabel(unit, 1.0)) == ["accepted"]
+    async with opened(ledger_url) as ledger:
+        (unit,) = await ledger.units([0])
+        (review,) = await claimed(ledger)
+        assert await ledger.take(SubmittedLabel(unit, 1.0)) == ["accepted"]
         with pytest.raises(Conflict):
-            await found.label_service.extend(one.claimed.request, one.claimed.lease, seconds=60)
+            await ledger.label_service.extend(review.claimed.request, review.claimed.lease, seconds=60)
         with pytest.raises(NotFound):
-            await found.label_service.extend("f" * 32, one.claimed.lease, seconds=60)
-        assert struct.unpack("<d", (await found.labels())[0][3])[0] == 1.0
+            await ledger.label_service.extend("f" * 32, review.claimed.lease, seconds=60)
+        assert struct.unpack("<d", (await ledger.labels())[0][3])[0] == 1.0

@@ -47,12 +47,12 @@ class Receiver:
         return [json.loads(body) for _, body, _ in self.got]
 
 
-def sending(found: Opened, receiver: Any) -> Webhooks:
-    return Webhooks(found.writer, found.label_service.compose, SECRET, wall=found.wall, send=receiver)
+def sending(ledger: Opened, receiver: Any) -> Webhooks:
+    return Webhooks(ledger.writer, ledger.label_service.compose, SECRET, wall=ledger.wall, send=receiver)
 
 
-async def deliveries(found: Opened) -> list[tuple[str, int, str]]:
-    return [tuple(row) for row in await found.rows(delivery, "state", "attempts", "status")]  # type: ignore[misc]
+async def deliveries(ledger: Opened) -> list[tuple[str, int, str]]:
+    return [tuple(row) for row in await ledger.rows(delivery, "state", "attempts", "status")]  # type: ignore[misc]
 
 
 URL = "http://127.0.0.1:9/hook"
@@ -60,15 +60,15 @@ URL = "http://127.0.0.1:9/hook"
 
 async def test_a_label_is_delivered_signed_once_it_is_there(ledger_url: str) -> None:
     receiver = Receiver()
-    async with opened(ledger_url) as found:
-        first, second = await found.units([0, 1])
-        await found.take(SubmittedLabel(second, 2.0))
-        assert await found.label_service.call_back([first, second], URL) == 2
-        assert await found.label_service.call_back([first, second], URL) == 0, "the same again is as once"
-        webhooks = sending(found, receiver)
+    async with opened(ledger_url) as ledger:
+        first, second = await ledger.units([0, 1])
+        await ledger.take(SubmittedLabel(second, 2.0))
+        assert await ledger.label_service.call_back([first, second], URL) == 2
+        assert await ledger.label_service.call_back([first, second], URL) == 0, "the same again is as once"
+        webhooks = sending(ledger, receiver)
         assert await webhooks.round() == 1, "one has its label already"
         assert await webhooks.round() == 0
-        await found.take(SubmittedLabel(first, 1.0), SubmittedLabel(first, 5.0, source="volunteered"))
+        await ledger.take(SubmittedLabel(first, 1.0), SubmittedLabel(first, 5.0, source="volunteered"))
         assert await webhooks.round() == 1
         assert [(b["kind"], b["unit"], b["value"]) for b in receiver.bodies] == [
             ("resolution", unit_text(second), 2.0),
@@ -78,73 +78,73 @@ async def test_a_label_is_delivered_signed_once_it_is_there(ledger_url: str) -> 
         assert url == URL
         assert headers["demur-delivery"] == json.loads(body)["id"]
         signature = headers["demur-signature"]
-        assert signature.startswith(f"t={int(found.wall.now)},v1=")
+        assert signature.startswith(f"t={int(ledger.wall.now)},v1=")
         demur.verify_webhook(body, signature, SECRET, tolerance=1e12)
-        assert await deliveries(found) == [("delivered", 1, "200 told")] * 2
+        assert await deliveries(ledger) == [("delivered", 1, "200 told")] * 2
 
 
 async def test_a_volunteered_label_wakes_nobody(ledger_url: str) -> None:
-    async with opened(ledger_url) as found:
-        (unit,) = await found.units([0])
-        await found.label_service.call_back([unit], URL)
-        await found.take(SubmittedLabel(unit, 5.0, source="volunteered"))
-        assert await sending(found, Receiver()).round() == 0
+    async with opened(ledger_url) as ledger:
+        (unit,) = await ledger.units([0])
+        await ledger.label_service.call_back([unit], URL)
+        await ledger.take(SubmittedLabel(unit, 5.0, source="volunteered"))
+        assert await sending(ledger, Receiver()).round() == 0
 
 
 async def test_failures_are_tried_again_later_and_later_with_the_same_id(ledger_url: str) -> None:
     receiver = Receiver(500, 0, 302, 200)
-    async with opened(ledger_url) as found:
-        (unit,) = await found.units([0])
-        await found.take(SubmittedLabel(unit, 1.0))
-        await found.label_service.call_back([unit], URL)
-        webhooks = sending(found, receiver)
+    async with opened(ledger_url) as ledger:
+        (unit,) = await ledger.units([0])
+        await ledger.take(SubmittedLabel(unit, 1.0))
+        await ledger.label_service.call_back([unit], URL)
+        webhooks = sending(ledger, receiver)
         assert await webhooks.round() == 1
         for wait in (1, 2, 4):
-            found.wall.now += wait - 0.5
+            ledger.wall.now += wait - 0.5
             assert await webhooks.round() == 0, "not before its time"
-            found.wall.now += 1
+            ledger.wall.now += 1
             assert await webhooks.round() == 1
-        assert await deliveries(found) == [("delivered", 4, "200 told")]
+        assert await deliveries(ledger) == [("delivered", 4, "200 told")]
         assert len({headers["demur-delivery"] for _, _, headers in receiver.got}) == 1
         assert len({headers["demur-signature"] for _, _, headers in receiver.got}) == 4
 
 
 async def test_some_answers_end_it_and_so_does_patience(ledger_url: str) -> None:
-    async with opened(ledger_url) as found:
-        units = await found.units([0, 1])
-        await found.take(*(SubmittedLabel(unit, 1.0) for unit in units))
-        await found.label_service.call_back(units[:1], URL)
-        await sending(found, Receiver(410)).round()
-        assert (await deliveries(found))[0][0] == "failed"
-        await found.label_service.call_back(units[1:], URL)
-        webhooks = sending(found, Receiver(*[503] * 100))
+    async with opened(ledger_url) as ledger:
+        units = await ledger.units([0, 1])
+        await ledger.take(*(SubmittedLabel(unit, 1.0) for unit in units))
+        await ledger.label_service.call_back(units[:1], URL)
+        await sending(ledger, Receiver(410)).round()
+        assert (await deliveries(ledger))[0][0] == "failed"
+        await ledger.label_service.call_back(units[1:], URL)
+        webhooks = sending(ledger, Receiver(*[503] * 100))
         rounds = 0
         while await webhooks.round():
             rounds += 1
-            found.wall.now += 4000
+            ledger.wall.now += 4000
         assert rounds == ATTEMPTS
-        assert sorted(await deliveries(found)) == [("failed", 1, "410 told"), ("failed", ATTEMPTS, "503 told")]
+        assert sorted(await deliveries(ledger)) == [("failed", 1, "410 told"), ("failed", ATTEMPTS, "503 told")]
 
 
 async def test_a_kill_between_sending_and_noting_sends_again(ledger_url: str) -> None:
     """The receiver took it, and the process died before that was noted: it comes again, under the same id."""
     receiver = Receiver()
-    async with opened(ledger_url) as found:
-        (unit,) = await found.units([0])
-        await found.take(SubmittedLabel(unit, 1.0))
-        await found.label_service.call_back([unit], URL)
-        webhooks = sending(found, receiver)
+    async with opened(ledger_url) as ledger:
+        (unit,) = await ledger.units([0])
+        await ledger.take(SubmittedLabel(unit, 1.0))
+        await ledger.label_service.call_back([unit], URL)
+        webhooks = sending(ledger, receiver)
 
-        webhooks._writer = Dying(found.writer)
+        webhooks._writer = Dying(ledger.writer)
         with pytest.raises(asyncio.CancelledError):
             await webhooks.round()
         assert len(receiver.got) == 1
-    async with opened(ledger_url, wall=found.wall, epoch=8) as found:
-        webhooks = sending(found, receiver)
+    async with opened(ledger_url, wall=ledger.wall, epoch=8) as ledger:
+        webhooks = sending(ledger, receiver)
         assert await webhooks.round() == 0, "somebody may be sending it"
-        found.wall.now += 61
+        ledger.wall.now += 61
         assert await webhooks.round() == 1
-        assert await deliveries(found) == [("delivered", 1, "200 told")]
+        assert await deliveries(ledger) == [("delivered", 1, "200 told")]
         assert receiver.bodies[0] == receiver.bodies[1]
 
 
@@ -166,49 +166,49 @@ class Dying:
 
 async def test_two_processes_deliver_once(postgres: Any) -> None:
     url, receiver = postgres.database(), Receiver()
-    async with opened(url) as one, opened(url, epoch=7, wall=one.wall) as other:
-        units = await one.units(range(20))
-        await one.take(*(SubmittedLabel(unit, 1.0) for unit in units))
-        await one.label_service.call_back(units, URL)
-        webhooks = [sending(one, receiver), sending(other, receiver)] * 4
+    async with opened(url) as ledger, opened(url, epoch=7, wall=ledger.wall) as other:
+        units = await ledger.units(range(20))
+        await ledger.take(*(SubmittedLabel(unit, 1.0) for unit in units))
+        await ledger.label_service.call_back(units, URL)
+        webhooks = [sending(ledger, receiver), sending(other, receiver)] * 4
         while any(await asyncio.gather(*(each.round() for each in webhooks))):
             pass
         assert len(receiver.got) == len({body["id"] for body in receiver.bodies}) == 20
 
 
 async def test_a_label_that_came_while_the_callback_was_noted_is_found(ledger_url: str) -> None:
-    async with opened(ledger_url) as found:
-        (unit,) = await found.units([0])
-        await found.label_service.call_back([unit], URL)
-        await found.take(SubmittedLabel(unit, 1.0))
-        await found.writer.run(lambda c, p: c.execute(delivery.update().values(state="waiting")))
-        assert await found.writer.run(lambda c, p: release_waiting(c, found.wall.now)) == 1
-        assert await sending(found, Receiver()).round() == 1
+    async with opened(ledger_url) as ledger:
+        (unit,) = await ledger.units([0])
+        await ledger.label_service.call_back([unit], URL)
+        await ledger.take(SubmittedLabel(unit, 1.0))
+        await ledger.writer.run(lambda c, p: c.execute(delivery.update().values(state="waiting")))
+        assert await ledger.writer.run(lambda c, p: release_waiting(c, ledger.wall.now)) == 1
+        assert await sending(ledger, Receiver()).round() == 1
 
 
 async def test_what_was_erased_is_not_told(ledger_url: str) -> None:
     receiver = Receiver()
-    async with opened(ledger_url) as found:
-        (unit,) = await found.units([0])
-        await found.label_service.call_back([unit], URL)
-        await found.writer.run(lambda c, p: c.execute(delivery.update().values(state="pending")))
-        await found.writer.run(lambda c, p: c.execute(item.update().values(erased=1.0)))
-        assert await sending(found, receiver).round() == 1
+    async with opened(ledger_url) as ledger:
+        (unit,) = await ledger.units([0])
+        await ledger.label_service.call_back([unit], URL)
+        await ledger.writer.run(lambda c, p: c.execute(delivery.update().values(state="pending")))
+        await ledger.writer.run(lambda c, p: c.execute(item.update().values(erased=1.0)))
+        assert await sending(ledger, receiver).round() == 1
         assert receiver.got == []
-        assert await deliveries(found) == [("failed", 1, "erased before it was delivered")]
+        assert await deliveries(ledger) == [("failed", 1, "erased before it was delivered")]
 
 
 async def test_new_requests_are_told_blind_and_once(ledger_url: str) -> None:
     receiver = Receiver()
-    async with opened(ledger_url) as found:
-        units = await found.units(range(4))
-        await found.units([9], state="labelled")
-        webhooks = sending(found, receiver)
-        periodic_jobs = PeriodicJobs(found.label_service, webhooks=webhooks, request_webhook=URL)
+    async with opened(ledger_url) as ledger:
+        units = await ledger.units(range(4))
+        await ledger.units([9], state="labelled")
+        webhooks = sending(ledger, receiver)
+        periodic_jobs = PeriodicJobs(ledger.label_service, webhooks=webhooks, request_webhook=URL)
         for _ in range(2):
             await periodic_jobs.end_leases_and_notify()
             await webhooks.round()
-        review_queue = await found.label_service.review_queue()
+        review_queue = await ledger.label_service.review_queue()
         assert sorted(body["request"] for body in receiver.bodies) == sorted(
             review_queue.ids.text(unit) for unit in units
         )
@@ -218,17 +218,17 @@ async def test_new_requests_are_told_blind_and_once(ledger_url: str) -> None:
 
 
 async def test_housekeeping_ends_what_is_over_and_survives_failures(ledger_url: str) -> None:
-    async with opened(ledger_url, options=Options(second_phase=1.0)) as found:
-        await found.units(range(3))
-        periodic_jobs = PeriodicJobs(found.label_service)
-        await found.label_service.claim(count=1, head="", actor="a", seconds=10)
-        found.wall.now += 20
+    async with opened(ledger_url, options=Options(second_phase=1.0)) as ledger:
+        await ledger.units(range(3))
+        periodic_jobs = PeriodicJobs(ledger.label_service)
+        await ledger.label_service.claim(count=1, head="", actor="a", seconds=10)
+        ledger.wall.now += 20
         await periodic_jobs.end_leases_and_notify()
-        assert await found.states() == ["requested"] * 3
-        found.wall.now += 40 * 86_400
+        assert await ledger.states() == ["requested"] * 3
+        ledger.wall.now += 40 * 86_400
         await periodic_jobs.expire_and_redraw()
-        assert await found.states() == ["requested"] * 3, "expired, and all drawn again"
-        words = [reason for *_, reason in await found.events()]
+        assert await ledger.states() == ["requested"] * 3, "expired, and all drawn again"
+        words = [reason for *_, reason in await ledger.events()]
         assert words.count("nobody answered in time") == words.count("second phase: drawn") == 3
         periodic_jobs.start()
         await asyncio.sleep(0.05)
@@ -283,15 +283,15 @@ def test_any_text_is_an_address_or_none(text: str) -> None:
 
 
 async def test_callbacks_have_to_be_allowed(ledger_url: str) -> None:
-    async with opened(ledger_url) as found:
-        (unit,) = await found.units([0])
+    async with opened(ledger_url) as ledger:
+        (unit,) = await ledger.units([0])
         with pytest.raises(InvalidInput, match="must begin with one of") as caught:
-            await found.label_service.call_back([unit], "http://192.168.0.1/")
+            await ledger.label_service.call_back([unit], "http://192.168.0.1/")
         assert caught.value.code == "callback_not_allowed"
-        assert await deliveries(found) == []
-    async with opened(ledger_url, options=Options()) as found:
+        assert await deliveries(ledger) == []
+    async with opened(ledger_url, options=Options()) as ledger:
         with pytest.raises(InvalidInput, match="DEMUR_CALLBACKS"):
-            await found.label_service.call_back([unit], URL)
+            await ledger.label_service.call_back([unit], URL)
 
 
 def test_settings_of_addresses_are_checked(tmp_path: Path) -> None:
@@ -347,12 +347,14 @@ def test_sending_over_a_socket() -> None:
 
 async def test_the_background_work_delivers(tmp_path: Path) -> None:
     with listening() as (url, got):
-        async with opened(f"sqlite:///{tmp_path / 'l.db'}", options=Options(callbacks=(url,))) as found:
-            webhooks = Webhooks(found.writer, found.label_service.compose, SECRET, wall=found.wall, idle_seconds=0.02)
+        async with opened(f"sqlite:///{tmp_path / 'l.db'}", options=Options(callbacks=(url,))) as ledger:
+            webhooks = Webhooks(
+                ledger.writer, ledger.label_service.compose, SECRET, wall=ledger.wall, idle_seconds=0.02
+            )
             webhooks.start()
-            (unit,) = await found.units([0])
-            await found.label_service.call_back([unit], f"{url}/hook")
-            await found.take(SubmittedLabel(unit, 1.0))
+            (unit,) = await ledger.units([0])
+            await ledger.label_service.call_back([unit], f"{url}/hook")
+            await ledger.take(SubmittedLabel(unit, 1.0))
             async with asyncio.timeout(40):
                 while not got:
                     await asyncio.sleep(0.01)

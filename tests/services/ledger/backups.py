@@ -48,8 +48,10 @@ def faults(url: str, home: Path) -> tuple[str, ...]:
         engine.dispose()
 
 
-async def decide_large(found: Recording, scores: list[float], contents: list[bytes]) -> int:
+async def decide_large(recorder: Recording, scores: list[float], contents: list[bytes]) -> int:
     """Deferred units with inputs that go to the store; the sequence of the first."""
-    portion = found.portion({POWER.name: scores})
-    assert await found.ledger.record(portion, Payload("application/x-toy", lambda items: [contents[i] for i in items]))
+    portion = recorder.portion({POWER.name: scores})
+    assert await recorder.ledger.record(
+        portion, Payload("application/x-toy", lambda items: [contents[i] for i in items])
+    )
     return portion.ids[POWER.name].first

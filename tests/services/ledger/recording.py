@@ -84,8 +84,8 @@ class Recording:
     ) -> Portion:
         """Units that are deferred above the threshold; audited at a rate."""
         verdicts, ids, predictives = {}, {}, {}
-        for head, given in scores.items():
-            u = np.asarray(given, np.float32)
+        for head, values in scores.items():
+            u = np.asarray(values, np.float32)
             policy = Policy(head, MODEL, "toy", "tvar", threshold, "fixed", audit_rate=rate, audit_strata=strata)
             decisions = np.where(u <= np.float32(threshold), Decision.ANSWER, Decision.DEFER).astype(np.uint8)
             if caller is not None:
@@ -108,7 +108,7 @@ class Recording:
 
 def inputs(count: int) -> Payload:
     """Inputs of a portion: the item's number in four bytes."""
-    return Payload("application/x-toy", lambda items: [int(one).to_bytes(4, "little") for one in items])
+    return Payload("application/x-toy", lambda items: [int(number).to_bytes(4, "little") for number in items])
 
 
 def read(database: Database) -> Snapshot:
@@ -126,19 +126,19 @@ def runs(snapshot: Snapshot, purpose: str = "decide") -> list[tuple[int, Runs]]:
 
 def counted(snapshot: Snapshot) -> dict[tuple[int, int], int]:
     """How often each decided unit is in segments."""
-    found: dict[tuple[int, int], int] = {}
-    for epoch, one in runs(snapshot):
-        for sequence in one.sequence.tolist():
-            found[epoch, sequence] = found.get((epoch, sequence), 0) + 1
-    return found
+    counts: dict[tuple[int, int], int] = {}
+    for epoch, segment_runs in runs(snapshot):
+        for sequence in segment_runs.sequence.tolist():
+            counts[epoch, sequence] = counts.get((epoch, sequence), 0) + 1
+    return counts
 
 
 def scores_of(snapshot: Snapshot) -> dict[int, float]:
     """Score by sequence."""
-    found: dict[int, float] = {}
-    for _, one in runs(snapshot):
-        found |= dict(zip(one.sequence.tolist(), one.uncertainty.tolist(), strict=True))
-    return found
+    scores: dict[int, float] = {}
+    for _, segment_runs in runs(snapshot):
+        scores |= dict(zip(segment_runs.sequence.tolist(), segment_runs.uncertainty.tolist(), strict=True))
+    return scores
 
 
 def ids_of(ids: UnitIds, units: NDArray[np.intp] | Sequence[int] | None = None) -> list[tuple[int, int]]:
@@ -186,9 +186,9 @@ def make(url: str, directory: Path, epoch: int = EPOCH, clock: Any = None, **opt
 @asynccontextmanager
 async def recording(url: str, directory: Path, epoch: int = EPOCH, **options: Any) -> AsyncIterator[Recording]:
     """A started ledger, stopped at the end."""
-    found = make(url, directory, epoch, **options)
-    await found.ledger.start()
+    recorder = make(url, directory, epoch, **options)
+    await recorder.ledger.start()
     try:
-        yield found
+        yield recorder
     finally:
-        await found.ledger.stop()
+        await recorder.ledger.stop()

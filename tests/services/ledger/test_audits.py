@@ -25,8 +25,8 @@ def policy(rate: float, strata: tuple[tuple[float, float], ...] = ()) -> Policy:
 def test_the_rate_is_the_propensity() -> None:
     n = 1_000_000
     for rate in (0.001, 0.01, 0.3):
-        found = int((DRAWS.uniforms(0, n) < rate).sum())
-        assert stats.binomtest(found, n, rate).pvalue > 1e-4
+        drawn = int((DRAWS.uniforms(0, n) < rate).sum())
+        assert stats.binomtest(drawn, n, rate).pvalue > 1e-4
 
 
 def test_draws_are_uniform_and_independent_of_their_neighbours() -> None:
@@ -59,8 +59,8 @@ def test_certain_and_impossible_audits_are_that() -> None:
 
 def test_strata_give_each_unit_its_rate() -> None:
     u = np.array([0.1, 0.5, 0.50001, 2.0, np.inf], np.float32)
-    found = propensity(policy(0.02, ((0.5, 0.1), (1.0, 0.3))), u)
-    np.testing.assert_allclose(found, [0.1, 0.1, 0.3, 0.02, 0.02], rtol=1e-6)
+    actual = propensity(policy(0.02, ((0.5, 0.1), (1.0, 0.3))), u)
+    np.testing.assert_allclose(actual, [0.1, 0.1, 0.3, 0.02, 0.02], rtol=1e-6)
     assert propensity(policy(0.02), u) == 0.02
 
 
@@ -73,8 +73,8 @@ def calibration(values: tuple[float, ...], errors: tuple[float, ...]) -> Calibra
 @pytest.mark.parametrize("rate", [0.01, 0.2, 0.9])
 def test_stratified_rates_keep_the_mean_and_the_floor(rate: float) -> None:
     values = tuple(np.linspace(1, 100, len(REFERENCE_LEVELS)).tolist())
-    found = strata(calibration(values, values), threshold=90.0, rate=rate, least=rate / 5, measure="tvar")
-    uppers, rates = np.array(found).T
+    layers = strata(calibration(values, values), threshold=90.0, rate=rate, least=rate / 5, measure="tvar")
+    uppers, rates = np.array(layers).T
     assert (np.diff(uppers) > 0).all()
     assert rates.mean() == pytest.approx(rate, rel=1e-9)
     assert rates.min() >= rate / 5 * (1 - 1e-9)
@@ -90,9 +90,9 @@ def test_without_expected_errors_audits_are_uniform() -> None:
 def test_the_reference_artefacts_tell_enough_for_strata() -> None:
     folder = Path(__file__).resolve().parents[3] / "artefacts" / "vessel" / "dnn-10"
     (profiles,) = artefact.read(folder, "vessel").manifest.heads.values()
-    (found,) = profiles.values()
-    threshold = found.retention.threshold(0.95)
-    rates = [rate for _, rate in strata(found, threshold, 0.01, 0.002, found.retention.measure)]
+    (calibrated,) = profiles.values()
+    threshold = calibrated.retention.threshold(0.95)
+    rates = [rate for _, rate in strata(calibrated, threshold, 0.01, 0.002, calibrated.retention.measure)]
     assert len(rates) == 20
     assert np.mean(rates) == pytest.approx(0.01)
 
@@ -102,7 +102,7 @@ def test_draws_are_one_hash_of_any_number_of_units() -> None:
     with counted() as large:
         drawn = DRAWS.uniforms(0, 100_000) < 0.01
     assert len(drawn) == 100_000
-    with counted() as one:
+    with counted() as single:
         assert 0 <= DRAWS.uniform(5) < 1
     assert large.lines < 30
-    assert one.lines < 15
+    assert single.lines < 15

@@ -26,12 +26,14 @@ async def test_what_was_acknowledged_before_a_backup_is_in_it_once_while_more_co
 ) -> None:
     home, other = tmp_path / "home", tmp_path / "other"
     acknowledged: list[tuple[float, int]] = []
-    async with recording(ledger_url, home) as found:
+    async with recording(ledger_url, home) as recorder:
         end = asyncio.Event()
 
         async def ask() -> None:
             while not end.is_set():
-                recorded, ids = await found.decide([0.1, 0.3, 2.0, 0.2] if len(acknowledged) % 3 else [0.1], rate=0.2)
+                recorded, ids = await recorder.decide(
+                    [0.1, 0.3, 2.0, 0.2] if len(acknowledged) % 3 else [0.1], rate=0.2
+                )
                 if recorded:
                     acknowledged.append((time.time(), ids.first))
                 await asyncio.sleep(0)
@@ -41,7 +43,7 @@ async def test_what_was_acknowledged_before_a_backup_is_in_it_once_while_more_co
         manifests = [await asyncio.to_thread(backed_up, ledger_url, home, tmp_path / "backups") for _ in range(3)]
         end.set()
         await asking
-        epoch = found.ledger.writer.epoch
+        epoch = recorder.ledger.writer.epoch
     for number, manifest in enumerate(manifests):
         url = f"sqlite:///{other / str(number)}/ledger.db"
         made = restored(tmp_path / "backups", manifest, url, other / str(number))
@@ -68,7 +70,7 @@ async def test_the_journal_of_a_killed_process_is_part_of_the_backup(
     await buried(dead)
     assert len(counted(read(dead.database))) == 1, "the others are in the journal alone"
     manifest = backed_up(ledger_url, home, tmp_path / "backups")
-    assert [one.whole for one in manifest.journals] == [True]
+    assert [journal.whole for journal in manifest.journals] == [True]
     url = f"sqlite:///{tmp_path}/other/ledger.db"
     made = restored(tmp_path / "backups", manifest, url, tmp_path / "other", nothing_lost=True)
     assert counted(read(Database(url))) == {(1, n): 1 for n in range(4)}
@@ -102,15 +104,15 @@ async def test_a_journal_that_outlived_its_database_goes_into_the_restored_one_o
 
 async def test_a_ledger_goes_from_one_kind_of_database_to_the_other_and_on(tmp_path: Path, postgres) -> None:
     home, there, back = tmp_path / "home", postgres.database(), f"sqlite:///{tmp_path}/back/ledger.db"
-    async with recording(f"sqlite:///{home}/ledger.db", home) as found:
-        await found.decide([2.0, float("nan"), 0.5, 3.0], rate=0.5)
-        await add_labels(found, {0: 210.0, 3: 320.0})
+    async with recording(f"sqlite:///{home}/ledger.db", home) as recorder:
+        await recorder.decide([2.0, float("nan"), 0.5, 3.0], rate=0.5)
+        await add_labels(recorder, {0: 210.0, 3: 320.0})
     manifest = backed_up(f"sqlite:///{home}/ledger.db", home, tmp_path / "backups")
     restored(tmp_path / "backups", manifest, there, home, nothing_lost=True)
     assert rows(there) == rows(f"sqlite:///{home}/ledger.db")
-    async with recording(there, tmp_path / "new", 5) as found:  # numbers of rows go on behind those that came
-        await found.decide([4.0])
-        await add_labels(found, {0: 1.0})
+    async with recording(there, tmp_path / "new", 5) as recorder:  # numbers of rows go on behind those that came
+        await recorder.decide([4.0])
+        await add_labels(recorder, {0: 1.0})
     assert sorted(row["id"] for row in table(Database(there), label)) == [1, 2, 3]
     again = backed_up(there, tmp_path / "new", tmp_path / "backups")
     restored(tmp_path / "backups", again, back, tmp_path / "back", nothing_lost=True)
@@ -121,24 +123,24 @@ async def test_a_ledger_goes_from_one_kind_of_database_to_the_other_and_on(tmp_p
 
 def rows(url: str) -> dict[str, list[str]]:
     """All that is in a ledger, but for when its schema was made."""
-    found = {}
-    for one in metadata.sorted_tables:
-        if one is not schema_version:
-            found[one.name] = sorted(repr(sorted(row.items())) for row in table(Database(url), one))
-    return found
+    contents = {}
+    for each_table in metadata.sorted_tables:
+        if each_table is not schema_version:
+            contents[each_table.name] = sorted(repr(sorted(row.items())) for row in table(Database(url), each_table))
+    return contents
 
 
 async def test_contents_are_copied_once_and_old_backups_take_theirs_along(tmp_path: Path) -> None:
     url, home, archive = f"sqlite:///{tmp_path}/home/ledger.db", tmp_path / "home", Archive(str(tmp_path / "backups"))
     contents = [bytes([n]) * (INLINE_BYTES + 1) for n in range(3)]
-    async with recording(url, home) as found:
-        await decide_large(found, [2.0, 2.0], contents[:2])
+    async with recording(url, home) as recorder:
+        await decide_large(recorder, [2.0, 2.0], contents[:2])
         first = backed_up(url, home, archive)
         kept = {path: path.stat().st_ino for path in files(tmp_path / "backups" / "store")}
         assert (len(kept), first.contents) == (2, 2)
-        epoch = found.ledger.writer.epoch
-        assert await found.ledger.erasure.erase([(epoch, 0)], "me", "asked for") == 1
-        await decide_large(found, [2.0], contents[2:])
+        epoch = recorder.ledger.writer.epoch
+        assert await recorder.ledger.erasure.erase([(epoch, 0)], "me", "asked for") == 1
+        await decide_large(recorder, [2.0], contents[2:])
         second = backed_up(url, home, archive)
         now = {path: path.stat().st_ino for path in files(tmp_path / "backups" / "store")}
         assert (len(now), second.contents) == (3, 2)
@@ -160,8 +162,8 @@ def read_references(folder: Path, name: str) -> list[str]:
 async def test_a_backup_lies_at_any_address(tmp_path: Path) -> None:
     """Memory stands for an object store: files there cannot be touched, nor moved into."""
     url, home, archive = f"sqlite:///{tmp_path}/home/ledger.db", tmp_path / "home", Archive("memory://demur-backups")
-    async with recording(url, home) as found:
-        await decide_large(found, [2.0], [bytes(INLINE_BYTES + 1)])
+    async with recording(url, home) as recorder:
+        await decide_large(recorder, [2.0], [bytes(INLINE_BYTES + 1)])
         manifest = backed_up(url, home, archive)
         assert backed_up(url, home, archive).contents == 1
     assert archive.ledgers() == ["toy"]
@@ -174,8 +176,8 @@ async def test_a_backup_lies_at_any_address(tmp_path: Path) -> None:
 
 async def test_what_is_not_as_it_was_made_is_refused_and_nothing_is_there_then(tmp_path: Path) -> None:
     url, home, archive = f"sqlite:///{tmp_path}/home/ledger.db", tmp_path / "home", tmp_path / "backups"
-    async with recording(url, home) as found:
-        await decide_large(found, [2.0, 0.1], [bytes(INLINE_BYTES + 1)])
+    async with recording(url, home) as recorder:
+        await decide_large(recorder, [2.0, 0.1], [bytes(INLINE_BYTES + 1)])
         manifest = backed_up(url, home, archive)
     target = tmp_path / "other" / "ledger.db"
 
@@ -216,8 +218,8 @@ async def test_what_is_not_as_it_was_made_is_refused_and_nothing_is_there_then(t
 async def test_a_damaged_ledger_is_not_backed_up(tmp_path: Path) -> None:
     """Its backup would take the place of the last good one."""
     url, home = f"sqlite:///{tmp_path}/home/ledger.db", tmp_path / "home"
-    async with recording(url, home) as found:
-        await found.decide([2.0, 0.1], rate=1.0)
+    async with recording(url, home) as recorder:
+        await recorder.decide([2.0, 0.1], rate=1.0)
     engine = Database(url).writing()
     with engine.begin() as connection:
         connection.exec_driver_sql("UPDATE item SET sequence = 77 WHERE sequence = 1")
@@ -233,8 +235,8 @@ async def test_a_damaged_ledger_is_not_backed_up(tmp_path: Path) -> None:
 
 async def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     url, home = f"sqlite:///{tmp_path}/home/ledger.db", tmp_path / "home"
-    async with recording(url, home) as found:
-        await found.decide([2.0])
+    async with recording(url, home) as recorder:
+        await recorder.decide([2.0])
     copy = tmp_path / "copy.db"
     snapshot(Database(url), copy, quiet)
     manifest = backed_up(url, home, tmp_path / "backups")

@@ -18,9 +18,9 @@ def test_what_is_no_ledger_is_refused(url: str) -> None:
 
 
 def test_a_password_is_not_repeated() -> None:
-    with pytest.raises(LedgerRefused) as told:
+    with pytest.raises(LedgerRefused) as refused:
         Database("mysql://me:secret@host/name")
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(refused.value)
 
 
 def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ def places(rows) -> list[tuple[int, int, int]]:
 
 async def test_following_in_pieces_sees_every_row_once(ledger_url: str, tmp_path: Path) -> None:
     segments, items = [], []
-    async with recording(ledger_url, tmp_path, epoch=1) as one:
+    async with recording(ledger_url, tmp_path, epoch=1) as recorder:
         reader = Reader(Database(ledger_url))
         cursor: Cursor = {}
 
@@ -32,7 +32,7 @@ async def test_following_in_pieces_sees_every_row_once(ledger_url: str, tmp_path
                     return
 
         for number in range(30):
-            await one.decide([0.5, 2.0] if number % 2 else [0.1])
+            await recorder.decide([0.5, 2.0] if number % 2 else [0.1])
             if number % 7 == 0:
                 await follow()
     async with recording(ledger_url, tmp_path, epoch=2) as other:
@@ -51,8 +51,8 @@ async def test_following_in_pieces_sees_every_row_once(ledger_url: str, tmp_path
 
 
 async def test_a_cursor_ahead_of_its_writer_is_told(ledger_url: str, tmp_path: Path) -> None:
-    async with recording(ledger_url, tmp_path, epoch=1) as found:
-        await found.decide([2.0])
+    async with recording(ledger_url, tmp_path, epoch=1) as recorder:
+        await recorder.decide([2.0])
     reader = Reader(Database(ledger_url))
     snapshot = reader.read({1: 10_000})
     reader.close()

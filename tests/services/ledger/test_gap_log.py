@@ -40,10 +40,10 @@ async def test_a_gap_that_could_not_be_written_is_kept_with_what_came(ledger_url
         await gaps.settle(Away(lambda: gaps.add(11.0, 5, "down")))  # type: ignore[arg-type]
     assert watermark.complete_until(Place(1, 1)) == 10.0
     assert journal.lost == Lost(10.0, 12.0, 9)
-    async with recording(ledger_url, tmp_path) as found:
-        await gaps.settle(found.ledger.writer)
-        await gaps.settle(found.ledger.writer)
-        rows = sorted((row["reason"], row["from_time"], row["to_time"], row["units"]) for row in found.read().gaps)
+    async with recording(ledger_url, tmp_path) as recorder:
+        await gaps.settle(recorder.ledger.writer)
+        await gaps.settle(recorder.ledger.writer)
+        rows = sorted((row["reason"], row["from_time"], row["to_time"], row["units"]) for row in recorder.read().gaps)
     assert rows == [("down", 10.0, 11.0, 8), ("late", 12.0, 12.0, 1)]
     assert watermark.complete_until(Place(1, 2)) == 100.0
     assert journal.lost is None

@@ -26,18 +26,18 @@ def make(directory: Path, most: int = MOST) -> Journal:
 def taken(journal: Journal) -> Journal:
     """The same file as the next process finds it after a kill."""
     journal.close()
-    found = Journal.take_over(journal.path)
-    assert found is not None
-    return found
+    taken_over = Journal.take_over(journal.path)
+    assert taken_over is not None
+    return taken_over
 
 
 def everything(journal: Journal, start: int = 0) -> list[bytes]:
-    found, place = [], start
+    collected, place = [], start
     while True:
         frames, after = journal.read(place, 100)
         if after == place:
-            return found
-        found, place = found + frames, after
+            return collected
+        collected, place = collected + frames, after
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
@@ -114,8 +114,8 @@ def test_a_live_process_keeps_its_journal(tmp_path: Path) -> None:
     journal = make(tmp_path)
     assert Journal.take_over(journal.path) is None
     journal.close()
-    found = Journal.take_over(journal.path)
-    assert found is not None
+    taken_over = Journal.take_over(journal.path)
+    assert taken_over is not None
     assert Journal.take_over(journal.path) is None
     assert Journal.take_over(tmp_path / "none.journal") is None
     (tmp_path / "odd.journal").write_bytes(b"no journal")
@@ -169,14 +169,14 @@ def test_frames_hold_units_by_key() -> None:
         decided(9, 2, 0.02, policy="p2"),
         decided(11, 1, 0.01),
     ]
-    found = unframe([frame(one) for one in portions])
-    assert {key.policy: len(one) for key, one in found.items()} == {"p1": 10, "p2": 2}
-    one = found[Key("power", "m:1", "p1", "decide")]
-    by_sequence = {n: i for i, n in enumerate(one.sequence.tolist())}
+    runs_by_key = unframe([frame(piece) for piece in portions])
+    assert {key.policy: len(units) for key, units in runs_by_key.items()} == {"p1": 10, "p2": 2}
+    unit_runs = runs_by_key[Key("power", "m:1", "p1", "decide")]
+    by_sequence = {n: i for i, n in enumerate(unit_runs.sequence.tolist())}
     for portion in portions:
         if portion.key.policy == "p1":
             places = [by_sequence[portion.first + i] for i in range(len(portion.uncertainty))]
-            np.testing.assert_array_equal(one.uncertainty[places], portion.uncertainty)
-            np.testing.assert_array_equal(one.decisions[places], portion.decisions)
-            np.testing.assert_allclose(one.propensities[places], portion.propensity, rtol=1e-6)
-            assert set(one.times[places]) == {portion.time}
+            np.testing.assert_array_equal(unit_runs.uncertainty[places], portion.uncertainty)
+            np.testing.assert_array_equal(unit_runs.decisions[places], portion.decisions)
+            np.testing.assert_allclose(unit_runs.propensities[places], portion.propensity, rtol=1e-6)
+            assert set(unit_runs.times[places]) == {portion.time}

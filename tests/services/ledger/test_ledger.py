@@ -28,22 +28,22 @@ from tests.services.ledger.test_writer import until
 
 
 async def test_answered_units_are_in_segments_and_have_no_items(ledger_url: str, tmp_path: Path) -> None:
-    async with recording(ledger_url, tmp_path) as found:
+    async with recording(ledger_url, tmp_path) as recorder:
         for score in (0.1, 0.2, 0.3):
-            assert (await found.decide([score]))[0]
-        assert (await found.decide([0.4, 0.5]))[0]
-    snapshot = read(found.database)
-    assert counted(snapshot) == {(found.ledger.writer.epoch, sequence): 1 for sequence in range(5)}
+            assert (await recorder.decide([score]))[0]
+        assert (await recorder.decide([0.4, 0.5]))[0]
+    snapshot = read(recorder.database)
+    assert counted(snapshot) == {(recorder.ledger.writer.epoch, sequence): 1 for sequence in range(5)}
     assert scores_of(snapshot) == {n: np.float32(s) for n, s in enumerate([0.1, 0.2, 0.3, 0.4, 0.5])}
     assert not snapshot.items
-    assert found.tally.recorded_units == 5
+    assert recorder.tally.recorded_units == 5
 
 
 async def test_deferred_units_have_items_when_their_answer_leaves(ledger_url: str, tmp_path: Path) -> None:
-    async with recording(ledger_url, tmp_path) as found:
-        recorded, ids = await found.decide([0.5, 2.0, float("nan"), 0.7])
+    async with recording(ledger_url, tmp_path) as recorder:
+        recorded, ids = await recorder.decide([0.5, 2.0, float("nan"), 0.7])
         assert recorded
-        snapshot = found.read()  # before anything else happens
+        snapshot = recorder.read()  # before anything else happens
         assert [row["sequence"] for row in snapshot.items] == [ids.first + 1, ids.first + 2]
         assert [row["uncertainty"] for row in snapshot.items] == [2.0, None]
         for row in snapshot.items:
@@ -55,29 +55,29 @@ async def test_deferred_units_have_items_when_their_answer_leaves(ledger_url: st
         assert np.frombuffer(snapshot.items[0]["evidence"], "<f4") == 200.0
         (segment,) = snapshot.segments
         assert (segment["count"], segment["deferred"], segment["purpose"]) == (4, 2, "decide")
-        assert counted(snapshot) == {one: 1 for one in ids_of(ids)}
+        assert counted(snapshot) == {unit: 1 for unit in ids_of(ids)}
 
 
 async def test_the_measure_of_an_impossible_prediction_is_kept_beside_its_infinity(
     ledger_url: str, tmp_path: Path
 ) -> None:
-    async with recording(ledger_url, tmp_path) as found:
-        portion = found.portion({POWER.name: [0.5, np.inf, 2.0, np.inf]})
+    async with recording(ledger_url, tmp_path) as recorder:
+        portion = recorder.portion({POWER.name: [0.5, np.inf, 2.0, np.inf]})
         verdict = replace(portion.verdicts[POWER.name], raw=np.array([0.5, 0.25, 2.0, np.nan], np.float32))
-        assert await found.ledger.record(replace(portion, verdicts={POWER.name: verdict}), inputs(4))
-        snapshot = found.read()
+        assert await recorder.ledger.record(replace(portion, verdicts={POWER.name: verdict}), inputs(4))
+        snapshot = recorder.read()
     assert [row["uncertainty"] for row in snapshot.items] == [np.inf, 2.0, np.inf]
     assert [row["raw_uncertainty"] for row in snapshot.items] == [0.25, None, None]
     assert scores_of(snapshot)[1] == np.inf
 
 
 async def test_audited_units_are_those_of_the_keyed_draw(ledger_url: str, tmp_path: Path) -> None:
-    async with recording(ledger_url, tmp_path) as found:
+    async with recording(ledger_url, tmp_path) as recorder:
         for size in (1, 1, 1, 1000, 500):
-            assert (await found.decide(np.full(size, 0.5), rate=0.1))[0]
-        secret = found.ledger.writer.secret
-    snapshot = read(found.database)
-    draws = Draws(secret, found.ledger.writer.epoch)
+            assert (await recorder.decide(np.full(size, 0.5), rate=0.1))[0]
+        secret = recorder.ledger.writer.secret
+    snapshot = read(recorder.database)
+    draws = Draws(secret, recorder.ledger.writer.epoch)
     expected = [
         sequence
         for first, count in ((0, 1), (1, 1), (2, 1), (3, 1000), (1003, 500))
@@ -85,41 +85,43 @@ async def test_audited_units_are_those_of_the_keyed_draw(ledger_url: str, tmp_pa
     ]
     assert sorted(row["sequence"] for row in snapshot.items) == expected
     assert all((row["decision"], row["propensity"]) == (Decision.ANSWER, 0.1) for row in snapshot.items)
-    assert all((one.propensities == 0.1).all() for _, one in runs(snapshot))
-    assert found.tally.audited_units == len(expected) > 100
-    assert table(found.database, writer)[0]["secret"] == secret
+    assert all((run.propensities == 0.1).all() for _, run in runs(snapshot))
+    assert recorder.tally.audited_units == len(expected) > 100
+    assert table(recorder.database, writer)[0]["secret"] == secret
 
 
 async def test_under_a_census_every_unit_has_an_item_and_only_some_are_asked_about(
     ledger_url: str, tmp_path: Path
 ) -> None:
-    async with recording(ledger_url, tmp_path, census=frozenset({POWER.name})) as found:
-        assert (await found.decide([0.5]))[0]
-        assert (await found.decide([0.5, 2.0, 0.7]))[0]
-        assert (await found.decide(np.full(500, 0.5), rate=0.1))[0]
-        _, explored = await found.decide([0.1, 0.2, 3.0], purpose="explore")
-        await found.ledger.commit([(found.ledger.writer.epoch, explored.first + one) for one in (1, 2)])
-        drawn = np.flatnonzero(Draws(found.ledger.writer.secret, found.ledger.writer.epoch).uniforms(4, 500) < 0.1)
-    snapshot = read(found.database)
+    async with recording(ledger_url, tmp_path, census=frozenset({POWER.name})) as recorder:
+        assert (await recorder.decide([0.5]))[0]
+        assert (await recorder.decide([0.5, 2.0, 0.7]))[0]
+        assert (await recorder.decide(np.full(500, 0.5), rate=0.1))[0]
+        _, explored = await recorder.decide([0.1, 0.2, 3.0], purpose="explore")
+        await recorder.ledger.commit([(recorder.ledger.writer.epoch, explored.first + offset) for offset in (1, 2)])
+        drawn = np.flatnonzero(
+            Draws(recorder.ledger.writer.secret, recorder.ledger.writer.epoch).uniforms(4, 500) < 0.1
+        )
+    snapshot = read(recorder.database)
     rows = {row["sequence"]: row for row in snapshot.items}
     assert sorted(rows) == [*range(504), explored.first + 1, explored.first + 2]
     assert all(row["census"] == 1 and row["evidence"] is not None for row in rows.values())
-    asked = {sequence for sequence, row in rows.items() if row["state"] == "requested"}
-    assert asked == {2, explored.first + 2, *(4 + drawn).tolist()}
-    assert {row["state"] for sequence, row in rows.items() if sequence not in asked} == {"unasked"}
-    assert {sequence for sequence, row in rows.items() if row["payload"] is not None} == asked
-    assert found.tally.audited_units == len(drawn) > 20
-    assert counted(snapshot) == {(found.ledger.writer.epoch, sequence): 1 for sequence in rows}
+    requested = {sequence for sequence, row in rows.items() if row["state"] == "requested"}
+    assert requested == {2, explored.first + 2, *(4 + drawn).tolist()}
+    assert {row["state"] for sequence, row in rows.items() if sequence not in requested} == {"unasked"}
+    assert {sequence for sequence, row in rows.items() if row["payload"] is not None} == requested
+    assert recorder.tally.audited_units == len(drawn) > 20
+    assert counted(snapshot) == {(recorder.ledger.writer.epoch, sequence): 1 for sequence in rows}
 
 
 async def test_stratified_rates_are_logged_for_each_unit(ledger_url: str, tmp_path: Path) -> None:
-    async with recording(ledger_url, tmp_path) as found:
+    async with recording(ledger_url, tmp_path) as recorder:
         scores = np.repeat([0.2, 0.6, 0.9, 2.0], 200)
         strata = ((0.5, 0.05), (0.8, 0.5))
-        await found.decide(scores, rate=0.25, strata=strata)
-        await found.decide([0.6], rate=0.25, strata=strata)
-    snapshot = read(found.database)
-    rates = np.concatenate([one.propensities for _, one in runs(snapshot)])
+        await recorder.decide(scores, rate=0.25, strata=strata)
+        await recorder.decide([0.6], rate=0.25, strata=strata)
+    snapshot = read(recorder.database)
+    rates = np.concatenate([run.propensities for _, run in runs(snapshot)])
     expected = np.append(np.repeat([0.05, 0.5, 0.25, 1.0], 200), 0.5)
     np.testing.assert_array_equal(rates.astype(np.float32), expected.astype(np.float32))
     by_rate = {row["sequence"]: row["propensity"] for row in snapshot.items}
@@ -127,12 +129,12 @@ async def test_stratified_rates_are_logged_for_each_unit(ledger_url: str, tmp_pa
 
 
 async def test_a_caller_s_own_deferral_is_kept_apart_and_can_be_audited(ledger_url: str, tmp_path: Path) -> None:
-    async with recording(ledger_url, tmp_path) as found:
-        await found.decide([0.2, 0.7, 2.0], caller=0.5)
-        await found.decide([0.2, 0.7, 2.0], caller=0.5, rate=1.0)
-        await found.decide([0.7], caller=0.5)
-    snapshot = read(found.database)
-    decisions = {n: d for _, one in runs(snapshot) for n, d in zip(one.sequence.tolist(), one.decisions, strict=True)}
+    async with recording(ledger_url, tmp_path) as recorder:
+        await recorder.decide([0.2, 0.7, 2.0], caller=0.5)
+        await recorder.decide([0.2, 0.7, 2.0], caller=0.5, rate=1.0)
+        await recorder.decide([0.7], caller=0.5)
+    snapshot = read(recorder.database)
+    decisions = {n: d for _, run in runs(snapshot) for n, d in zip(run.sequence.tolist(), run.decisions, strict=True)}
     answer, defer, caller = Decision.ANSWER, Decision.DEFER, Decision.CALLER_DEFERRED
     assert [decisions[n] for n in range(7)] == [answer, caller, defer, answer, caller, defer, caller]
     assert sorted((row["sequence"], row["decision"]) for row in snapshot.items) == [
@@ -144,12 +146,12 @@ async def test_a_caller_s_own_deferral_is_kept_apart_and_can_be_audited(ledger_u
 
 
 async def test_heads_of_a_portion_are_written_together(ledger_url: str, tmp_path: Path) -> None:
-    async with recording(ledger_url, tmp_path) as found:
-        portion = found.portion({POWER.name: [0.5, 2.0], TURN.name: [3.0, 0.1]})
-        assert await found.ledger.record(portion, inputs(2))
-        portion = found.portion({POWER.name: [0.5], TURN.name: [0.1]})
-        assert await found.ledger.record(portion, inputs(1))
-    snapshot = read(found.database)
+    async with recording(ledger_url, tmp_path) as recorder:
+        portion = recorder.portion({POWER.name: [0.5, 2.0], TURN.name: [3.0, 0.1]})
+        assert await recorder.ledger.record(portion, inputs(2))
+        portion = recorder.portion({POWER.name: [0.5], TURN.name: [0.1]})
+        assert await recorder.ledger.record(portion, inputs(1))
+    snapshot = read(recorder.database)
     assert {(row["head"], row["count"]) for row in snapshot.segments} == {
         (POWER.name, 2),
         (TURN.name, 2),
@@ -157,32 +159,32 @@ async def test_heads_of_a_portion_are_written_together(ledger_url: str, tmp_path
         (TURN.name, 1),
     }
     assert [(row["head"], row["sequence"]) for row in snapshot.items] == [(POWER.name, 1), (TURN.name, 2)]
-    assert counted(snapshot) == {(found.ledger.writer.epoch, n): 1 for n in range(6)}
+    assert counted(snapshot) == {(recorder.ledger.writer.epoch, n): 1 for n in range(6)}
 
 
 async def test_what_is_served_is_told_once(ledger_url: str, tmp_path: Path) -> None:
     for epoch in (1, 2):
-        async with recording(ledger_url, tmp_path, epoch) as found:
-            await found.decide([2.0])
-    rows = table(found.database, deployment)
+        async with recording(ledger_url, tmp_path, epoch) as recorder:
+            await recorder.decide([2.0])
+    rows = table(recorder.database, deployment)
     assert [(row["head"], row["writer"], row["flush"]) for row in rows] == [("power", 1, 1), ("turn", 1, 1)]
     assert '"acceptable":1.0' in rows[0]["document"]
 
 
 async def test_answers_under_load_are_all_there_once(ledger_url: str, tmp_path: Path) -> None:
-    async with recording(ledger_url, tmp_path) as found:
+    async with recording(ledger_url, tmp_path) as recorder:
         generator = np.random.default_rng(1)
 
         async def ask() -> None:
             for _ in range(40):
-                recorded, _ = await found.decide(generator.exponential(0.4, generator.integers(1, 20)), rate=0.05)
+                recorded, _ = await recorder.decide(generator.exponential(0.4, generator.integers(1, 20)), rate=0.05)
                 assert recorded
 
         await asyncio.gather(*(ask() for _ in range(16)))
-    snapshot = read(found.database)
-    assert counted(snapshot) == {(found.ledger.writer.epoch, n): 1 for n in range(found.next)}
-    for _, one in runs(snapshot):
-        deferred = set(one.sequence[one.decisions == Decision.DEFER].tolist())
+    snapshot = read(recorder.database)
+    assert counted(snapshot) == {(recorder.ledger.writer.epoch, n): 1 for n in range(recorder.next)}
+    for _, run in runs(snapshot):
+        deferred = set(run.sequence[run.decisions == Decision.DEFER].tolist())
         assert deferred <= {row["sequence"] for row in snapshot.items}
     assert not snapshot.gaps
     assert not list(tmp_path.glob("*.journal"))
@@ -190,79 +192,79 @@ async def test_answers_under_load_are_all_there_once(ledger_url: str, tmp_path: 
 
 async def test_the_heartbeat_never_promises_what_is_on_its_way(ledger_url: str, tmp_path: Path) -> None:
     """At each flush, all units decided before the heartbeat are in segments."""
-    async with recording(ledger_url, tmp_path) as found:
+    async with recording(ledger_url, tmp_path) as recorder:
         decided: list[tuple[float, int]] = []
-        clock = found.ledger.writer._clock
+        clock = recorder.ledger.writer._clock
 
         async def ask(score: float) -> None:
             for _ in range(150):
                 before = clock()
-                _, ids = await found.decide([score])
+                _, ids = await recorder.decide([score])
                 decided.append((before, ids.first))
                 await asyncio.sleep(0.001)
 
         async def look() -> None:
             for _ in range(20):
                 await asyncio.sleep(0.02)
-                snapshot = await asyncio.to_thread(found.read)
+                snapshot = await asyncio.to_thread(recorder.read)
                 heartbeat = snapshot.writers[0]["heartbeat"]
                 there = {sequence for _, sequence in counted(snapshot)}
-                missing = [one for time, one in decided if time < heartbeat - 0.05 and one not in there]
-                held = [t for _, one in runs(snapshot) for t in one.time.tolist()]
+                missing = [unit for time, unit in decided if time < heartbeat - 0.05 and unit not in there]
+                held = [t for _, run in runs(snapshot) for t in run.time.tolist()]
                 assert all(t is not None for t in held)
-                assert not missing or heartbeat <= min(t for t, one in decided if one in missing) + 0.05
+                assert not missing or heartbeat <= min(t for t, unit in decided if unit in missing) + 0.05
 
         await asyncio.gather(ask(0.1), ask(2.0), ask(0.3), look())
 
 
 async def test_a_dead_ledger_answers_at_once_and_leaves_a_gap(tmp_path: Path, postgres) -> None:
-    async with recording(postgres.database(), tmp_path, deadline_seconds=0.25) as found:
-        assert (await found.decide([2.0]))[0]
+    async with recording(postgres.database(), tmp_path, deadline_seconds=0.25) as recorder:
+        assert (await recorder.decide([2.0]))[0]
         postgres.stop()
         try:
-            await until(lambda: not found.ledger.writer.up)
+            await until(lambda: not recorder.ledger.writer.up)
             loop = asyncio.get_running_loop()
             start = loop.time()
-            assert [(await found.decide([score]))[0] for score in (2.0, 0.5, 3.0)] == [False, True, False]
+            assert [(await recorder.decide([score]))[0] for score in (2.0, 0.5, 3.0)] == [False, True, False]
             assert loop.time() - start < 0.1
         finally:
             postgres.start()
-        await until(lambda: found.ledger.writer.up)
-        assert (await found.decide([2.0]))[0]
-        await until(lambda: bool(table(found.database, gap)))
-        rows = table(found.database, gap)
+        await until(lambda: recorder.ledger.writer.up)
+        assert (await recorder.decide([2.0]))[0]
+        await until(lambda: bool(table(recorder.database, gap)))
+        rows = table(recorder.database, gap)
         assert (sum(row["units"] for row in rows), {row["reason"] for row in rows}) == (2, {"down"})
-    snapshot = read(found.database)
+    snapshot = read(recorder.database)
     assert set(counted(snapshot).values()) == {1}
     assert {sequence for _, sequence in counted(snapshot)} == {0, 2, 4}
-    assert found.tally.lost == [(1, "down"), (1, "down")]
+    assert recorder.tally.lost == [(1, "down"), (1, "down")]
 
 
 async def test_an_answer_waits_no_longer_than_its_time(tmp_path: Path, postgres) -> None:
-    async with recording(postgres.database(), tmp_path, deadline_seconds=0.2) as found:
-        assert (await found.decide([2.0]))[0]
+    async with recording(postgres.database(), tmp_path, deadline_seconds=0.2) as recorder:
+        assert (await recorder.decide([2.0]))[0]
         postgres.pause()
         try:
             loop = asyncio.get_running_loop()
             start = loop.time()
-            assert not (await found.decide([2.0]))[0]
+            assert not (await recorder.decide([2.0]))[0]
             assert 0.15 < loop.time() - start < 0.6
-            assert (await found.decide([0.5]))[0]
+            assert (await recorder.decide([0.5]))[0]
         finally:
             postgres.resume()
-        await until(lambda: bool(table(found.database, gap)))
-    snapshot = read(found.database)
+        await until(lambda: bool(table(recorder.database, gap)))
+    snapshot = read(recorder.database)
     assert sum(row["units"] for row in snapshot.gaps) == 1
     there = counted(snapshot)
     assert set(there.values()) == {1}
-    assert {(found.ledger.writer.epoch, 0), (found.ledger.writer.epoch, 2)} <= set(there)
+    assert {(recorder.ledger.writer.epoch, 0), (recorder.ledger.writer.epoch, 2)} <= set(there)
 
 
 async def test_what_has_to_outlive_the_host_is_committed_before_it_is_answered(ledger_url: str, tmp_path: Path) -> None:
-    async with recording(ledger_url, tmp_path, journal=False) as found:
+    async with recording(ledger_url, tmp_path, journal=False) as recorder:
         for number in range(1, 4):
-            assert (await found.decide([0.1]))[0]
-            assert len(found.units()) == number
+            assert (await recorder.decide([0.1]))[0]
+            assert len(recorder.units()) == number
         assert not list(tmp_path.glob("*.journal"))
 
 
@@ -275,14 +277,14 @@ async def test_a_deadline_that_passes_while_others_are_written_costs_these_units
         go.wait(60)
 
     url = f"sqlite:///{tmp_path / 'ledger.db'}"
-    async with recording(url, tmp_path, deadline_seconds=2.0) as found:
-        await found.decide([2.0])
-        slow = asyncio.create_task(found.ledger.writer.run(held, seconds=60))
+    async with recording(url, tmp_path, deadline_seconds=2.0) as recorder:
+        await recorder.decide([2.0])
+        slow = asyncio.create_task(recorder.ledger.writer.run(held, seconds=60))
         await asyncio.to_thread(begun.wait, 60)
-        assert not (await found.decide([2.0]))[0]
+        assert not (await recorder.decide([2.0]))[0]
         go.set()
         await slow
-        assert (await found.decide([2.0]))[0]
-    snapshot = read(found.database)
+        assert (await recorder.decide([2.0]))[0]
+    snapshot = read(recorder.database)
     assert {sequence for _, sequence in counted(snapshot)} == {0, 2}
     assert [(row["units"], row["reason"]) for row in snapshot.gaps] == [(1, "late")]

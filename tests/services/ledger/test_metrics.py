@@ -12,9 +12,9 @@ from tests.services.ledger.recording import recording
 async def exported(tmp_path: Path) -> bytes:
     registry = CollectorRegistry()
     metrics = LedgerMetrics("toy", registry)
-    async with recording(f"sqlite:///{tmp_path / 'ledger.db'}", tmp_path) as found:
-        metrics.watch(found.ledger)
-        await found.decide([0.1], purpose="explore")
+    async with recording(f"sqlite:///{tmp_path / 'ledger.db'}", tmp_path) as recorder:
+        metrics.watch(recorder.ledger)
+        await recorder.decide([0.1], purpose="explore")
         metrics.recorded(3)
         metrics.unrecorded(2, "late")
         metrics.audited("power", 1)

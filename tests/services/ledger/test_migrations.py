@@ -76,7 +76,7 @@ def test_a_newer_ledger_is_refused_in_words(ledger_url: str) -> None:
 def test_processes_that_start_together_agree(ledger_url: str) -> None:
     engines = [Database(ledger_url).writing() for _ in range(4)]
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda engine: migrate(engine, now, (*MIGRATIONS, later)), engines))
-    assert found == [len(MIGRATIONS) + 1] * 4
+        versions = list(threads.map(lambda engine: migrate(engine, now, (*MIGRATIONS, later)), engines))
+    assert versions == [len(MIGRATIONS) + 1] * 4
     for engine in engines:
         engine.dispose()

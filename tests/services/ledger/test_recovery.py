@@ -17,24 +17,24 @@ from tests.services.ledger.test_writer import until
 
 async def dying(url: str, directory: Path, epoch: int, scores: list[float]) -> Recording:
     """A process that answers and then is no more: nothing of it is flushed or closed but by the kernel."""
-    found = make(url, directory, epoch)
-    await found.ledger.start()
-    await until(lambda: found.ledger.writer.up)
+    recorder = make(url, directory, epoch)
+    await recorder.ledger.start()
+    await until(lambda: recorder.ledger.writer.up)
     for score in scores:
-        assert (await found.decide([score]))[0]
-    return found
+        assert (await recorder.decide([score]))[0]
+    return recorder
 
 
-async def buried(found: Recording) -> None:
+async def buried(recorder: Recording) -> None:
     """What the kernel does with a killed process: locks and connections end, nothing is written."""
-    found.ledger._ending.set()
-    await found.ledger._tending
-    journal = found.ledger._journal.journal
+    recorder.ledger._ending.set()
+    await recorder.ledger._tending
+    journal = recorder.ledger._journal.journal
     assert journal is not None
     journal.close()
-    found.ledger.writer.queue.end()
-    await asyncio.to_thread(found.ledger.writer._thread.join)
-    found.database.release()
+    recorder.ledger.writer.queue.end()
+    await asyncio.to_thread(recorder.ledger.writer._thread.join)
+    recorder.database.release()
 
 
 @pytest.fixture
@@ -63,10 +63,10 @@ async def test_the_journal_of_a_dead_process_is_taken_over_once(ledger_url: str,
     await buried(dead)
     await revive(ledger_url, 1)
     for epoch in (2, 3):
-        async with recording(ledger_url, tmp_path, epoch) as found:
+        async with recording(ledger_url, tmp_path, epoch) as recorder:
             await until(lambda: not list(tmp_path.glob("*-0000000000000001.journal")))
             await asyncio.sleep(0.3)
-    snapshot = read(found.database)
+    snapshot = read(recorder.database)
     assert counted(snapshot) == {(1, n): 1 for n in range(4)}
     rows = {row["epoch"]: row for row in snapshot.writers}
     assert rows[1]["ended"] is not None
@@ -85,10 +85,10 @@ async def test_what_a_process_left_in_its_journal_when_it_ended_is_taken_over(
     assert table(ended.database, writer)[0]["ended"] is not None
     assert not ended.units()
     for epoch in (2, 3):
-        async with recording(ledger_url, tmp_path, epoch) as found:
+        async with recording(ledger_url, tmp_path, epoch) as recorder:
             await until(lambda: not list(tmp_path.glob("*-0000000000000001.journal")))
-    assert counted(read(found.database)) == {(1, n): 1 for n in range(3)}
-    assert [row["units"] for row in table(found.database, gap)] == [3]
+    assert counted(read(recorder.database)) == {(1, n): 1 for n in range(3)}
+    assert [row["units"] for row in table(recorder.database, gap)] == [3]
 
 
 async def test_what_the_database_forgot_of_a_dead_process_is_a_gap_until_now(tmp_path: Path, idle) -> None:
@@ -99,9 +99,9 @@ async def test_what_the_database_forgot_of_a_dead_process_is_a_gap_until_now(tmp
     journal.empty(journal.end)  # as if it were in segments
     await buried(dead)
     (row,) = table(dead.database, writer)
-    async with recording(url, tmp_path, 2) as found:
+    async with recording(url, tmp_path, 2) as recorder:
         await until(lambda: not list(tmp_path.glob("*-0000000000000001.journal")))
-    (lost,) = table(found.database, gap)
+    (lost,) = table(recorder.database, gap)
     assert lost["from_time"] == row["heartbeat"] < lost["to_time"]
 
 
@@ -123,13 +123,13 @@ async def test_a_kill_in_the_midst_of_taking_over_changes_nothing(
         return real(*args)
 
     monkeypatch.setattr(recovery, "recover", interrupted)
-    async with recording(ledger_url, tmp_path, 2) as found:
+    async with recording(ledger_url, tmp_path, 2) as recorder:
         await until(lambda: calls >= 4)
-    assert 0 < len(counted(read(found.database))) < 40
+    assert 0 < len(counted(read(recorder.database))) < 40
     monkeypatch.setattr(recovery, "recover", real)
-    async with recording(ledger_url, tmp_path, 3) as found:
+    async with recording(ledger_url, tmp_path, 3) as recorder:
         await until(lambda: not list(tmp_path.glob("*-0000000000000001.journal")))
-    assert counted(read(found.database)) == {(1, n): 1 for n in range(40)}
+    assert counted(read(recorder.database)) == {(1, n): 1 for n in range(40)}
 
 
 async def test_a_process_that_never_reached_its_database_is_taken_over(tmp_path: Path, postgres) -> None:
@@ -142,12 +142,12 @@ async def test_a_process_that_never_reached_its_database_is_taken_over(tmp_path:
         await buried(dead)
     finally:
         postgres.start()
-    async with recording(url, tmp_path, 2) as found:
+    async with recording(url, tmp_path, 2) as recorder:
         await until(lambda: not list(tmp_path.glob("*-0000000000000001.journal")))
-    assert counted(read(found.database)) == {(1, 0): 1, (1, 2): 1}
-    (lost,) = table(found.database, gap)
+    assert counted(read(recorder.database)) == {(1, 0): 1, (1, 2): 1}
+    (lost,) = table(recorder.database, gap)
     assert (lost["units"], lost["writer"]) == (1, 1)
-    rows = {row["epoch"]: row for row in table(found.database, writer)}
+    rows = {row["epoch"]: row for row in table(recorder.database, writer)}
     assert rows[1]["secret"] == dead.ledger.writer.secret
 
 
@@ -157,9 +157,9 @@ async def test_what_was_lost_is_not_forgotten_by_a_kill(ledger_url: str, tmp_pat
     dead.ledger._gaps.add(6.0, 1, "late", 9.0)
     await buried(dead)
     await revive(ledger_url, 1)
-    async with recording(ledger_url, tmp_path, 2) as found:
+    async with recording(ledger_url, tmp_path, 2) as recorder:
         await until(lambda: not list(tmp_path.glob("*-0000000000000001.journal")))
-    (row,) = table(found.database, gap)
+    (row,) = table(recorder.database, gap)
     assert (row["from_time"], row["to_time"], row["units"]) == (5.0, 9.0, 4)
 
 
@@ -177,12 +177,12 @@ async def test_journals_of_other_ledgers_and_of_the_living_are_left(ledger_url: 
 async def test_a_journal_grows_no_larger_than_what_waits(ledger_url: str, tmp_path: Path, monkeypatch) -> None:
 
     monkeypatch.setattr(journals, "EMPTY_BYTES", 2000)
-    async with recording(ledger_url, tmp_path) as found:
+    async with recording(ledger_url, tmp_path) as recorder:
         largest = 0
         for _ in range(4):
             for _ in range(100):
-                await found.decide([0.1])
-            largest = max(largest, found.ledger.journal_bytes)
-            await until(lambda: found.ledger.journal_bytes < 2000)
+                await recorder.decide([0.1])
+            largest = max(largest, recorder.ledger.journal_bytes)
+            await until(lambda: recorder.ledger.journal_bytes < 2000)
         assert largest > 2000
-    assert counted(read(found.database)) == {(found.ledger.writer.epoch, n): 1 for n in range(400)}
+    assert counted(read(recorder.database)) == {(recorder.ledger.writer.epoch, n): 1 for n in range(400)}

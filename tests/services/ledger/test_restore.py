@@ -30,16 +30,18 @@ SECRET = b"the name of a patient "
 async def test_what_was_erased_after_the_backup_does_not_come_back(ledger_url: str, tmp_path: Path) -> None:
     home, other = tmp_path / "home", tmp_path / "other"
     url = f"sqlite:///{other}/ledger.db"
-    async with recording(ledger_url, home) as found:
-        epoch = found.ledger.writer.epoch
-        await decide_large(found, [2.0, 2.5, 3.0], [SECRET * 2000, SECRET, b"harmless"])
-        await add_labels(found, {0: 210.0, 2: 330.0})
+    async with recording(ledger_url, home) as recorder:
+        epoch = recorder.ledger.writer.epoch
+        await decide_large(recorder, [2.0, 2.5, 3.0], [SECRET * 2000, SECRET, b"harmless"])
+        await add_labels(recorder, {0: 210.0, 2: 330.0})
         manifest = backed_up(ledger_url, home, tmp_path / "backups")
-        assert await found.ledger.erasure.erase([(epoch, 0), (epoch, 1), (epoch, 9)], "me", "asked for") == 2
-        told = list(found.ledger.writer._read(lambda connection: list(tombstones.erased(connection, manifest.begun))))
-    assert sorted(unit for unit, _ in told) == [(epoch, 0), (epoch, 1)]
+        assert await recorder.ledger.erasure.erase([(epoch, 0), (epoch, 1), (epoch, 9)], "me", "asked for") == 2
+        erasures = list(
+            recorder.ledger.writer._read(lambda connection: list(tombstones.erased(connection, manifest.begun)))
+        )
+    assert sorted(unit for unit, _ in erasures) == [(epoch, 0), (epoch, 1)]
     with (tmp_path / "erasures.csv").open("w") as file:
-        tombstones.write(told, file)
+        tombstones.write(erasures, file)
     listed = tombstones.read(tmp_path / "erasures.csv")
     made = restored(tmp_path / "backups", manifest, url, other, erased=[*listed, (77, 1)])
     assert made.erased == 2
@@ -60,9 +62,9 @@ async def test_what_was_erased_after_the_backup_does_not_come_back(ledger_url: s
 
 async def test_what_is_beyond_the_retention_period_does_not_come_back(tmp_path: Path) -> None:
     url, home = f"sqlite:///{tmp_path}/home/ledger.db", tmp_path / "home"
-    async with recording(url, home) as found:
-        await decide_large(found, [2.0], [SECRET * 2000])
-        await add_labels(found, {0: 210.0})
+    async with recording(url, home) as recorder:
+        await decide_large(recorder, [2.0], [SECRET * 2000])
+        await add_labels(recorder, {0: 210.0})
     manifest = backed_up(url, home, tmp_path / "backups")
     other = f"sqlite:///{tmp_path}/other/ledger.db"
     made = restored(tmp_path / "backups", manifest, other, tmp_path / "other", retired=time.time() + 1)
@@ -88,23 +90,23 @@ async def test_processes_that_outlive_their_database_lose_nothing_that_is_still_
     """PostgreSQL is set back below a living service: what is gone is told, with the time from the backup on."""
     url, home = postgres.database(), tmp_path / "home"
     name, made = make_url(url).database, postgres.database()
-    async with recording(url, home, 1) as found:
-        await found.decide([0.1, 2.0])
-        await until(lambda: len(found.units()) == 2)
+    async with recording(url, home, 1) as recorder:
+        await recorder.decide([0.1, 2.0])
+        await until(lambda: len(recorder.units()) == 2)
         await asyncio.to_thread(dump, url, tmp_path / "dump")
         moment = time.time()
-        assert (await found.decide([3.0]))[0]
-        assert (await found.decide([0.2]))[0]
-        await until(lambda: len(found.units()) == 4)
+        assert (await recorder.decide([3.0]))[0]
+        assert (await recorder.decide([0.2]))[0]
+        await until(lambda: len(recorder.units()) == 4)
         await asyncio.to_thread(load, made, tmp_path / "dump")
         await asyncio.to_thread(statement, postgres, f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false', name)
         await asyncio.to_thread(statement, postgres, f'DROP DATABASE "{name}"')
         await asyncio.to_thread(statement, postgres, f'ALTER DATABASE "{make_url(made).database}" RENAME TO "{name}"')
-        await until(lambda: found.ledger.writer.up and len(found.units()) >= 3, 60)
-        assert (await found.decide([2.0]))[0]
-        await until(lambda: bool(table(found.database, gap)))
-        assert found.units() == {(1, 0): 1, (1, 1): 1, (1, 3): 1, (1, 4): 1}
-    (lost,) = table(found.database, gap)
+        await until(lambda: recorder.ledger.writer.up and len(recorder.units()) >= 3, 60)
+        assert (await recorder.decide([2.0]))[0]
+        await until(lambda: bool(table(recorder.database, gap)))
+        assert recorder.units() == {(1, 0): 1, (1, 1): 1, (1, 3): 1, (1, 4): 1}
+    (lost,) = table(recorder.database, gap)
     assert lost["from_time"] <= moment < lost["to_time"]
     assert lost["units"] == 0
 
@@ -113,21 +115,21 @@ async def test_a_process_of_which_nothing_is_left_says_that_it_was_there(tmp_pat
     """The database is set back to before its start."""
     url = postgres.database()
     name, empty = make_url(url).database, make_url(postgres.database()).database
-    async with recording(url, tmp_path, 1) as found:
-        started = table(found.database, writer)[0]["started"]
-        await found.decide([0.1, 2.0])
+    async with recording(url, tmp_path, 1) as recorder:
+        started = table(recorder.database, writer)[0]["started"]
+        await recorder.decide([0.1, 2.0])
         await asyncio.to_thread(statement, postgres, f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false', name)
         await asyncio.to_thread(statement, postgres, f'DROP DATABASE "{name}"')
         await asyncio.to_thread(statement, postgres, f'ALTER DATABASE "{empty}" RENAME TO "{name}"')
-        await until(lambda: found.ledger.writer.up and bool(_gaps(found)), 60)
-    (lost,) = table(found.database, gap)
+        await until(lambda: recorder.ledger.writer.up and bool(_gaps(recorder)), 60)
+    (lost,) = table(recorder.database, gap)
     assert lost["from_time"] <= started < lost["to_time"]
 
 
-def _gaps(found: Any) -> list[Any]:
+def _gaps(recorder: Any) -> list[Any]:
     """None while there is no such table, which the writer makes."""
     try:
-        return list(table(found.database, gap))
+        return list(table(recorder.database, gap))
     except ProgrammingError:
         return []
 
@@ -161,15 +163,15 @@ async def test_a_ledger_from_pg_restore_is_settled_by_command(
     monkeypatch.setattr(maintenance_writer, "_WATCHED_SECONDS", 1.5)
     monkeypatch.setenv("DEMUR_HOME", str(home))
     monkeypatch.setenv("DEMUR_LEDGER_STORE", str(home / "store"))
-    async with recording(url, home, 1) as found:
-        await decide_large(found, [2.0, 0.1, 2.0], [SECRET * (INLINE_BYTES // 8), b"", b""])
-        await until(lambda: len(found.units()) == 3)
-        heartbeat = table(found.database, writer)[0]["heartbeat"]
+    async with recording(url, home, 1) as recorder:
+        await decide_large(recorder, [2.0, 0.1, 2.0], [SECRET * (INLINE_BYTES // 8), b"", b""])
+        await until(lambda: len(recorder.units()) == 3)
+        heartbeat = table(recorder.database, writer)[0]["heartbeat"]
         await asyncio.to_thread(dump, url, tmp_path / "dump")
         monkeypatch.setenv("DEMUR_LEDGER", url)
         assert await asyncio.to_thread(main, ["ledger", "settle"]) == 1
         assert "processes write this ledger" in capsys.readouterr().err
-        assert not table(found.database, gap)
+        assert not table(recorder.database, gap)
     load(other, tmp_path / "dump")
     monkeypatch.setenv("DEMUR_LEDGER", other)
     (tmp_path / "erasures.csv").write_text("unit,erased\n0000000000000001-0,1.0\n")
@@ -182,8 +184,8 @@ async def test_a_ledger_from_pg_restore_is_settled_by_command(
     assert await asyncio.to_thread(main, ["ledger", "verify"]) == 0
     assert "whole, 3 units" in capsys.readouterr().out
     assert {row["sequence"]: row["erased"] is None for row in table(Database(other), item)} == {0: False, 2: True}
-    async with recording(other, home, 2) as found:
-        assert (await found.decide([2.0]))[0]
+    async with recording(other, home, 2) as recorder:
+        assert (await recorder.decide([2.0]))[0]
     assert len(counted(read(Database(other)))) == 4
 
 
@@ -197,7 +199,7 @@ async def test_a_process_that_is_lost_with_its_disk_is_told_of_while_others_serv
     lost = await dying(url, tmp_path / "lost", 1, [2.0, 0.1])
     await buried(lost)
     await revive(url, 1)
-    async with recording(url, tmp_path / "home", 2) as found:
+    async with recording(url, tmp_path / "home", 2) as recorder:
         assert await asyncio.to_thread(main, ["ledger", "settle", "--writer", "0000000000000002"]) == 1
         assert "processes write this ledger" in capsys.readouterr().err
         until_when = time.time()
@@ -205,18 +207,18 @@ async def test_a_process_that_is_lost_with_its_disk_is_told_of_while_others_serv
         assert await asyncio.to_thread(main, words) == 0
         assert await asyncio.to_thread(main, words) == 1
         assert "writer = 0000000000000001: must be an open writer" in capsys.readouterr().err
-        assert (await found.decide([2.0]))[0]
-        ended = {row["epoch"]: row["ended"] is not None for row in table(found.database, writer)}
+        assert (await recorder.decide([2.0]))[0]
+        ended = {row["epoch"]: row["ended"] is not None for row in table(recorder.database, writer)}
     assert (ended[1], ended[2]) == (True, False)
-    (told,) = table(Database(url), gap)
-    assert told["from_time"] < told["to_time"] == until_when
+    (gap_row,) = table(Database(url), gap)
+    assert gap_row["from_time"] < gap_row["to_time"] == until_when
 
 
 def test_commands_say_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DEMUR_HOME", str(tmp_path))
-    for words, told in (
+    for words, message in (
         (["backup", "--to", str(tmp_path / "b")], "no ledger at all"),
         (["verify", "--from", str(tmp_path / "b")], "no backups in"),
         (["restore", "--from", str(tmp_path / "b")], "no backups in"),
@@ -224,7 +226,7 @@ def test_commands_say_what_is_missing(
         (["restore", "--from", str(tmp_path / "b"), "--erasures", str(tmp_path / "none")], "--erasures"),
     ):
         assert main(["ledger", *words]) in (1, 2)
-        assert told in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     monkeypatch.setenv("DEMUR_LEDGER", "none")
     assert main(["ledger", "erasures"]) == 1
     assert not os.listdir(tmp_path)  # noqa: PTH208

@@ -28,10 +28,10 @@ def some_runs(draw: st.DrawFn) -> Runs:
     )
 
 
-def assert_equal(one: Runs, other: Runs) -> None:
+def assert_equal(first: Runs, other: Runs) -> None:
     for name in ("first", "count", "time", "uncertainty", "decisions"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    np.testing.assert_array_equal(one.propensities, other.propensities)
+        np.testing.assert_array_equal(getattr(first, name), getattr(other, name))
+    np.testing.assert_array_equal(first.propensities, other.propensities)
 
 
 @given(some_runs())

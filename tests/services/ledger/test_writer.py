@@ -24,12 +24,12 @@ EPOCH = 0x7FFF_FFFF_FFFF_FFFE
 
 @asynccontextmanager
 async def writing(url: str, epoch: int = EPOCH, **options: Any) -> AsyncIterator[Writer]:
-    found = Writer(Database(url), epoch=epoch, task="toy", clock=Clock(), **options)
-    await found.start()
+    ledger_writer = Writer(Database(url), epoch=epoch, task="toy", clock=Clock(), **options)
+    await ledger_writer.start()
     try:
-        yield found
+        yield ledger_writer
     finally:
-        await found.stop()
+        await ledger_writer.stop()
 
 
 def note(units: int) -> Callable[[Connection, Place], int]:
@@ -43,9 +43,9 @@ def note(units: int) -> Callable[[Connection, Place], int]:
     return change
 
 
-async def noted(found: Writer) -> list[tuple[int, int]]:
+async def noted(ledger_writer: Writer) -> list[tuple[int, int]]:
     """All rows: flush and units."""
-    return await found.read(lambda c: [tuple(row) for row in c.execute(select(gap.c.flush, gap.c.units))])
+    return await ledger_writer.read(lambda c: [tuple(row) for row in c.execute(select(gap.c.flush, gap.c.units))])
 
 
 class Heard:
@@ -67,29 +67,29 @@ async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
         await asyncio.sleep(0.01)
 
 
-def refused_at_once(found: Writer, **options: Any) -> LedgerUnavailable:
+def refused_at_once(ledger_writer: Writer, **options: Any) -> LedgerUnavailable:
     """The refusal of a change, which comes before anything is waited for: the event loop has no turn meanwhile."""
-    with pytest.raises(LedgerUnavailable) as told:
-        found.run(note(3), **options).send(None)
-    return told.value
+    with pytest.raises(LedgerUnavailable) as refusal:
+        ledger_writer.run(note(3), **options).send(None)
+    return refusal.value
 
 
 async def test_what_returned_is_in_the_ledger_under_its_flush(ledger_url: str) -> None:
-    async with writing(ledger_url) as found:
-        flushes = [await found.run(note(units)) for units in range(3)]
+    async with writing(ledger_url) as ledger_writer:
+        flushes = [await ledger_writer.run(note(units)) for units in range(3)]
         assert flushes == [1, 2, 3]
-        assert await noted(found) == [(1, 0), (2, 1), (3, 2)]
+        assert await noted(ledger_writer) == [(1, 0), (2, 1), (3, 2)]
     async with writing(ledger_url, epoch=5) as other:
         row = await other.read(lambda c: c.execute(select(writer).where(writer.c.epoch == EPOCH)).mappings().one())
         assert (row["flush"], row["ended"] >= row["heartbeat"] >= row["started"]) == (3, True)
 
 
 async def test_changes_that_wait_together_are_committed_together_and_in_order(ledger_url: str) -> None:
-    async with writing(ledger_url) as found:
-        flushes = await asyncio.gather(*(found.run(note(units)) for units in range(100)))
+    async with writing(ledger_url) as ledger_writer:
+        flushes = await asyncio.gather(*(ledger_writer.run(note(units)) for units in range(100)))
         assert flushes == sorted(flushes)
         assert len(set(flushes)) < 20
-        assert [units for _, units in await noted(found)] == list(range(100))
+        assert [units for _, units in await noted(ledger_writer)] == list(range(100))
 
 
 async def test_a_change_that_fails_fails_alone_and_leaves_nothing(ledger_url: str) -> None:
@@ -101,28 +101,28 @@ async def test_a_change_that_fails_fails_alone_and_leaves_nothing(ledger_url: st
         note(98)(connection, place)
         raise KeyError("a defect of the change")
 
-    async with writing(ledger_url) as found:
+    async with writing(ledger_url) as ledger_writer:
         changes = [note(1), wrong, note(2), defect, note(3)]
-        outcomes = await asyncio.gather(*(found.run(change) for change in changes), return_exceptions=True)
+        outcomes = await asyncio.gather(*(ledger_writer.run(change) for change in changes), return_exceptions=True)
         assert [type(outcome).__name__ for outcome in outcomes] == ["int", "IntegrityError", "int", "KeyError", "int"]
         with pytest.raises(KeyError):
-            await found.run(defect)
-        assert await found.run(note(4)) == found.flush
-        assert [units for _, units in await noted(found)] == [1, 2, 3, 4]
+            await ledger_writer.run(defect)
+        assert await ledger_writer.run(note(4)) == ledger_writer.flush
+        assert [units for _, units in await noted(ledger_writer)] == [1, 2, 3, 4]
 
 
 async def test_an_idle_writer_gives_signs_of_life_and_takes_no_flush(ledger_url: str) -> None:
-    async with writing(ledger_url) as found:
-        await found.run(note(0))
+    async with writing(ledger_url) as ledger_writer:
+        await ledger_writer.run(note(0))
         heartbeat = select(writer.c.flush, writer.c.heartbeat)
-        before = await found.read(lambda c: c.execute(heartbeat).one())
+        before = await ledger_writer.read(lambda c: c.execute(heartbeat).one())
         after, end = before, time.monotonic() + 60
         while after.heartbeat == before.heartbeat:
             assert time.monotonic() < end, "it gives no sign of life"
             await asyncio.sleep(0.1)
-            after = await found.read(lambda c: c.execute(heartbeat).one())
+            after = await ledger_writer.read(lambda c: c.execute(heartbeat).one())
         assert after.flush == before.flush == 1
-        assert before.heartbeat < after.heartbeat <= found._clock()
+        assert before.heartbeat < after.heartbeat <= ledger_writer._clock()
 
 
 async def test_a_second_process_is_told_who_writes(tmp_path) -> None:
@@ -147,30 +147,30 @@ async def test_a_caller_that_gave_up_left_nothing_behind(ledger_url: str) -> Non
     def slow(connection: Connection, place: Place) -> None:
         time.sleep(0.4)
 
-    async with writing(ledger_url) as found:
-        blocked = asyncio.create_task(found.run(slow))
+    async with writing(ledger_url) as ledger_writer:
+        blocked = asyncio.create_task(ledger_writer.run(slow))
         await asyncio.sleep(0.1)
         with pytest.raises(LedgerUnavailable, match="did not commit in time"):
-            await found.run(note(1), seconds=0.05)
+            await ledger_writer.run(note(1), seconds=0.05)
         await blocked
-        await found.run(note(2))
-        assert [units for _, units in await noted(found)] == [2]
+        await ledger_writer.run(note(2))
+        assert [units for _, units in await noted(ledger_writer)] == [2]
 
 
 async def test_a_server_that_stops_refuses_at_once_and_comes_back(postgres: Postgres) -> None:
     url = postgres.database()
-    async with writing(url) as found:
-        await found.run(note(1))
+    async with writing(url) as ledger_writer:
+        await ledger_writer.run(note(1))
         postgres.stop()
         try:
             with pytest.raises(LedgerUnavailable):
-                await found.run(note(2))
-            assert refused_at_once(found).retry_after_seconds > 0
+                await ledger_writer.run(note(2))
+            assert refused_at_once(ledger_writer).retry_after_seconds > 0
         finally:
             postgres.start()
-        await until(lambda: found.up)
-        await found.run(note(4))
-        assert [units for _, units in await noted(found)] == [1, 4]
+        await until(lambda: ledger_writer.up)
+        await ledger_writer.run(note(4))
+        assert [units for _, units in await noted(ledger_writer)] == [1, 4]
 
 
 async def test_a_ledger_that_opens_and_takes_nothing_is_down_most_of_the_time(ledger_url: str) -> None:
@@ -180,38 +180,38 @@ async def test_a_ledger_that_opens_and_takes_nothing_is_down_most_of_the_time(le
         raise OperationalError("INSERT", {}, Exception("database or disk is full"))
 
     heard = Heard()
-    async with writing(ledger_url, watch=heard) as found:
+    async with writing(ledger_url, watch=heard) as ledger_writer:
         up, looks, start = 0, 0, time.monotonic()
         while len(heard.failures) < 6:
             with suppress(LedgerUnavailable):
-                await found.run(full)
-            up, looks = up + found.up, looks + 1
+                await ledger_writer.run(full)
+            up, looks = up + ledger_writer.up, looks + 1
             await asyncio.sleep(0.005)
         assert time.monotonic() - start > 0.05 * (1 + 2 + 4 + 8 + 16), "each wait is twice as long as the last"
         assert up < looks / 4
-        await until(lambda: found.up)
-        await found.run(note(1))
+        await until(lambda: ledger_writer.up)
+        await ledger_writer.run(note(1))
         failures = len(heard.failures)
         with pytest.raises(LedgerUnavailable):
-            await found.run(full)
-        await until(lambda: len(heard.failures) > failures and found.up)
-        assert found._delay <= 2 * 0.05, "after a success the waits begin anew"
+            await ledger_writer.run(full)
+        await until(lambda: len(heard.failures) > failures and ledger_writer.up)
+        assert ledger_writer._delay <= 2 * 0.05, "after a success the waits begin anew"
 
 
 async def test_a_server_that_hangs_costs_a_caller_no_more_than_its_time(postgres: Postgres) -> None:
-    async with writing(postgres.database()) as found:
-        await found.run(note(1))
+    async with writing(postgres.database()) as ledger_writer:
+        await ledger_writer.run(note(1))
         postgres.pause()
         try:
             with pytest.raises(LedgerUnavailable):
-                await found.run(note(2), seconds=0.2)
+                await ledger_writer.run(note(2), seconds=0.2)
             await asyncio.sleep(1.2)
-            assert "does not answer" in str(refused_at_once(found, seconds=5))
+            assert "does not answer" in str(refused_at_once(ledger_writer, seconds=5))
         finally:
             postgres.resume()
-        await until(lambda: found.queue.hindrance() is None)
-        await found.run(note(4))
-        units = [units for _, units in await noted(found)]
+        await until(lambda: ledger_writer.queue.hindrance() is None)
+        await ledger_writer.run(note(4))
+        units = [units for _, units in await noted(ledger_writer)]
         assert units in ([1, 4], [1, 2, 4])  # the second was under way when its caller gave up
 
 
@@ -219,7 +219,7 @@ async def test_a_server_that_hangs_costs_a_caller_no_more_than_its_time(postgres
 async def test_a_commit_in_doubt_is_neither_lost_nor_repeated(ledger_url: str, committed: bool) -> None:
     """The connection breaks at the commit: before the server heard of it, or after it was done."""
     database = Database(ledger_url)
-    found = Writer(database, epoch=EPOCH, task="toy", clock=Clock())
+    ledger_writer = Writer(database, epoch=EPOCH, task="toy", clock=Clock())
     engines = database.writing
     breaks = itertools.count()
 
@@ -240,18 +240,18 @@ async def test_a_commit_in_doubt_is_neither_lost_nor_repeated(ledger_url: str, c
 
     armed = False
     database.writing = breaking  # type: ignore[method-assign]
-    await found.start()
+    await ledger_writer.start()
     armed = True
     try:
         if committed:
-            assert await found.run(note(1)) == 1
+            assert await ledger_writer.run(note(1)) == 1
         else:
             with pytest.raises(LedgerUnavailable):
-                await found.run(note(1))
-        await until(lambda: found.up)
-        await found.run(note(2))
-        assert [units for _, units in await noted(found)] == ([1, 2] if committed else [2])
-        total = await found.read(lambda c: c.scalar(select(func.count()).select_from(gap)))
+                await ledger_writer.run(note(1))
+        await until(lambda: ledger_writer.up)
+        await ledger_writer.run(note(2))
+        assert [units for _, units in await noted(ledger_writer)] == ([1, 2] if committed else [2])
+        total = await ledger_writer.read(lambda c: c.scalar(select(func.count()).select_from(gap)))
         assert total == (2 if committed else 1)
     finally:
-        await found.stop()
+        await ledger_writer.stop()

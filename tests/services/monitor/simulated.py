@@ -149,10 +149,10 @@ class Book:
 
         def change(connection: Connection, place: dict[str, int]) -> None:
             connection.execute(insert(segment).values(_segment(stream, first, model, purpose) | place))
-            asked = set(stream.asked.tolist())
-            kept = range(len(stream)) if census else sorted(asked)
-            marks = [{"census": int(census), "state": "requested" if one in asked else UNASKED} for one in kept]
-            items = [_item(stream, one, self.epoch, first, model) for one in kept]
+            requested = set(stream.asked.tolist())
+            kept = range(len(stream)) if census else sorted(requested)
+            marks = [{"census": int(census), "state": "requested" if unit in requested else UNASKED} for unit in kept]
+            items = [_item(stream, unit, self.epoch, first, model) for unit in kept]
             rows = [row | mark | place for row, mark in zip(items, marks, strict=True)]
             if rows and purpose == "decide":
                 connection.execute(insert(item), rows)
@@ -214,15 +214,15 @@ class Book:
         propensity: float | None = None,
         epoch: int | None = None,
     ) -> None:
-        whose = self.epoch if epoch is None else epoch
+        owner = self.epoch if epoch is None else epoch
         events = [
-            {"epoch": whose, "sequence": int(unit), "time": now, "state": state, "actor": "a", "reason": ""}
+            {"epoch": owner, "sequence": int(unit), "time": now, "state": state, "actor": "a", "reason": ""}
             | {"propensity": propensity}
             | place
             for unit in units
         ]
         connection.execute(insert(request_event), events)
-        mine = (item.c.epoch == whose) & (item.c.sequence == bindparam("s"))
+        mine = (item.c.epoch == owner) & (item.c.sequence == bindparam("s"))
         connection.execute(update(item).where(mine).values(state=state), [{"s": int(unit)} for unit in units])
 
     def lose(self, start: float, end: float, units: int, reason: str = "disk full") -> None:
@@ -233,8 +233,10 @@ class Book:
 def label_asked(book: Book, stream: Stream) -> float:
     """Decides a stream and gives all labels asked for, each a second after its unit; the time after the last."""
     first = book.decide(stream)
-    now, asked = float(stream.time[-1]) + 1, stream.asked
-    book.label((first + asked).tolist(), stream.error[asked].tolist(), now, received=(stream.time[asked] + 1).tolist())
+    now, labelled = float(stream.time[-1]) + 1, stream.asked
+    book.label(
+        (first + labelled).tolist(), stream.error[labelled].tolist(), now, received=(stream.time[labelled] + 1).tolist()
+    )
     book.beat(now)
     return now
 

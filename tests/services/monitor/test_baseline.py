@@ -19,11 +19,11 @@ EDGES = Edges.of(simulate(20_000, 0).uncertainty)
 def sketch(seed: int, rate: float, factor: float = 1.0, units: int = 4000) -> Sketch:
     """A window of a stream, with all the labels that were asked for."""
     stream = simulate(units, seed, rate=rate, factor=factor)
-    found, asked = Sketch(EDGES, HEAD.acceptable), stream.asked
-    found.add_units(stream.uncertainty, ~stream.deferred)
-    one = stream.take(asked)
-    found.add_labels(one.uncertainty, ~one.deferred, one.error, one.propensity)
-    return found
+    result, labelled = Sketch(EDGES, HEAD.acceptable), stream.asked
+    result.add_units(stream.uncertainty, ~stream.deferred)
+    labels = stream.take(labelled)
+    result.add_labels(labels.uncertainty, ~labels.deferred, labels.error, labels.propensity)
+    return result
 
 
 @pytest.mark.slow
@@ -31,7 +31,7 @@ def sketch(seed: int, rate: float, factor: float = 1.0, units: int = 4000) -> Sk
 def test_a_window_without_a_shift_is_rarely_above_its_baseline(rate: float) -> None:
     alarms, plain = 0, 0
     for seed in range(RUNS):
-        day, window = (sketch(2 * seed + one, rate).view("aipw", Rules()) for one in (1, 2))
+        day, window = (sketch(2 * seed + offset, rate).view("aipw", Rules()) for offset in (1, 2))
         low = live_figures(window).r_auc.low
         alarms += low > Baseline.from_view(day).interval(4000).high
         plain += low > live_figures(day).r_auc.high
@@ -42,12 +42,12 @@ def test_a_window_without_a_shift_is_rarely_above_its_baseline(rate: float) -> N
 
 @pytest.mark.parametrize("rate", [0.1, 1.0])
 def test_errors_three_times_as_large_are_above_it(rate: float) -> None:
-    found = 0
+    alarms = 0
     for seed in range(20):
         normal = Baseline.from_view(sketch(seed, rate).view("aipw", Rules()))
         low = live_figures(sketch(100 + seed, rate, factor=3.0).view("aipw", Rules())).r_auc.low
-        found += low > normal.interval(4000).high
-    assert found >= 18
+        alarms += low > normal.interval(4000).high
+    assert alarms >= 18
 
 
 def test_a_baseline_is_wider_for_smaller_windows() -> None:

@@ -46,13 +46,13 @@ def test_a_census_is_judged_by_all_units_however_few_are_asked_about(scene: Scen
     truth = figures(Errors(stream.error, HEAD.acceptable, Rules()), stream.uncertainty)
     for exact_units, mode, tolerance in ((10_000, "exact", 1e-9), (1000, "sketch", 1e-3)):
         watch = scene.watch(now, exact_units=exact_units)
-        found = watch.window("1d", source="census")
-        assert (found.mode, found.valid, found.labels) == (mode, True, 6000), found.reasons
-        assert found.figures["r_auc"].estimate == pytest.approx(truth.r_auc, rel=tolerance)
-        assert found.figures["mean_error"].estimate == pytest.approx(truth.error, rel=tolerance)
-        asked = watch.window("1d", source="requested")
-        assert words(asked) >= ({"no_labels"} if rate else {"no_labels", "positivity"})
-        assert asked.labels == 0
+        window = watch.window("1d", source="census")
+        assert (window.mode, window.valid, window.labels) == (mode, True, 6000), window.reasons
+        assert window.figures["r_auc"].estimate == pytest.approx(truth.r_auc, rel=tolerance)
+        assert window.figures["mean_error"].estimate == pytest.approx(truth.error, rel=tolerance)
+        requested = watch.window("1d", source="requested")
+        assert words(requested) >= ({"no_labels"} if rate else {"no_labels", "positivity"})
+        assert requested.labels == 0
         states = watch.monitor.snapshot.streams[0].requests
         assert sum(states.values()) == len(stream.asked)
 
@@ -74,10 +74,10 @@ def test_a_requested_label_that_nobody_asked_for_is_an_orphan(quick_scene: Scene
     stream = simulate(3000, 9, rate=0.2)
     first = book.decide(stream, census=True)
     now = float(stream.time[-1]) + 1
-    asked = stream.asked
-    unasked = np.setdiff1d(np.arange(3000), asked)
-    times = (stream.time[asked] + 1).tolist()
-    book.label((first + asked).tolist(), stream.error[asked].tolist(), now, received=times)
+    requested = stream.asked
+    unasked = np.setdiff1d(np.arange(3000), requested)
+    times = (stream.time[requested] + 1).tolist()
+    book.label((first + requested).tolist(), stream.error[requested].tolist(), now, received=times)
     book.beat(now)
     before = quick_scene.watch(now).window()
     book.label((first + unasked).tolist(), [1e6] * len(unasked), now + 1, state=False)

@@ -17,11 +17,11 @@ def truth(stream: Stream) -> float:
 def slowly(book: Book, stream: Stream, now: float, seed: int) -> None:
     """Labels that take half an hour on average, of the tenth that is most uncertain two hours."""
     source = np.random.default_rng(seed)
-    first, asked = book.decide(stream, now), stream.asked
-    slow = stream.uncertainty[asked] > np.quantile(stream.uncertainty, 0.9)
-    came = stream.time[asked] + source.exponential(np.where(slow, 7200.0, 1800.0))
+    first, requested = book.decide(stream, now), stream.asked
+    slow = stream.uncertainty[requested] > np.quantile(stream.uncertainty, 0.9)
+    came = stream.time[requested] + source.exponential(np.where(slow, 7200.0, 1800.0))
     there = came < now
-    units, errors = (first + asked)[there], stream.error[asked][there]
+    units, errors = (first + requested)[there], stream.error[requested][there]
     book.label(units.tolist(), errors.tolist(), now, received=came[there].tolist())
     book.beat(now)
 
@@ -45,12 +45,12 @@ def test_slow_labels_of_uncertain_units_leave_no_bias(
             stream = simulate(30_000, seed, rate=0.2, seconds=7200)
             slowly(book, stream, now, seed)
             watch = scene.watch(now, exact_units=exact_units, last_units=1000, text="2h", estimator="ht")
-            found = watch.window("2h")
-            assert found.mode == ("exact" if exact_units else "sketch")
-            assert 0.5 < found.mature <= 1
-            old = stream.take(stream.time < now - (1 - found.mature) * 7200)
-            ratios.append(found.figures["r_auc"].estimate / truth(old))
-            scene_units = watch.monitor.streams[found.key].requests
+            window = watch.window("2h")
+            assert window.mode == ("exact" if exact_units else "sketch")
+            assert 0.5 < window.mature <= 1
+            old = stream.take(stream.time < now - (1 - window.mature) * 7200)
+            ratios.append(window.figures["r_auc"].estimate / truth(old))
+            scene_units = watch.monitor.streams[window.key].requests
             labelled = np.isfinite(scene_units.error["requested"])
             weight = 1 / scene_units.units.propensity[labelled]
             mean = float(weight @ scene_units.error["requested"][labelled]) / len(stream)
@@ -91,18 +91,18 @@ def reviewed(
 def test_a_third_of_the_deferred_never_reviewed_is_never_silently_wrong(
     quick_scene: Scene, exact_units: int, worst: bool
 ) -> None:
-    found, _ = reviewed(quick_scene, worst=worst, second=None, exact_units=exact_units, seed=1)
-    assert "incomplete" in words(found)
-    assert found.completion < 0.9
+    window, _ = reviewed(quick_scene, worst=worst, second=None, exact_units=exact_units, seed=1)
+    assert "incomplete" in words(window)
+    assert window.completion < 0.9
 
 
 @pytest.mark.parametrize("exact_units", [10**6, 0], ids=["exact", "buckets"])
 def test_a_random_part_of_the_skipped_that_is_labelled_after_all_makes_it_right(
     quick_scene: Scene, exact_units: int
 ) -> None:
-    found, right = reviewed(quick_scene, worst=True, second=0.4, exact_units=exact_units, seed=2)
-    assert found.valid, found.reasons
-    area = found.figures["r_auc"]
+    window, right = reviewed(quick_scene, worst=True, second=0.4, exact_units=exact_units, seed=2)
+    assert window.valid, window.reasons
+    area = window.figures["r_auc"]
     assert area.low < right < area.high
     assert area.high - area.low < 0.4 * right
 

@@ -21,8 +21,8 @@ def test_the_live_monitor_and_a_replay_of_the_same_ledger_say_the_same(
     book = quick_scene.book()
     stream = simulate(20_000, 3, rate=0.05)
     first = book.decide(stream)
-    asked = stream.asked
-    early, late = asked[::2], asked[1::4]
+    requested = stream.asked
+    early, late = requested[::2], requested[1::4]
     now = float(stream.time[-1]) + 1
     book.label((first + early).tolist(), stream.error[early].tolist(), now + 60)
     book.label((first + late).tolist(), (stream.error[late] + 1).tolist(), now + 400)

@@ -24,11 +24,11 @@ def scraped(snapshot: Snapshot, now: float) -> tuple[bytes, Samples]:
     exporter = Exporter()
     exporter.publish(snapshot)
     body = exporter.text(now)
-    found: Samples = defaultdict(list)
+    samples: Samples = defaultdict(list)
     for family in text_string_to_metric_families(body.decode()):
         for sample in family.samples:
-            found[sample.name].append((sample.labels, sample.value))
-    return body, found
+            samples[sample.name].append((sample.labels, sample.value))
+    return body, samples
 
 
 @pytest.fixture
@@ -45,37 +45,37 @@ def watch(quick_scene: Scene) -> Watch:
 
 
 def test_figures_of_valid_windows_are_exported_with_their_intervals(watch: Watch) -> None:
-    _, found = scraped(watch.monitor.snapshot, watch.now)
+    _, samples = scraped(watch.monitor.snapshot, watch.now)
     place = {"task": "toy", "head": "power", "model": "toy-ensemble:abc123", "window": "1d", "source": "requested"}
     window = watch.window("1d")
     assert window.valid
     for name in FIGURES:
         for suffix, end in (("", "estimate"), ("_low", "low"), ("_high", "high")):
-            values = [value for labels, value in found[f"demur_live_{name}{suffix}"] if labels == place]
+            values = [value for labels, value in samples[f"demur_live_{name}{suffix}"] if labels == place]
             assert values == [getattr(window.figures[name], end)]
-    assert dict((labels["origin"], value) for labels, value in found["demur_live_r_auc_baseline_low"])
-    kinds = {labels["kind"] for labels, _ in found["demur_live_curve"]}
+    assert dict((labels["origin"], value) for labels, value in samples["demur_live_r_auc_baseline_low"])
+    kinds = {labels["kind"] for labels, _ in samples["demur_live_curve"]}
     assert kinds == {"live", "low", "high", "random", "optimal"}
-    retentions = {labels["retention"] for labels, _ in found["demur_live_curve"] if labels["window"] == "1d"}
+    retentions = {labels["retention"] for labels, _ in samples["demur_live_curve"] if labels["window"] == "1d"}
     assert len(retentions) == 21
 
 
 def test_a_window_that_is_not_valid_has_no_figures_and_says_why(watch: Watch) -> None:
-    _, found = scraped(watch.monitor.snapshot, watch.now)
+    _, samples = scraped(watch.monitor.snapshot, watch.now)
     window = watch.window("15m")
     assert not window.valid
-    for name in found:
+    for name in samples:
         if name.startswith(tuple(f"demur_live_{figure}" for figure in (*FIGURES, "curve"))) and "baseline" not in name:
-            assert not [labels for labels, _ in found[name] if labels["window"] == "15m"], name
-    assert [value for labels, value in found["demur_live_valid"] if labels["window"] == "15m"] == [0]
-    reasons = {labels["reason"]: value for labels, value in found["demur_live_invalid"] if labels["window"] == "15m"}
+            assert not [labels for labels, _ in samples[name] if labels["window"] == "15m"], name
+    assert [value for labels, value in samples["demur_live_valid"] if labels["window"] == "15m"] == [0]
+    reasons = {labels["reason"]: value for labels, value in samples["demur_live_invalid"] if labels["window"] == "15m"}
     assert reasons.keys() == REASONS
     assert {word for word, value in reasons.items() if value} == {word for word, _ in window.reasons}
-    assert [value for labels, value in found["demur_live_units"] if labels["window"] == "15m"] == [window.units]
+    assert [value for labels, value in samples["demur_live_units"] if labels["window"] == "15m"] == [window.units]
 
 
 def test_all_that_was_promised_is_exported(watch: Watch) -> None:
-    _, found = scraped(watch.monitor.snapshot, watch.now)
+    _, samples = scraped(watch.monitor.snapshot, watch.now)
     names = {
         *("demur_live_r_auc_random", "demur_live_r_auc_optimal", "demur_live_f1_auc_random"),
         *("demur_live_f1_auc_optimal", "demur_live_effective_samples", "demur_live_units", "demur_live_labels"),
@@ -85,19 +85,19 @@ def test_all_that_was_promised_is_exported(watch: Watch) -> None:
         *("demur_risk_alarm", "demur_policy_threshold", "demur_policy_target_retention", "demur_monitor_lag_seconds"),
         *("demur_monitor_last_success_timestamp_seconds", "demur_monitor_cycle_seconds_bucket", "demur_head_info"),
     }
-    assert names <= found.keys()
-    assert found["demur_policy_threshold"] == [({"task": "toy", "head": "power"}, 2.5)]
-    states = {labels["state"]: value for labels, value in found["demur_label_requests"]}
+    assert names <= samples.keys()
+    assert samples["demur_policy_threshold"] == [({"task": "toy", "head": "power"}, 2.5)]
+    states = {labels["state"]: value for labels, value in samples["demur_label_requests"]}
     assert states["requested"] > 0
-    assert found["demur_label_oldest_request_age_seconds"][0][1] > 2
-    assert found["demur_monitor_lag_seconds"] == [({}, 0.0)]
+    assert samples["demur_label_oldest_request_age_seconds"][0][1] > 2
+    assert samples["demur_monitor_lag_seconds"] == [({}, 0.0)]
 
 
 def test_labels_are_bounded_and_no_id_is_among_them(watch: Watch) -> None:
-    _, found = scraped(watch.monitor.snapshot, watch.now)
+    _, exported = scraped(watch.monitor.snapshot, watch.now)
     known = {"task", "head", "model", "window", "source", "retention", "kind", "reason", "state", "verdict", "le"}
     known |= {"origin", "purpose", "unit", "error_unit", "measure", "error", "version", "python"}
-    assert {label for samples in found.values() for labels, _ in samples for label in labels} <= known
+    assert {label for samples in exported.values() for labels, _ in samples for label in labels} <= known
 
 
 def test_the_lag_grows_with_the_clock(watch: Watch) -> None:

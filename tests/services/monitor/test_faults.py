@@ -42,12 +42,12 @@ def test_a_process_that_is_silent_makes_windows_invalid_until_it_ends(scene: Sce
     watch = scene.watch(now)
     assert words(watch.window()) == {"lag"}
     assert "Process 1 on here" in dict(watch.window().reasons)["lag"]
-    told = scene.watch(now, gone=frozenset({5}))
-    assert told.window().valid
+    informed = scene.watch(now, gone=frozenset({5}))
+    assert informed.window().valid
     other.beat(now, ended=True)
     watch.at(now)
     assert watch.window().valid
-    same(watch.window(), told.window())
+    same(watch.window(), informed.window())
 
 
 def test_units_wait_until_all_processes_are_past_them(quick_scene: Scene) -> None:

@@ -50,7 +50,7 @@ def test_it_is_ready_once_it_has_read_and_as_long_as_it_reads(served: Served) ->
 def test_all_windows_are_a_document(served: Served) -> None:
     served.routes.publish(served.watch.at())
     document = served.get("/v1/live").json()
-    (window,) = [one for one in document["windows"] if one["window"] == "1h"]
+    (window,) = [candidate for candidate in document["windows"] if candidate["window"] == "1h"]
     truth = served.watch.window("1h")
     assert window["valid"] is True
     assert window["r_auc"]["estimate"] == truth.figures["r_auc"].estimate
@@ -62,8 +62,8 @@ def test_all_windows_are_a_document(served: Served) -> None:
 
 def test_what_if_answers_for_any_threshold_with_intervals(served: Served) -> None:
     served.routes.publish(served.watch.at())
-    found = served.get("/v1/what-if?task=toy&head=power&threshold=1,2.5&threshold=1e9&window=1h").json()
-    rows = found["what_if"]
+    document = served.get("/v1/what-if?task=toy&head=power&threshold=1,2.5&threshold=1e9&window=1h").json()
+    rows = document["what_if"]
     assert [row["threshold"] for row in rows] == [1.0, 2.5, 1e9]
     assert rows[2]["retention"] == 1.0
     assert rows[2]["error"]["estimate"] == pytest.approx(served.watch.window("1h").figures["mean_error"].estimate)
@@ -76,9 +76,9 @@ def test_what_if_answers_for_any_threshold_with_intervals(served: Served) -> Non
 
 def test_a_window_can_be_had_as_a_sketch(served: Served) -> None:
     served.routes.publish(served.watch.at())
-    found = Sketch.from_bytes(served.get("/v1/sketch?window=1h").content)
-    assert int(found.units.sum()) == served.watch.window("1h").units
-    assert int(found.labels.sum()) == served.watch.window("1h").labels
+    sketch = Sketch.from_bytes(served.get("/v1/sketch?window=1h").content)
+    assert int(sketch.units.sum()) == served.watch.window("1h").units
+    assert int(sketch.labels.sum()) == served.watch.window("1h").labels
 
 
 @pytest.mark.parametrize(

@@ -17,33 +17,33 @@ from tests.services.monitor.watching import Watch, same
 def test_with_all_labels_the_live_figures_are_those_of_demur_evaluate(scene: Scene) -> None:
     stream = simulate(5000, rate=1.0)
     now = label_asked(scene.book(), stream)
-    found = scene.watch(now).window()
+    window = scene.watch(now).window()
     truth = figures(Errors(stream.error, HEAD.acceptable, Rules()), stream.uncertainty)
-    assert found.valid, found.reasons
-    assert found.units == found.labels == len(stream)
+    assert window.valid, window.reasons
+    assert window.units == window.labels == len(stream)
     for name in ("r_auc", "f1_auc", "f1_at_95"):
-        assert found.figures[name].estimate == pytest.approx(getattr(truth, name), rel=1e-9)
-    assert found.figures["mean_error"].estimate == pytest.approx(truth.error, rel=1e-9)
+        assert window.figures[name].estimate == pytest.approx(getattr(truth, name), rel=1e-9)
+    assert window.figures["mean_error"].estimate == pytest.approx(truth.error, rel=1e-9)
     for name in ("r_auc_random", "r_auc_optimal", "f1_auc_random", "f1_auc_optimal"):
-        assert found.references[name] == pytest.approx(getattr(truth, name), rel=1e-9)
-    curve = found.error_curve
+        assert window.references[name] == pytest.approx(getattr(truth, name), rel=1e-9)
+    curve = window.error_curve
     assert curve is not None
     assert curve.band.estimate[-1] == pytest.approx(truth.error)
     assert np.all(curve.optimal <= curve.band.estimate + 1e-12)
-    assert found.abstained == pytest.approx(stream.deferred.mean())
-    assert np.isfinite(found.drift.psi)
-    assert BEGIN < found.end <= now
+    assert window.abstained == pytest.approx(stream.deferred.mean())
+    assert np.isfinite(window.drift.psi)
+    assert BEGIN < window.end <= now
 
 
 @pytest.mark.slow
 def test_buckets_say_what_all_units_say_to_a_ten_thousandth(quick_scene: Scene) -> None:
     stream = simulate(100_000, 2, rate=1.0)
     now = label_asked(quick_scene.book(), stream)
-    found = quick_scene.watch(now, exact_units=0, last_units=1000).window("1d")
+    window = quick_scene.watch(now, exact_units=0, last_units=1000).window("1d")
     truth = figures(Errors(stream.error, HEAD.acceptable, Rules()), stream.uncertainty)
-    assert (found.mode, found.units, found.labels) == ("sketch", len(stream), len(stream))
+    assert (window.mode, window.units, window.labels) == ("sketch", len(stream), len(stream))
     for name in ("r_auc", "f1_auc", "f1_at_95"):
-        assert found.figures[name].estimate == pytest.approx(getattr(truth, name), rel=1e-4)
+        assert window.figures[name].estimate == pytest.approx(getattr(truth, name), rel=1e-4)
 
 
 def test_buckets_and_units_agree_on_sampled_labels_and_their_intervals(quick_scene: Scene) -> None:
@@ -56,19 +56,19 @@ def test_buckets_and_units_agree_on_sampled_labels_and_their_intervals(quick_sce
     assert sketch.valid
     assert sketch.effective_samples == pytest.approx(exact.effective_samples, rel=0.02)
     for name in FIGURES:
-        one, other = exact.figures[name], sketch.figures[name]
-        assert other.estimate == pytest.approx(one.estimate, rel=2e-3)
-        assert other.high - other.low == pytest.approx(one.high - one.low, rel=0.02)
+        first, other = exact.figures[name], sketch.figures[name]
+        assert other.estimate == pytest.approx(first.estimate, rel=2e-3)
+        assert other.high - other.low == pytest.approx(first.high - first.low, rel=0.02)
 
 
 def test_the_estimates_cover_the_truth_where_the_naive_one_does_not(quick_scene: Scene) -> None:
     stream = simulate(60_000, 5, rate=0.05)
     now = label_asked(quick_scene.book(), stream)
-    found = quick_scene.watch(now, exact_units=10**6).window()
+    window = quick_scene.watch(now, exact_units=10**6).window()
     truth = figures(Errors(stream.error, HEAD.acceptable, Rules()), stream.uncertainty)
     naive = figures(Errors(stream.error[stream.asked], HEAD.acceptable, Rules()), stream.uncertainty[stream.asked])
-    area = found.figures["r_auc"]
-    assert found.valid
+    area = window.figures["r_auc"]
+    assert window.valid
     assert area.low < truth.r_auc < area.high
     assert naive.r_auc > 1.5 * truth.r_auc
 
@@ -88,12 +88,12 @@ def test_a_monitor_that_starts_anew_says_the_same(scene: Scene) -> None:
         first = book.decide(piece, now)
         written.append((book, first, piece))
         if part >= 4:
-            whose, begin, old = written[part - 4]
+            owner, begin, old = written[part - 4]
             labels, errors = (begin + old.asked).tolist(), old.error[old.asked].tolist()
-            book.label(labels, [error + 1 for error in errors], now, epoch=whose.epoch)
-            book.label(labels[:10], errors[:10], now + 0.1, version=2, epoch=whose.epoch)
-        for one in books:
-            one.beat(now + 0.2)
+            book.label(labels, [error + 1 for error in errors], now, epoch=owner.epoch)
+            book.label(labels[:10], errors[:10], now + 0.1, version=2, epoch=owner.epoch)
+        for each_book in books:
+            each_book.beat(now + 0.2)
         if part % 3 == 0:
             live.at(now + 0.2)
     live.at(now + 1)
@@ -193,7 +193,7 @@ def test_two_cycles_without_news_judge_nothing_anew(quick_scene: Scene) -> None:
     watch = quick_scene.watch(now)
     before = watch.monitor.snapshot.windows
     after = watch.at(now).windows
-    assert all(one is other for one, other in zip(before, after, strict=True))
+    assert all(window is other for window, other in zip(before, after, strict=True))
 
 
 @pytest.mark.parametrize("exact_units", [100_000, 0])
@@ -209,10 +209,12 @@ def test_units_of_infinite_uncertainty_count_as_the_most_uncertain_ones(tmp_path
         try:
             now = label_asked(scene.book(), replace(stream, uncertainty=scores))
             window = scene.watch(now, exact_units=exact_units).window()
-            figures.append({name: (one.estimate, one.low, one.high) for name, one in window.figures.items()})
+            figures.append(
+                {name: (figure.estimate, figure.low, figure.high) for name, figure in window.figures.items()}
+            )
         finally:
             scene.close()
     assert figures[0]
-    large, infinite = (np.array(list(one.values())) for one in figures)
+    large, infinite = (np.array(list(intervals.values())) for intervals in figures)
     assert np.isfinite(large).all()
     np.testing.assert_allclose(infinite, large, rtol=1e-9)

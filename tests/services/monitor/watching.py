@@ -68,12 +68,12 @@ class Watch:
 
     def window(self, name: str = "1h", source: str = "requested", model: str | None = None) -> WindowResult:
         """Result of one window of the last cycle."""
-        found = [
-            one
-            for one in self.monitor.snapshot.windows
-            if (one.window, one.source) == (name, source) and model in (None, one.key.model)
+        matching = [
+            result
+            for result in self.monitor.snapshot.windows
+            if (result.window, result.source) == (name, source) and model in (None, result.key.model)
         ]
-        (only,) = found
+        (only,) = matching
         return only
 
 
@@ -82,13 +82,18 @@ def words(result: WindowResult) -> set[str]:
     return {word for word, _ in result.reasons}
 
 
-def same(one: WindowResult, other: WindowResult) -> None:
+def same(first: WindowResult, other: WindowResult) -> None:
     """Counts to the last bit, sums to 1e-9."""
-    assert (one.units, one.answered, one.labels, one.mode) == (other.units, other.answered, other.labels, other.mode)
-    assert words(one) == words(other)
-    assert one.figures.keys() == other.figures.keys()
-    for name, found in one.figures.items():
+    assert (first.units, first.answered, first.labels, first.mode) == (
+        other.units,
+        other.answered,
+        other.labels,
+        other.mode,
+    )
+    assert words(first) == words(other)
+    assert first.figures.keys() == other.figures.keys()
+    for name, figure in first.figures.items():
         for end in ("estimate", "low", "high"):
-            assert getattr(found, end) == pytest.approx(getattr(other.figures[name], end), rel=1e-9, nan_ok=True)
-    assert one.drift.psi == other.drift.psi
-    assert one.drift.log_wealth == other.drift.log_wealth
+            assert getattr(figure, end) == pytest.approx(getattr(other.figures[name], end), rel=1e-9, nan_ok=True)
+    assert first.drift.psi == other.drift.psi
+    assert first.drift.log_wealth == other.drift.log_wealth

@@ -48,8 +48,8 @@ def test_what_is_no_head_and_measure_is_refused_when_settings_are_read(text: str
 
 
 def test_spaces_and_ends_do_not_matter() -> None:
-    found = Settings.read({"DEMUR_MEASURES": " temperature = varm , precipitation=mi, "})
-    assert found.measure_by_head == {"temperature": "varm", "precipitation": "mi"}
+    parsed = Settings.read({"DEMUR_MEASURES": " temperature = varm , precipitation=mi, "})
+    assert parsed.measure_by_head == {"temperature": "varm", "precipitation": "mi"}
     assert Settings.read({"DEMUR_MEASURES": ""}).measure_by_head == {}
 
 
@@ -72,8 +72,8 @@ def test_an_artefact_that_names_other_measures_only_by_itself_serves_its_own(tin
     """As artefacts were before there was a choice."""
     known = tiny.trees.manifest
     bare = {
-        head: {name: msgspec.structs.replace(one, others={}) for name, one in found.items()}
-        for head, found in known.heads.items()
+        head: {name: msgspec.structs.replace(calibration, others={}) for name, calibration in profiles.items()}
+        for head, profiles in known.heads.items()
     }
     files = {name: tiny.trees.path(name) for name in known.files}
     old = artefacts.write(tmp_path / "old", msgspec.structs.replace(known, heads=bare), files)
@@ -95,24 +95,24 @@ def test_every_calibrated_measure_has_thresholds_of_its_own_scores(tiny: Tiny, s
     """Retention of the calibration rows is the target, or more where scores tie."""
     artefact = tiny.trees if several else tiny.single
     dev = tiny.data["dev_in"]
-    said = scoring.predict(opening.members(artefact), HEADS, dev.features, ensemble=several)
+    predictions = scoring.predict(opening.members(artefact), HEADS, dev.features, ensemble=several)
     for head in HEADS:
         for measure in MEASURES[head.kind, several]:
             policy = policies(artefact, measures=f"{head.name}={measure}", target_retention=0.8)[head.name]
             assert (policy.measure, policy.mode, policy.calibration_units) == (measure, "target_retention", len(dev))
-            scores = uncertainty.score(said[head.name], measure)
+            scores = uncertainty.score(predictions[head.name], measure)
             retained = float(np.mean(scores <= np.float32(policy.threshold)))
             ties = float(np.mean(scores == np.float32(policy.threshold)))
             assert 0.8 <= retained <= 0.8 + 2 / len(dev) + ties
 
 
 def test_single_models_defer_by_measures_of_their_own(tiny: Tiny) -> None:
-    found = policies(tiny.single)
-    assert {head: policy.measure for head, policy in found.items()} == {
+    by_head = policies(tiny.single)
+    assert {head: policy.measure for head, policy in by_head.items()} == {
         "temperature": "variance",
         "precipitation": "entropy",
     }
-    assert all(policy.knowledge_measure is None for policy in found.values())
+    assert all(policy.knowledge_measure is None for policy in by_head.values())
     assert policies(tiny.single, measures="precipitation=confidence")["precipitation"].measure == "confidence"
     with pytest.raises(SettingsError, match=r"precipitation=mi; use one of confidence, entropy"):
         policies(tiny.single, measures="precipitation=mi")
@@ -131,17 +131,17 @@ def test_the_measure_is_part_of_what_policies_are_bound_to(tiny: Tiny, kind: str
     artefact: Artefact = getattr(tiny, kind)
     numeric = profile(Settings(), artefact).name
     assert policies(artefact)["temperature"].profile == numeric
-    found = policies(artefact, measures="precipitation=entropy,temperature=varm")
-    assert {policy.profile for policy in found.values()} == {f"{numeric},precipitation=entropy,temperature=varm"}
-    assert len(found["temperature"].profile) <= 64, "PostgreSQL cuts nothing, it refuses"
+    by_head = policies(artefact, measures="precipitation=entropy,temperature=varm")
+    assert {policy.profile for policy in by_head.values()} == {f"{numeric},precipitation=entropy,temperature=varm"}
+    assert len(by_head["temperature"].profile) <= 64, "PostgreSQL cuts nothing, it refuses"
 
 
 def test_a_profile_that_is_too_long_is_told_by_its_hash() -> None:
     numeric = "cuda-int8-trees+stacked+stacked+stacked"
     measures = [{"temperature": measure, "precipitation": "entropy"} for measure in ("varm", "epkl", "mvar")]
-    found = {profile_with_measures(numeric, one) for one in measures}
-    assert len(found) == 3
-    assert all(len(name) <= 64 and name.startswith(f"{numeric},") for name in found)
+    names = {profile_with_measures(numeric, spec) for spec in measures}
+    assert len(names) == 3
+    assert all(len(name) <= 64 and name.startswith(f"{numeric},") for name in names)
 
 
 @pytest.mark.parametrize("measures", ["", "temperature=varm,precipitation=mi", "temperature=epkl,precipitation=rmi"])
@@ -151,19 +151,19 @@ async def test_the_measure_in_force_is_told_everywhere_and_decides(tiny: Tiny, m
         answer = await served.answer(tiny.rows)
         message = await served.message(tiny.rows)
         described = await served.stub.Describe(common_pb2.DescribeRequest())
-        told = (await served.http.get("/v1/policy")).json()["policies"]
-        said = scoring.predict(opening.members(tiny.trees), HEADS, tiny.rows, ensemble=True)
+        listed = (await served.http.get("/v1/policy")).json()["policies"]
+        predictions = scoring.predict(opening.members(tiny.trees), HEADS, tiny.rows, ensemble=True)
         assert {spec.name: spec.measure for spec in described.heads} == wished
         assert {spec.head: spec.measure for spec in described.policies} == wished
-        assert {one["head"]: one["measure"] for one in told} == wished
+        assert {document["head"]: document["measure"] for document in listed} == wished
         for head, measure in wished.items():
-            found, over_grpc = answer[head], getattr(message, head).deferral
-            assert found["measure"] == over_grpc.measure == measure
-            scores = uncertainty.score(said[head], measure)
-            np.testing.assert_array_equal(np.float32(found["uncertainty"]), scores)
+            over_http, over_grpc = answer[head], getattr(message, head).deferral
+            assert over_http["measure"] == over_grpc.measure == measure
+            scores = uncertainty.score(predictions[head], measure)
+            np.testing.assert_array_equal(np.float32(over_http["uncertainty"]), scores)
             np.testing.assert_array_equal(numbers(over_grpc.uncertainty), scores)
-            limit = np.float32(found["threshold"])
-            assert found["deferred"] == (scores > limit).tolist()
+            limit = np.float32(over_http["threshold"])
+            assert over_http["deferred"] == (scores > limit).tolist()
             assert 0.65 < np.mean(scores <= limit) < 0.95
 
 
@@ -204,13 +204,14 @@ async def test_streams_of_two_measures_are_never_mixed(tiny: Tiny, tmp_path: Pat
     }
     assert {model for head, model, _, _ in deployments(tmp_path) if head == "precipitation"} == {tag}
     published = watched("weather", tmp_path)
-    states = {one.key.model: one for one in published.streams if one.key.head == "temperature"}
+    states = {stream.key.model: stream for stream in published.streams if stream.key.head == "temperature"}
     assert {model: state.measure for model, state in states.items()} == {tag: "tvar", f"{tag}@varm": "varm"}
     for model, parts in ((tag, (starts[0], starts[2])), (f"{tag}@varm", (starts[1],))):
         (window,) = [
-            one
-            for one in published.windows
-            if (one.key.head, one.key.model, one.window, one.source) == ("temperature", model, "1d", "census")
+            result
+            for result in published.windows
+            if (result.key.head, result.key.model, result.window, result.source)
+            == ("temperature", model, "1d", "census")
         ]
         assert (window.units, window.labels) == (60 * len(parts), 60 * len(parts))
         deferred = sum(sum(part["deferred"]) for part in parts)  # type: ignore[misc, call-overload]
@@ -236,7 +237,7 @@ async def test_what_an_operator_set_for_one_measure_does_not_hold_for_another(ti
 
 
 def test_stratified_audits_follow_the_chosen_measure(tiny: Tiny) -> None:
-    found = policies(tiny.trees, measures="temperature=varm", audits="stratified", audit_rate=0.05)["temperature"]
-    uppers = [upper for upper, _ in found.audit_strata]
+    stratified = policies(tiny.trees, measures="temperature=varm", audits="stratified", audit_rate=0.05)["temperature"]
+    uppers = [upper for upper, _ in stratified.audit_strata]
     assert uppers
-    assert uppers[-1] <= found.threshold * 1.05
+    assert uppers[-1] <= stratified.threshold * 1.05

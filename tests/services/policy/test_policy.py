@@ -30,8 +30,8 @@ def spread(mvar: np.ndarray, varm: np.ndarray | None = None) -> Gaussian:
     return Gaussian(np.zeros_like(mvar), mvar, varm)
 
 
-def decisions(found: Policy, u: np.ndarray, wish: float | None = None, shifts: np.ndarray = NONE) -> list[int]:
-    return decide(found, HEAD, spread(u), shifts, wish).decisions.tolist()
+def decisions(rule: Policy, u: np.ndarray, wish: float | None = None, shifts: np.ndarray = NONE) -> list[int]:
+    return decide(rule, HEAD, spread(u), shifts, wish).decisions.tolist()
 
 
 @given(scores, thresholds)
@@ -82,9 +82,9 @@ def test_shifts_are_kept_and_defer_only_where_the_policy_says_so() -> None:
 
 
 def test_unfamiliar_knowledge_is_a_shift() -> None:
-    found = policy(9.0, knowledge_measure="varm", knowledge_reference=0.1)
+    rule = policy(9.0, knowledge_measure="varm", knowledge_reference=0.1)
     varm = np.array([0.05, 0.1, 0.2, np.nan], np.float32)
-    verdict = decide(found, HEAD, spread(np.ones(4, np.float32), varm), np.array([1, 0, 1, 0], np.uint8))
+    verdict = decide(rule, HEAD, spread(np.ones(4, np.float32), varm), np.array([1, 0, 1, 0], np.uint8))
     flagged = Shift.KNOWLEDGE_ABOVE_REFERENCE
     assert verdict.shifts.tolist() == [1, 0, 1 | flagged, flagged]
     assert verdict.decisions.tolist() == [1, 1, 1, 1]
@@ -142,12 +142,12 @@ def chosen(calibration: Calibration | None = CALIBRATION, **rest: object) -> Pol
 
 
 def test_the_default_policy_is_the_calibrated_one() -> None:
-    found = chosen()
-    assert (found.mode, found.measure, found.threshold) == ("target_retention", "tvar", 380)
-    assert (found.knowledge_measure, found.knowledge_reference) == ("varm", 0.999)
-    assert found.calibration_units == 399
-    assert found.reason == ""
-    assert found.retention_band == pytest.approx(CALIBRATION.retention.band())
+    default = chosen()
+    assert (default.mode, default.measure, default.threshold) == ("target_retention", "tvar", 380)
+    assert (default.knowledge_measure, default.knowledge_reference) == ("varm", 0.999)
+    assert default.calibration_units == 399
+    assert default.reason == ""
+    assert default.retention_band == pytest.approx(CALIBRATION.retention.band())
 
 
 def test_a_fixed_threshold_wins_and_needs_no_calibration() -> None:
@@ -157,29 +157,29 @@ def test_a_fixed_threshold_wins_and_needs_no_calibration() -> None:
 
 def test_nothing_certifiable_defers_all() -> None:
     other = Calibration(RetentionTable("mvar", 9, (0.95,), (1.0,)), {})
-    for found, reason in (
+    for defers, reason in (
         (chosen(None), "no calibration under the numeric profile p"),
         (chosen(other), "calibrated for the measure mvar, not for tvar"),
         (chosen(ensemble=False), "calibrated for the measure tvar, not for variance"),
         (chosen(target_retention=0.9999), "target retention 0.9999 is outside"),
     ):
-        assert (found.mode, found.threshold) == ("defer_all", -math.inf)
-        assert found.reason.startswith(reason)
+        assert (defers.mode, defers.threshold) == ("defer_all", -math.inf)
+        assert defers.reason.startswith(reason)
         assert decisions(
-            replace(found, measure="mvar", knowledge_measure=None), np.array([-1e30, 0, np.nan], np.float32)
+            replace(defers, measure="mvar", knowledge_measure=None), np.array([-1e30, 0, np.nan], np.float32)
         ) == [2, 2, 2]
 
 
 @pytest.mark.parametrize(("units", "level"), [(7, 0.85), (11, 0.915), (17, 0.94), (18, 0.945)])
 def test_a_target_beyond_few_units_falls_back_to_the_nearest_and_says_so(units: int, level: float) -> None:
     few = Calibration(retention_table("tvar", np.arange(1, units + 1, dtype=np.float32)), {})
-    found = chosen(few)
-    assert (found.mode, found.target_retention, found.threshold) == ("target_retention", level, units)
-    assert found.calibration_units == units
-    assert found.reason == (
+    fallback = chosen(few)
+    assert (fallback.mode, fallback.target_retention, fallback.threshold) == ("target_retention", level, units)
+    assert fallback.calibration_units == units
+    assert fallback.reason == (
         f"a target retention of 0.95 needs more than {units} calibration units; they allow {level:g}"
     )
-    assert chosen(few, target_retention=level) == replace(found, reason="")
+    assert chosen(few, target_retention=level) == replace(fallback, reason="")
     assert chosen(few, target_retention=0.5).target_retention == 0.5
 
 
@@ -189,8 +189,8 @@ def test_nineteen_units_reach_the_usual_target() -> None:
 
 
 def test_a_single_model_has_no_knowledge_to_compare() -> None:
-    found = chosen(ensemble=False)
-    assert (found.measure, found.knowledge_measure) == ("variance", None)
+    single = chosen(ensemble=False)
+    assert (single.measure, single.knowledge_measure) == ("variance", None)
 
 
 def test_the_book_knows_its_heads() -> None:
@@ -230,7 +230,7 @@ def test_an_impossible_prediction_is_deferred_with_an_infinite_score() -> None:
 
 
 def test_what_a_task_finds_impossible_is_deferred_as_well() -> None:
-    found = np.array([Shift.IMPOSSIBLE_PREDICTION, Shift.OUTSIDE_TRAINING_RANGE], np.uint8)
-    verdict = decide(policy(), HEAD, spread(np.full(2, 0.5, np.float32)), found)
+    shifts = np.array([Shift.IMPOSSIBLE_PREDICTION, Shift.OUTSIDE_TRAINING_RANGE], np.uint8)
+    verdict = decide(policy(), HEAD, spread(np.full(2, 0.5, np.float32)), shifts)
     assert verdict.decisions.tolist() == [Decision.DEFER, Decision.ANSWER]
     assert verdict.uncertainty.tolist() == [math.inf, 0.5]

@@ -34,10 +34,10 @@ def made(policy: Policy, wish: PolicyChange, calibration: Calibration | None) ->
 
 
 def test_a_retention_takes_its_threshold_from_the_calibration() -> None:
-    found = made(POLICY, change(target_retention=0.9), CALIBRATION)
-    assert (found.mode, found.threshold, found.target_retention) == ("target_retention", 901.0, 0.9)
-    assert found.calibration_units == 1000
-    assert found.retention_band > 0
+    updated = made(POLICY, change(target_retention=0.9), CALIBRATION)
+    assert (updated.mode, updated.threshold, updated.target_retention) == ("target_retention", 901.0, 0.9)
+    assert updated.calibration_units == 1000
+    assert updated.retention_band > 0
 
 
 def test_what_is_not_given_stays() -> None:
@@ -56,8 +56,8 @@ def test_a_new_goal_leaves_nothing_of_the_old_one() -> None:
 
 
 def test_deferring_all_says_why() -> None:
-    found = made(POLICY, change(defer_all=True, reason="sensor broken"), CALIBRATION)
-    assert (found.mode, found.threshold, found.reason) == ("defer_all", -math.inf, "sensor broken")
+    updated = made(POLICY, change(defer_all=True, reason="sensor broken"), CALIBRATION)
+    assert (updated.mode, updated.threshold, updated.reason) == ("defer_all", -math.inf, "sensor broken")
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,10 @@ async def reached(book: PolicyBook, threshold: float, seconds: float = 60.0) -> 
 async def test_a_change_holds_on_every_replica_within_two_seconds(ledger_url: str) -> None:
     """Two processes on PostgreSQL; SQLite has one, whose two books stand for two."""
     async with AsyncExitStack() as stack:
-        one = other = await stack.enter_async_context(writing(ledger_url))
+        ledger_writer = other = await stack.enter_async_context(writing(ledger_url))
         if ledger_url.startswith("postgresql"):
             other = await stack.enter_async_context(writing(ledger_url, 2))
-        keeper, book = await stack.enter_async_context(keeping(one))
+        keeper, book = await stack.enter_async_context(keeping(ledger_writer))
         _, far = await stack.enter_async_context(keeping(other))
         await keeper.set(PolicyChange("power", threshold=3.0, author="ada", reason="calm sea"))
         assert book["power"].threshold == 3.0
@@ -97,9 +97,9 @@ async def test_of_changes_at_once_for_the_same_policy_one_wins(ledger_url: str) 
     async with writing(ledger_url) as writer, keeping(writer) as (keeper, book):
         seen = book["power"].version
         wishes = [keeper.set(PolicyChange("power", expected=seen, threshold=float(k))) for k in range(10, 18)]
-        found = await asyncio.gather(*wishes, return_exceptions=True)
-        assert sum(not isinstance(one, Exception) for one in found) == 1
-        assert all(isinstance(one, Conflict) for one in found if isinstance(one, Exception))
+        outcomes = await asyncio.gather(*wishes, return_exceptions=True)
+        assert sum(not isinstance(outcome, Exception) for outcome in outcomes) == 1
+        assert all(isinstance(outcome, Conflict) for outcome in outcomes if isinstance(outcome, Exception))
 
 
 async def test_an_operators_word_outlives_a_restart_and_new_settings(ledger_url: str) -> None:

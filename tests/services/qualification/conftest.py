@@ -42,11 +42,11 @@ def start(shifted: Artefact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     async def started(**more: Any) -> AsyncIterator[Any]:
         http, rpc = free_ports(2)
         settings = {"task": "vessel", "lanes": 1, "ledger": "none", "home": tmp_path, "qualify_seconds": 0.0}
-        one = process.Process(Settings(**settings | {"http_port": http, "grpc_port": rpc} | more))
+        running = process.Process(Settings(**settings | {"http_port": http, "grpc_port": rpc} | more))
         try:
-            await one.start()
-            yield one
+            await running.start()
+            yield running
         finally:
-            await asyncio.wait_for(one.stop(), 60)
+            await asyncio.wait_for(running.stop(), 60)
 
     return started

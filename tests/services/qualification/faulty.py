@@ -32,8 +32,8 @@ class Faulty:
 def install(monkeypatch: pytest.MonkeyPatch, fault: Callable[[int], Exception | None]) -> None:
     """Puts faults before each pass of a replay set: 1 is the first call of the process."""
 
-    def faulty(found: Artefact, device: Device) -> Replayer:
-        return Faulty(replay.replayer(found, device), fault)
+    def faulty(model: Artefact, device: Device) -> Replayer:
+        return Faulty(replay.replayer(model, device), fault)
 
     monkeypatch.setattr("services.app.assembly.replayer", faulty)
 

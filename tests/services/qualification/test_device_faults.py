@@ -106,8 +106,8 @@ async def test_another_error_in_the_measurement_leaves_everything_deferred_with_
     async with start() as process:
         await until(lambda: process._qualifying.done())
         assert process.ready, "it answers, and defers everything"
-        told = (await get(process, "/v1/model")).json()["qualification"]
-        assert (told["verdict"], "the disk is gone" in told["reason"]) == ("unqualified", True)
+        document = (await get(process, "/v1/model")).json()["qualification"]
+        assert (document["verdict"], "the disk is gone" in document["reason"]) == ("unqualified", True)
         (policy,) = process._assembled.tenant.pipeline.policies.all()
         assert policy.mode == "defer_all"
         assert "the disk is gone" in policy.reason

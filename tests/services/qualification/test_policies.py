@@ -43,8 +43,8 @@ CERTIFICATE: dict[str, Any] = {
 Carry = Callable[[Policy], tuple[Policy, str]]
 
 
-def carrying(found: Artefact, folder: Path) -> Carry:
-    qualification = qualify(found, Settings(task="vessel"), folder)
+def carrying(model: Artefact, folder: Path) -> Carry:
+    qualification = qualify(model, Settings(task="vessel"), folder)
     qualification.settle()
     tables: Tables = qualification.measure()
     assert tables.record is not None
@@ -94,11 +94,11 @@ def test_a_target_retention_stays_the_goal(mapped: Carry) -> None:
 def test_a_certificate_promises_less_or_becomes_void(carried: Carry, mapped: Carry) -> None:
     certified = replace(POLICY, mode="certified", certificate=json.dumps(CERTIFICATE))
     policy, _ = carried(certified)
-    found = json.loads(policy.certificate)
+    certificate = json.loads(policy.certificate)
     assert policy.mode == "certified"
-    assert found["profile"] == "cpu-fp16-stacked"
-    assert 0.1 < found["alpha"] < 0.11
-    assert found["delta"] > 0.05
+    assert certificate["profile"] == "cpu-fp16-stacked"
+    assert 0.1 < certificate["alpha"] < 0.11
+    assert certificate["delta"] > 0.05
     policy, done = mapped(certified)
     assert policy.mode == "defer_all"
     assert policy.certificate == ""

@@ -90,21 +90,21 @@ async def test_the_share_that_is_done_is_told_before_the_service_is_ready(
     assert share != "0%"
     async with running(300.0) as process:
         await until(lambda: share in process.lifecycle.reason)
-        said = f"{PENDING}: {share} of the replay set"
+        message = f"{PENDING}: {share} of the replay set"
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{process.settings.ports[0]}") as http:
             for path in ("/v1/model", "/v1/predict", "/v2/health/ready"):
                 refused = await http.get(path)
                 assert refused.status_code == 503, path
-                assert said in refused.text, path
+                assert message in refused.text, path
             assert (await http.get("/v1/model")).json()["error"]["code"] == "not_ready"
             probe = await http.get(f"http://127.0.0.1:{process.settings.probe_port}/readyz")
             assert probe.status_code == 503
             document = json.loads(await status(capsys, "--json"))["services"]["vessel"]
-            assert (document["ready"], document["reason"]) == (False, said)
+            assert (document["ready"], document["reason"]) == (False, message)
             printed = (await status(capsys)).splitlines()
             at = next(number for number, line in enumerate(printed) if line.startswith("vessel"))
             assert "not ready" in printed[at]
-            assert printed[at + 1].strip() == said
+            assert printed[at + 1].strip() == message
 
             measured.set()
             await until(lambda: process.ready)
@@ -132,8 +132,8 @@ class Clock:
         self.now, self.naps, self._seconds, self._told = 0.0, 0, seconds, False
         whole = up.unready
 
-        def unready(found: Running) -> str:
-            reason = whole(found)
+        def unready(service: Running) -> str:
+            reason = whole(service)
             self._told |= "is being qualified" in reason
             return reason
 
@@ -152,11 +152,11 @@ class Clock:
 @pytest.fixture
 def supervisor(tmp_path: Path) -> Any:
     """`demur up` with a service that was started before."""
-    found = up.Supervisor(tmp_path)
+    instance = up.Supervisor(tmp_path)
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     (tmp_path / "vessel.log").write_text("the last words of the service")
-    found._children = [up.Child("vessel", child, tmp_path / "vessel.log")]
-    yield found
+    instance._children = [up.Child("vessel", child, tmp_path / "vessel.log")]
+    yield instance
     child.kill()
     child.communicate()
 

@@ -40,8 +40,8 @@ from tests.services.qualification.variants import disordered, not_finite, rounde
 SETTINGS = Settings(task="vessel", lanes=1, ledger="none")
 
 
-def measured(found: Artefact, folder: Path, settings: Settings = SETTINGS) -> Qualification:
-    qualification = qualify(found, settings, folder)
+def measured(model: Artefact, folder: Path, settings: Settings = SETTINGS) -> Qualification:
+    qualification = qualify(model, settings, folder)
     qualification.settle()
     qualification.measure()
     return qualification
@@ -58,9 +58,9 @@ def test_an_artefact_is_at_home_under_its_own_profile(source: Artefact, tmp_path
 
 
 def test_rounding_in_the_last_digits_is_carried_with_a_guard_band(source: Artefact, tmp_path: Path) -> None:
-    found = variant(source, tmp_path / "dnn-10", rounded(19))
-    assert profile(SETTINGS, found).name == "cpu-fp16-stacked"
-    tables = measured(found, tmp_path / "records").standing.tables
+    model = variant(source, tmp_path / "dnn-10", rounded(19))
+    assert profile(SETTINGS, model).name == "cpu-fp16-stacked"
+    tables = measured(model, tmp_path / "records").standing.tables
     assert tables.origin == "carried"
     own = source.manifest.heads["power"]["cpu-fp32-stacked"].retention
     carried = tables.by_head["power"].retention
@@ -83,12 +83,12 @@ def test_another_scale_is_mapped_to_the_same_quantiles(source: Artefact, shifted
 
 @pytest.mark.parametrize("change", [disordered, not_finite, rounded(2)])
 def test_other_scores_are_refused_and_everything_is_deferred(source: Artefact, tmp_path: Path, change) -> None:
-    found = variant(source, tmp_path / "dnn-10", change)
-    tables = measured(found, tmp_path / "records").standing.tables
+    model = variant(source, tmp_path / "dnn-10", change)
+    tables = measured(model, tmp_path / "records").standing.tables
     assert tables.origin == "refused"
     assert tables.by_head == {"power": None}
     assert Records(tmp_path / "records").all()[0].verdict == "refused"
-    assembled = assemble(found, SETTINGS, Metrics("vessel", CollectorRegistry()), tables)
+    assembled = assemble(model, SETTINGS, Metrics("vessel", CollectorRegistry()), tables)
     assembled.close()
     (policy,) = assembled.tenant.pipeline.policies.all()
     assert policy.mode == "defer_all"
@@ -140,11 +140,11 @@ def test_a_record_of_other_inputs_holds_with_and_without_a_replay_set(
     few = msgspec.structs.replace(record, inputs="replay-0123456789abcdef.npz", units=40)
     Records(tmp_path / "own").put(few)
     manifest = shifted.manifest if stored else replay.replaced(shifted.manifest, None)
-    found = qualify(replace(shifted, manifest=manifest), replace(SETTINGS, qualify=mode), tmp_path / "own")
-    tables = found.settle()
-    assert (tables.origin, tables.record, found.pending) == ("mapped", few, False)
+    qualification = qualify(replace(shifted, manifest=manifest), replace(SETTINGS, qualify=mode), tmp_path / "own")
+    tables = qualification.settle()
+    assert (tables.origin, tables.record, qualification.pending) == ("mapped", few, False)
     assert tables.by_head["power"] is not None
-    assert found.standing.done == 1
+    assert qualification.standing.done == 1
 
 
 def test_what_was_not_measured_says_so(shifted: Artefact, tmp_path: Path) -> None:
@@ -186,10 +186,10 @@ def test_a_measurement_is_bounded_and_goes_on(shifted: Artefact, tmp_path: Path)
     assert model_document(shifted, qualification.standing).qualification.done == round(shares[0], 4)
     assert qualification.measure(stopped=lambda: True).origin == "qualifying"
     assert qualification.measure().origin == "mapped"
-    told = model_document(shifted, qualification.standing)
-    assert told.qualification.verdict == "mapped"
-    assert told.qualification.calibrated_under == "cpu-fp32-stacked"
-    assert told.profile.name == "cpu-fp16-stacked"
+    document = model_document(shifted, qualification.standing)
+    assert document.qualification.verdict == "mapped"
+    assert document.qualification.calibrated_under == "cpu-fp32-stacked"
+    assert document.profile.name == "cpu-fp16-stacked"
 
 
 async def test_a_verdict_that_comes_late_ends_the_deferring(shifted: Artefact, tmp_path: Path) -> None:
@@ -254,10 +254,10 @@ def test_a_verdict_gives_the_second_copy_of_the_model_back(
     made: list[weakref.ref[Replayer]] = []
     opened = assembly.replayer
 
-    def watched(*given: Any) -> Replayer:
-        found = opened(*given)
-        made.append(weakref.ref(found))
-        return found
+    def watched(*arguments: Any) -> Replayer:
+        replayer = opened(*arguments)
+        made.append(weakref.ref(replayer))
+        return replayer
 
     monkeypatch.setattr(assembly, "replayer", watched)
     qualification = qualify(shifted, SETTINGS, tmp_path)
@@ -267,7 +267,7 @@ def test_a_verdict_gives_the_second_copy_of_the_model_back(
     assert made[0]() is not None, "the measurement goes on with it"
     assert qualification.measure().origin == "mapped"
     gc.collect()
-    assert [one() for one in made] == [None]
+    assert [reference() for reference in made] == [None]
 
 
 def test_a_record_is_believed_within_its_guard_band(source: Artefact, tmp_path: Path) -> None:
@@ -276,10 +276,10 @@ def test_a_record_is_believed_within_its_guard_band(source: Artefact, tmp_path: 
     assert tables.record is not None
     kept = tables.record.heads["power"]
     assert kept.means is not None
-    scores = {name: unpack(one.scores).scores[-1:, :64] for name, one in kept.measures.items()}
+    scores = {name: unpack(measure.scores).scores[-1:, :64] for name, measure in kept.measures.items()}
     means = {MEAN: unpack(kept.means.means).scores[-1:, :64]}
     middle = float(np.median(unpack(kept.measures["tvar"].scores).scores[-1]))
-    worst = max(one.guard / (one.threshold + middle) for one in kept.measures["tvar"].thresholds)
+    worst = max(threshold.guard / (threshold.threshold + middle) for threshold in kept.measures["tvar"].thresholds)
     assert ROUNDING < worst < source.manifest.golden_tolerance
     for factor, believed in ((1.0, True), (1 + worst / 4, True), (1 + 3 * worst, False)):
         again = scores | means | {"tvar": (scores["tvar"] * np.float32(factor))}

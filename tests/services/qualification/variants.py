@@ -23,9 +23,9 @@ Change = Callable[[Any], None]
 
 def replayable(folder: Path) -> Artefact:
     """The reference artefact with a replay set, in a folder of its own."""
-    found = artefact.read(MODEL, "vessel")
-    files = {name: found.path(name) for name in found.manifest.files}
-    copy = artefact.write(folder, found.manifest, files)
+    source = artefact.read(MODEL, "vessel")
+    files = {name: source.path(name) for name in source.manifest.files}
+    copy = artefact.write(folder, source.manifest, files)
     if copy.manifest.replay is not None:
         return copy
     data = simulate(0.25, 0)
@@ -48,12 +48,12 @@ def rounded(bits: int) -> Change:
     """Weights with so many bits of mantissa (float32 has 23, TF32 and float16 10, bfloat16 7)."""
 
     def change(model: Any) -> None:
-        for one in model.graph.initializer:
-            values = numpy_helper.to_array(one)
+        for tensor in model.graph.initializer:
+            values = numpy_helper.to_array(tensor)
             if values.dtype == np.float32:
                 mantissa, exponent = np.frexp(values.astype(np.float64))
                 exact = np.ldexp(np.round(mantissa * 2 ** (bits + 1)) / 2 ** (bits + 1), exponent)
-                one.CopyFrom(numpy_helper.from_array(exact.astype(np.float32), one.name))
+                tensor.CopyFrom(numpy_helper.from_array(exact.astype(np.float32), tensor.name))
 
     return change
 

@@ -38,7 +38,7 @@ def _generic(folder: Path) -> list[UnitErrors]:
     return [generic.read(path, ErrorOptions(acceptable=3.0))]
 
 
-def _normals(folder: Path, read: Read, level: float, spread: float, **asked: Any) -> list[UnitErrors]:
+def _normals(folder: Path, read: Read, level: float, spread: float, **options: Any) -> list[UnitErrors]:
     """An ensemble of four and two of its members as files of their own."""
     rng = np.random.default_rng(4)
     noise = spread * np.exp(rng.normal(0, 0.5, UNITS)) * np.where(_shifted(), 1.6, 1.0)
@@ -47,7 +47,7 @@ def _normals(folder: Path, read: Read, level: float, spread: float, **asked: Any
     members = np.stack([mean, np.broadcast_to(noise**2, mean.shape)], axis=-1)
     shared = {"target": target, "shifted": _shifted(), "site": np.array(["north", "south"] * (UNITS // 2))}
     return [
-        read(_saved(folder / f"{name}.npz", members=members[kept], **shared), ErrorOptions(by=("site",), **asked))
+        read(_saved(folder / f"{name}.npz", members=members[kept], **shared), ErrorOptions(by=("site",), **options))
         for name, kept in (("ensemble", slice(None)), ("first-member", slice(0, 1)), ("last-member", slice(3, 4)))
     ]
 
@@ -85,14 +85,16 @@ def _translation(folder: Path) -> list[UnitErrors]:
             " ".join(str(rng.choice(vocabulary)) if rng.random() < wrong else word for word in words) for _ in range(4)
         ]
         confidences = rng.dirichlet(np.full(4, 2.0)).tolist()
-        hypotheses = [{"text": text, "confidence": one} for text, one in zip(texts, confidences, strict=True)]
+        hypotheses = [
+            {"text": text, "confidence": confidence} for text, confidence in zip(texts, confidences, strict=True)
+        ]
         records.append({"id": row, "uncertainty": float(wrong * rng.gamma(8, 0.125)), "hypos": hypotheses})
         truths.append(" ".join(words))
     paths = {name: folder / f"{name}.txt" for name in ("references", "domains")}
     paths["references"].write_text("\n".join(truths) + "\n")
     paths["domains"].write_text("".join(f"{far:d}\n" for far in _shifted()))
     predictions = folder / "predictions.jsonl"
-    predictions.write_text("".join(f"{json.dumps(one)}\n" for one in records))
+    predictions.write_text("".join(f"{json.dumps(record)}\n" for record in records))
     return [translation.read(predictions, ErrorOptions(companions=paths))]
 
 
@@ -103,7 +105,7 @@ def _lesion(folder: Path) -> list[UnitErrors]:
             truth = box(1) | box(5)
             member = [np.clip(0.8 * np.roll(truth, rng.integers(0, 3), 0) + 0.1, 0, 1) for _ in range(2)]
             maps = {"pred_seg": member[0] > 0.5, "uncs_rmi": rng.random(SHAPE) * (1 + number)}
-            members = {f"pred_prob_member{place}": one for place, one in enumerate(member, 1)}
+            members = {f"pred_prob_member{place}": probabilities for place, probabilities in enumerate(member, 1)}
             scan(folder / site, f"{number}", number, gt_isovox=truth, **maps, **members)
     return [lesion.read(folder, ErrorOptions(by=("folder",)))]
 

@@ -51,20 +51,20 @@ class Reader(HTMLParser):
         self._caption, self._row, self._head, self._cells = "", "", False, list[list[float]]()
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        found = dict(attributes)
-        if found.get("id"):
-            self.ids.append(str(found["id"]))
+        values = dict(attributes)
+        if values.get("id"):
+            self.ids.append(str(values["id"]))
         if tag not in VOID:
             self.open.append(tag)
         if tag == "th":
-            assert found.get("scope") in ("row", "col")
-            self._head = found["scope"] == "row"
+            assert values.get("scope") in ("row", "col")
+            self._head = values["scope"] == "row"
         if tag == "tr":
             self._row, self._cells = "", []
         if tag == "td":
             self._cells.append([])
         if tag == "data":
-            self._cells[-1].append(float(str(found["value"])))
+            self._cells[-1].append(float(str(values["value"])))
 
     def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attributes)

@@ -27,7 +27,7 @@ def regression(
     mean = target + noise * draw.normal(0, 1, n) + common + spread * own.normal(0, 0.8, (members, n))
     variance = (skill * noise**2 + (1 - skill)) * np.exp(own.normal(-0.15, 0.25, (members, n)))
     climates = np.array(["mild", "dry", "snow", "polar"])[(np.arange(n) * 7) % 2 + 2 * shifted]
-    one = _judged(source, mean, variance, target, shifted if domains else None, acceptable, normals, climates)
+    ensemble = _judged(source, mean, variance, target, shifted if domains else None, acceptable, normals, climates)
 
     def singles() -> Iterator[UnitErrors]:
         for row in range(members):
@@ -37,8 +37,8 @@ def regression(
             )  # fmt: skip
 
     if members < 2:
-        return one
-    return UnitErrors(**{**vars(one), "singles": singles})
+        return ensemble
+    return UnitErrors(**{**vars(ensemble), "singles": singles})
 
 
 def compared(files: list[Evaluation]) -> Comparison:

@@ -52,7 +52,10 @@ def test_few_units_cannot_defer_one_in_twenty() -> None:
         (["a/x.npz", "b/y.npz"], ["x.npz", "y.npz"]),
         (["a/x.npz", "b/x.npz"], ["a/x.npz", "b/x.npz"]),
         (["x", "x"], ["x", "x (2)"]),
-        (["p" * 30 + one + "q" * 20 + ".npz" for one in "12"], ["…1" + "q" * 20 + ".npz", "…2" + "q" * 20 + ".npz"]),
+        (
+            ["p" * 30 + digit + "q" * 20 + ".npz" for digit in "12"],
+            ["…1" + "q" * 20 + ".npz", "…2" + "q" * 20 + ".npz"],
+        ),
         (["bad\udcff\n.npz"], ["bad?\ufffd.npz"]),
     ],
 )
@@ -108,9 +111,9 @@ def test_an_infinite_error_is_not_called_equal_to_the_others() -> None:
 
 def test_conventions_speak_of_the_figures_that_are_there() -> None:
     rules = Rules(PAPER, released_area="trapezoid", released_groups_ties=False)
-    said = " ".join(captions.conventions(rules, ["macro_f1", "rmse"]))
-    assert "Macro-F1 is the mean over all declared classes" in said
-    assert "nDSC" not in said
+    text = " ".join(captions.conventions(rules, ["macro_f1", "rmse"]))
+    assert "Macro-F1 is the mean over all declared classes" in text
+    assert "nDSC" not in text
     official = " ".join(captions.conventions(replace(rules, convention=OFFICIAL), ["ndsc", "lesion_f1"]))
     assert "nDSC is the harmonic mean" in official
     assert "at least one half" in official

@@ -23,13 +23,13 @@ def test_a_thinned_curve_keeps_its_ends_and_few_points(n: int) -> None:
 
 def test_curves_agree_with_the_figures() -> None:
     judged = regression(n=3000)
-    one, curves = evaluate(judged), retention_curves(judged)
+    evaluation, curves = evaluate(judged), retention_curves(judged)
     assert set(curves) == {"full", "in", "shifted"}
-    for name, section in {"full": one.full, **one.domains}.items():
-        figures, found = section.headline, curves[name]
-        assert found.error.value[-1] == pytest.approx(figures.error)
-        assert found.f1_at_95 == figures.f1_at_95
-        for area, line in {"r_auc": found.error, "r_auc_optimal": found.references["optimal"]}.items():
+    for name, section in {"full": evaluation.full, **evaluation.domains}.items():
+        figures, drawn = section.headline, curves[name]
+        assert drawn.error.value[-1] == pytest.approx(figures.error)
+        assert drawn.f1_at_95 == figures.f1_at_95
+        for area, line in {"r_auc": drawn.error, "r_auc_optimal": drawn.references["optimal"]}.items():
             assert np.trapezoid(line.value, line.retention) == pytest.approx(getattr(figures, area), rel=0.01)
 
 
@@ -73,12 +73,12 @@ def test_each_class_of_a_histogram_sums_to_one_whatever_the_values() -> None:
     values = np.array(judged.uncertainty)
     values[:5] = [np.nan, np.inf, 1e9, 0.5, -np.inf]
     for uncertainty in (values, np.full(1000, 3.0), np.geomspace(1e-12, 1e30, 1000), -np.arange(1000.0)):
-        found = uncertainty_histogram(type(judged)(**{**vars(judged), "measures": {"u": uncertainty}}))
-        assert found is not None
-        assert (np.diff(found.edges) > 0).all()
-        for share in found.shares.values():
+        histogram = uncertainty_histogram(type(judged)(**{**vars(judged), "measures": {"u": uncertainty}}))
+        assert histogram is not None
+        assert (np.diff(histogram.edges) > 0).all()
+        for share in histogram.shares.values():
             assert share.sum() == pytest.approx(1)
-        assert sum(found.counts.values()) + found.left_out == 1000
+        assert sum(histogram.counts.values()) + histogram.left_out == 1000
 
 
 def test_a_histogram_tells_domains_else_acceptability() -> None:
@@ -97,14 +97,14 @@ def test_without_a_finite_uncertainty_there_is_no_histogram() -> None:
 @pytest.mark.parametrize("n", [1, 2, 19, 500, 3000])
 def test_the_error_of_the_answers_is_their_mean_alone(n: int) -> None:
     judged = regression(n=n, members=2, domains=False)
-    found, least = retention_curves(judged)["full"], np.argsort(judged.uncertainty, kind="stable")
-    assert len(found.answered.value) <= POINTS
-    assert found.answered.retention[0] >= min(ANSWERED_FROM, 1 / n)
-    kept = np.round(found.answered.retention * n).astype(int)
+    curves, least = retention_curves(judged)["full"], np.argsort(judged.uncertainty, kind="stable")
+    assert len(curves.answered.value) <= POINTS
+    assert curves.answered.retention[0] >= min(ANSWERED_FROM, 1 / n)
+    kept = np.round(curves.answered.retention * n).astype(int)
     expected = [judged.error.values[least[:k]].mean() for k in kept]
-    np.testing.assert_allclose(found.answered.value, expected)
-    assert found.answered.value[-1] == pytest.approx(evaluate(judged).full.headline.error)
-    assert found.answered_references["optimal"].value[-1] == pytest.approx(found.answered.value[-1])
+    np.testing.assert_allclose(curves.answered.value, expected)
+    assert curves.answered.value[-1] == pytest.approx(evaluate(judged).full.headline.error)
+    assert curves.answered_references["optimal"].value[-1] == pytest.approx(curves.answered.value[-1])
     for share in ANSWERED_AT:
         if (share * n) % 1 < 1e-9:
-            assert found.answered_at[share] == pytest.approx(judged.error.values[least[: round(share * n)]].mean())
+            assert curves.answered_at[share] == pytest.approx(judged.error.values[least[: round(share * n)]].mean())

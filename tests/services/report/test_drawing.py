@@ -21,5 +21,5 @@ def test_equal_ends_move_apart_around_their_value(value: float) -> None:
 
 
 def test_what_is_too_large_is_not_drawn() -> None:
-    found = drawn(np.array([1.0, np.inf, -np.inf, np.nan, 1.7e308, -2.0]))
-    np.testing.assert_array_equal(found, [1.0, np.nan, np.nan, np.nan, np.nan, -2.0])
+    actual = drawn(np.array([1.0, np.inf, -np.inf, np.nan, 1.7e308, -2.0]))
+    np.testing.assert_array_equal(actual, [1.0, np.nan, np.nan, np.nan, np.nan, -2.0])

@@ -40,10 +40,10 @@ def test_every_documented_figure_is_in_the_table_and_as_good_there() -> None:
     rows = documented()
     assert len(rows) > 10
     for names, better in rows:
-        said = better.split(", ") if "," in better else [better] * len(names)
-        assert len(said) == len(names), names
-        for name, one in zip(names, said, strict=True):
-            direction = one if one in ("lower", "higher") and name != "n" and "random" not in name else ""
+        directions = better.split(", ") if "," in better else [better] * len(names)
+        assert len(directions) == len(names), names
+        for name, word in zip(names, directions, strict=True):
+            direction = word if word in ("lower", "higher") and name != "n" and "random" not in name else ""
             if "optimal" in name:
                 direction = ""
             assert glossary.definition(name).meaning, name
@@ -70,8 +70,8 @@ def test_every_documented_figure_is_in_the_table_and_as_good_there() -> None:
     ],
 )
 def test_figures_are_called_as_the_field_calls_them(name: str, label: str, better: str) -> None:
-    found = glossary.definition(name)
-    assert (found.label, found.better) == (label, better)
+    definition = glossary.definition(name)
+    assert (definition.label, definition.better) == (label, better)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def wrong(values: Any, **changes: Any) -> UnitErrors:
 
 def normal(variance: Any, squared: Any = 1.0) -> UnitErrors:
     """Fifty rows of these variances and squared errors."""
-    variance, squared = (np.broadcast_to(np.asarray(one, float), 50) for one in (variance, squared))
+    variance, squared = (np.broadcast_to(np.asarray(values, float), 50) for values in (variance, squared))
     own = {"ence": math.inf, "cv": math.nan, "lence": math.inf, "r3": math.inf}
     return constant(
         errors={"squared_error": ErrorColumn(squared, "m²", 1.0)},
@@ -126,17 +126,17 @@ def test_files_of_extreme_figures_are_drawn_without_a_warning(
 def test_two_files_of_extreme_data_are_drawn_without_a_warning(
     case: str, files: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one = extreme(case)
-    copy = replace(one, judged=replace(one.judged, source="copy.csv"))
-    read(written(tmp_path / "two", one, copy, comparison=made_up(one, copy), human=0.0, files=files))
+    evaluation = extreme(case)
+    copy = replace(evaluation, judged=replace(evaluation.judged, source="copy.csv"))
+    read(written(tmp_path / "two", evaluation, copy, comparison=made_up(evaluation, copy), human=0.0, files=files))
     assert caplog.records == []
 
 
-def made_up(one: Evaluation, other: Evaluation) -> Comparison:
+def made_up(first: Evaluation, other: Evaluation) -> Comparison:
     """Differences as odd as the data."""
     odd = {"error": Interval(0.0, 0.0, 0.0), "prr": Interval(1e307, -1e308, 1.7e308), "r_auc": Interval(1e-320, 0, 1)}
     odd["f1_auc"] = Interval(math.nan, -math.inf, math.inf)
-    return Comparison(one.judged.source, 0.95, 1000, {other.judged.source: odd})
+    return Comparison(first.judged.source, 0.95, 1000, {other.judged.source: odd})
 
 
 def test_an_infinite_error_is_shown_as_such(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ from services.report.palette import DASHES, INKS, SERIES, stroke
 def luminance(colour: str) -> float:
     """Relative luminance (Web Content Accessibility Guidelines 2.1)."""
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(one: str, other: str) -> float:
-    low, high = sorted((luminance(one), luminance(other)))
+def contrast(first: str, other: str) -> float:
+    low, high = sorted((luminance(first), luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 
@@ -30,7 +30,7 @@ def test_each_light_colour_has_one_purpose() -> None:
 
 def test_five_files_differ_in_colour_and_in_dash() -> None:
     strokes = [stroke(place) for place in range(5)]
-    assert len({one.ink for one in strokes}) == len({one.dash for one in strokes}) == 5
+    assert len({style.ink for style in strokes}) == len({style.dash for style in strokes}) == 5
     assert len(DASHES) == 5
 
 

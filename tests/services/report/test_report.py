@@ -109,13 +109,13 @@ def test_numbers_in_the_tables_are_those_of_the_evaluation(one: tuple[str, Evalu
     measures = {label.split()[0]: cells for label, cells in reader.tables["Every measure, on all units"]}
     assert set(measures) == set(document["measures"])
     for name, cells in measures.items():
-        wanted = ("r_auc", "prr", "f1_auc", "f1_at_95", "roc_auc", "aupr", "augrc")
-        assert cells == [[document["measures"][name][figure]] for figure in wanted]
+        names = ("r_auc", "prr", "f1_auc", "f1_at_95", "roc_auc", "aupr", "augrc")
+        assert cells == [[document["measures"][name][figure]] for figure in names]
     groups = dict(reader.tables["By climate"])
     assert set(groups) == {"dry", "mild", "polar", "snow"}
     for value, cells in groups.items():
-        wanted = ("n", "error", "r_auc", "prr", "f1_auc", "f1_at_95")
-        assert cells == [[document["by"]["climate"][value][figure]] for figure in wanted]
+        names = ("n", "error", "r_auc", "prr", "f1_auc", "f1_at_95")
+        assert cells == [[document["by"]["climate"][value][figure]] for figure in names]
     errors = dict(reader.tables["Every error, under the measure that defers"])
     assert errors["Absolute error"][1] == [document["errors"]["absolute_error"]["error"]]
 
@@ -151,13 +151,13 @@ def test_differences_are_told_with_their_intervals(three: tuple[Path, list[Evalu
     folder, files, comparison = three
     reader = read((folder / "report.html").read_text())
     rows = reader.tables["Differences from the reference"]
-    found = iter(rows)
+    remaining = iter(rows)
     for source, figures in comparison.differences.items():
         for interval in figures.values():
-            label, cells = next(found)
+            label, cells = next(remaining)
             assert label == Path(source).name
             assert cells[2:] == [[interval.difference], [interval.low], [interval.high]]
-    assert next(found, None) is None
+    assert next(remaining, None) is None
     glance = dict(reader.tables["Files at a glance; the best of each column in bold"])
     for file in files:
         assert glance[Path(file.judged.source).name][0] == [file.full.headline.error]

@@ -218,8 +218,8 @@ def test_a_room_that_all_have_left_is_empty(requests: list[tuple[float, int, Pri
             made.leave(gone[0], gone[2])
             made.free(gone[1])
         alone = len(inside) <= 1
-        assert alone or sum(one[1] for one in inside) <= max(1000, *(one[1] for one in inside))
-        of_calls = [one[0] for one in inside if one[2] is Priority.INTERACTIVE]
+        assert alone or sum(entry[1] for entry in inside) <= max(1000, *(entry[1] for entry in inside))
+        of_calls = [entry[0] for entry in inside if entry[2] is Priority.INTERACTIVE]
         assert len(of_calls) <= 6 * BURST
         assert sum(of_calls) <= max([20.0, *of_calls]) + 1e-9
     for seconds, nbytes, priority in inside:

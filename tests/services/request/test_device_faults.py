@@ -61,10 +61,10 @@ class Weather:
 @pytest.fixture(scope="module")
 def rows(reference: Artefact) -> np.ndarray:
     with np.load(reference.path(reference.manifest.golden)) as recorded:
-        found = recorded["rows"]
+        golden = recorded["rows"]
     schema = reference.schema
     return np.resize(
-        found[((found >= schema.lower) & (found <= schema.upper)).all(axis=1)], (max(SIZES), found.shape[1])
+        golden[((golden >= schema.lower) & (golden <= schema.upper)).all(axis=1)], (max(SIZES), golden.shape[1])
     )
 
 
@@ -116,9 +116,9 @@ async def storm(
     outcomes: Counter[str] = Counter()
     for _ in range(calls // AT_ONCE):
         sizes = draw.choices([*SIZES], [*SIZES.values()], k=AT_ONCE)
-        asked = [(size, Priority(draw.random() < 0.3)) for size in sizes]
-        found = await asyncio.gather(*(ask(assembled, rows, size, priority) for size, priority in asked))
-        for (size, _), outcome in zip(asked, found, strict=True):
+        planned = [(size, Priority(draw.random() < 0.3)) for size in sizes]
+        results = await asyncio.gather(*(ask(assembled, rows, size, priority) for size, priority in planned))
+        for (size, _), outcome in zip(planned, results, strict=True):
             if isinstance(outcome, DemurError):
                 outcomes[f"{type(outcome).__name__} {outcome.code}"] += 1
                 continue
@@ -195,7 +195,7 @@ async def test_a_failed_device_takes_no_work_until_golden_inputs_pass(
     assert not lifecycle.ready
     passes = machine.passes["cuda"]
     refused = await asyncio.gather(*(ask(assembled, rows, 1, Priority.INTERACTIVE) for _ in range(20)))
-    assert {type(one) for one in refused} == {DeviceUnavailable}
+    assert {type(error) for error in refused} == {DeviceUnavailable}
     assert machine.passes["cuda"] == passes, "refused before anything ran"
     text = assembled_metrics(assembled)
     assert text["demur_device_healthy"] == 0
@@ -217,8 +217,8 @@ async def test_a_failed_device_takes_no_work_until_golden_inputs_pass(
 async def test_work_that_waits_fails_with_the_device(assembled: Assembled, machine: Machine, rows: np.ndarray) -> None:
     """Of many calls at once the first fails on the device, the others because of it; none waits for ever."""
     machine.fault = FAULTS[2]
-    found = await asyncio.gather(*(ask(assembled, rows, 1500, Priority.BULK) for _ in range(40)))
-    assert {type(one) for one in found} == {DeviceUnavailable}
+    outcomes = await asyncio.gather(*(ask(assembled, rows, 1500, Priority.BULK) for _ in range(40)))
+    assert {type(outcome) for outcome in outcomes} == {DeviceUnavailable}
     assert assembled.scheduler.active == 0
     assert assembled.scheduler.queued_bytes == 0
 
@@ -243,8 +243,8 @@ def assembled_metrics(assembled: Assembled) -> dict[str, float]:
     """Sums of the device's metrics by sample."""
     metrics = Metrics(TASK, CollectorRegistry())
     metrics.watch_device(assembled.health)
-    found: Counter[str] = Counter()
+    sums: Counter[str] = Counter()
     for family in metrics.collect():
         for sample in family.samples:
-            found[sample.name] += sample.value
-    return found
+            sums[sample.name] += sample.value
+    return sums

@@ -27,8 +27,8 @@ async def asked(served: Served) -> None:
 
 
 def exemplars(text: str, family: str) -> list[Any]:
-    (found,) = (one for one in openmetrics(text) if one.name == family)
-    return [sample.exemplar for sample in found.samples if sample.exemplar is not None]
+    (matching,) = (candidate for candidate in openmetrics(text) if candidate.name == family)
+    return [sample.exemplar for sample in matching.samples if sample.exemplar is not None]
 
 
 async def test_both_formats_tell_the_same() -> None:
@@ -39,11 +39,11 @@ async def test_both_formats_tell_the_same() -> None:
     assert text.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert opened.headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
     assert "trace_id" not in text.text
-    one, other = (
+    first, other = (
         {(sample.name, *sorted(sample.labels.items())): sample.value for family in parsed for sample in family.samples}
         for parsed in (plain(text.text), openmetrics(opened.text))
     )
-    assert one == other
+    assert first == other
     assert opened.text.endswith("# EOF\n")
 
 
@@ -60,11 +60,14 @@ async def test_exemplars_name_traces_that_were_recorded() -> None:
         await asked(served)
         opened = (await scraped(served, OPEN)).text
     calls = {trace_text(bundle.trace_id) for bundle in kept.calls}
-    found = exemplars(opened, "demur_request_seconds")
-    assert {one.labels["trace_id"] for one in found} <= calls
-    assert any(one.labels == {"trace_id": TRACE} and one.value > 0 and float(one.timestamp) > 1e9 for one in found)
+    recorded = exemplars(opened, "demur_request_seconds")
+    assert {exemplar.labels["trace_id"] for exemplar in recorded} <= calls
+    assert any(
+        exemplar.labels == {"trace_id": TRACE} and exemplar.value > 0 and float(exemplar.timestamp) > 1e9
+        for exemplar in recorded
+    )
     passes = {trace_text(bundle.trace_id) for bundle in kept.named("pass")}
-    assert {one.labels["trace_id"] for one in exemplars(opened, "demur_quantum_seconds")} <= passes
+    assert {exemplar.labels["trace_id"] for exemplar in exemplars(opened, "demur_quantum_seconds")} <= passes
 
 
 @pytest.mark.parametrize("ratio", [None, 0.0])
@@ -82,7 +85,9 @@ async def test_build_info_tells_what_runs() -> None:
         served.metrics.info("1.2.3", "toy:1", profile="cuda-fp32-stacked", provider="cuda")
         labels = {"task": "rows", "version": "1.2.3", "model": "toy:1", "provider": "cuda"}
         labels |= {"profile": "cuda-fp32-stacked"}
-        (family,) = (one for one in plain(served.metrics.text().decode()) if one.name == "demur_build_info")
+        (family,) = (
+            candidate for candidate in plain(served.metrics.text().decode()) if candidate.name == "demur_build_info"
+        )
     (sample,) = family.samples
     assert labels.items() <= sample.labels.items()
     assert set(sample.labels) - set(labels) == {"bentoml", "grpcio", "onnxruntime", "python"}

@@ -14,6 +14,6 @@ async def test_member_outputs_are_part_of_the_declared_cost() -> None:
         task = served.tenant.pipeline.task
         plain, members = task.expand(RowsRequest(form)), task.expand(RowsRequest(form, members=True))
     assert (plain.seconds, members.seconds) == (STEP_SECONDS, 2 * STEP_SECONDS)
-    row, told = 2 * 4, 2 * 2 * 4  # two features; two members, a mean and a variance each
+    row, outputs = 2 * 4, 2 * 2 * 4  # two features; two members, a mean and a variance each
     assert plain.nbytes == 50 * row * BYTES_PER_ROW_FACTOR
-    assert members.nbytes == 50 * (row + told) * BYTES_PER_ROW_FACTOR
+    assert members.nbytes == 50 * (row + outputs) * BYTES_PER_ROW_FACTOR

@@ -132,7 +132,7 @@ async def test_closing_ends_every_job() -> None:
         await asyncio.sleep(0.01)
         made.close()
         ends = await asyncio.wait_for(asyncio.gather(*map(end, jobs)), 60)
-        assert all(isinstance(one, Cancelled) for one in ends)
+        assert all(isinstance(outcome, Cancelled) for outcome in ends)
         gate.set()
         await asyncio.sleep(0.01)
         assert made.active == 0

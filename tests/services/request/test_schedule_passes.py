@@ -38,14 +38,14 @@ async def test_quick_rows_share_a_pass_also_behind_long_work_that_waits_for_a_la
 
 
 async def test_classes_and_executors_do_not_share_a_pass() -> None:
-    one, other = Executor(), Executor()
+    first, other = Executor(), Executor()
     async with scheduler() as made:
         await asyncio.gather(
-            end(submit(made, batch(one, 1.0))),
+            end(submit(made, batch(first, 1.0))),
             end(submit(made, batch(other, 1.0))),
-            end(submit(made, batch(one, 1.0), Priority.BULK)),
+            end(submit(made, batch(first, 1.0), Priority.BULK)),
         )
-    assert (one.passes, other.passes) == ([1, 1], [1])
+    assert (first.passes, other.passes) == ([1, 1], [1])
 
 
 async def test_a_failing_request_leaves_those_of_its_pass_unharmed() -> None:

@@ -18,8 +18,8 @@ def several(*calls: Callable[[], Any], seconds: float = LONG) -> Steps:
     return Steps(tuple(Step(call, seconds) for call in calls))
 
 
-def kept(wanted: Steps, results: list[Any]) -> Work:
-    results.append((yield wanted))
+def kept(steps: Steps, results: list[Any]) -> Work:
+    results.append((yield steps))
     yield Done(0, 1, {})
 
 
@@ -53,7 +53,7 @@ async def test_rows_that_were_cut_for_several_lanes_are_joined_for_the_last_one_
     lanes: int, passes: list[int]
 ) -> None:
     executor = Executor(row_seconds=LONG)
-    parts = Steps(tuple(RowBatch(executor, np.full((1, 1), one, np.float32)) for one in range(4)))
+    parts = Steps(tuple(RowBatch(executor, np.full((1, 1), value, np.float32)) for value in range(4)))
     results: list[Any] = []
     async with scheduler(lanes=lanes) as made:
         await end(submit(made, kept(parts, results)))
@@ -188,9 +188,9 @@ async def test_rows_side_by_side_keep_their_order_and_share_passes_with_others()
         executor.passes.clear()
         requests = [kept(rows(executor, *several_batches), shared), *(kept(rows(executor, (9.0,)), []) for _ in "abc")]
         await asyncio.gather(*[end(submit(made, work)) for work in requests])
-    for (found,) in (alone, shared):
+    for (batches,) in (alone, shared):
         doubled = [(2 * np.array(values)).tolist() for values in several_batches]
-        assert [one.tolist() for one, _ in found] == doubled
+        assert [output.tolist() for output, _ in batches] == doubled
     assert executor.passes[0] == 4
     assert len(executor.passes) < 6, "six batches in fewer passes"
 
@@ -206,7 +206,7 @@ async def test_rows_side_by_side_run_at_once() -> None:
     results: list[Any] = []
     async with scheduler(lanes=2) as made:
         await end(submit(made, kept(rows(Meeting(quantum_rows=1), (1.0,), (2.0,)), results)))
-    assert [found.tolist() for found, _ in results[0]] == [[2.0], [4.0]]
+    assert [doubled.tolist() for doubled, _ in results[0]] == [[2.0], [4.0]]
 
 
 async def test_bad_rows_side_by_side_harm_no_others() -> None:
@@ -219,4 +219,4 @@ async def test_bad_rows_side_by_side_harm_no_others() -> None:
         )
     assert isinstance(failed, DemurError)
     assert not isinstance(sound, DemurError)
-    assert [found.tolist() for found, _ in results[0]] == [[6.0], [8.0]]
+    assert [doubled.tolist() for doubled, _ in results[0]] == [[6.0], [8.0]]

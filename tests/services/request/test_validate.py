@@ -79,11 +79,11 @@ def test_rows_pass_unchanged_or_their_first_wrong_cell_is_named(rows: np.ndarray
 
 @given(any_rows, st.permutations(range(3)))
 def test_packed_and_named_rows_are_one(rows: np.ndarray, order: list[int]) -> None:
-    one, other = outcome(lambda: pack(rows)), outcome(lambda: name(rows, tuple(order)))
-    if isinstance(one, DemurError):
-        assert vars(one) == vars(other)
+    from_packed, other = outcome(lambda: pack(rows)), outcome(lambda: name(rows, tuple(order)))
+    if isinstance(from_packed, DemurError):
+        assert vars(from_packed) == vars(other)
     else:
-        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(from_packed, other)
 
 
 def test_packed_rows_are_a_view() -> None:
@@ -95,14 +95,14 @@ def test_packed_rows_are_a_view() -> None:
 
 @given(st.integers(-3, 200), st.binary(max_size=100), st.sampled_from(["", SCHEMA.hash, "0" * 16]))
 def test_packed_bytes_of_any_kind_are_refused_or_read(count: int, content: bytes, schema_hash: str) -> None:
-    found = outcome(lambda: packed(SCHEMA, count, content, schema_hash, MAX))
-    if isinstance(found, TooLarge):
+    result = outcome(lambda: packed(SCHEMA, count, content, schema_hash, MAX))
+    if isinstance(result, TooLarge):
         assert count > MAX
-    elif isinstance(found, InvalidInput):
-        assert found.message
-        assert found.code in {"schema_mismatch", "no_rows", "wrong_length", "out_of_range", "not_finite"}
+    elif isinstance(result, InvalidInput):
+        assert result.message
+        assert result.code in {"schema_mismatch", "no_rows", "wrong_length", "out_of_range", "not_finite"}
     else:
-        assert found.shape == (count, 3)
+        assert result.shape == (count, 3)
 
 
 ROW = np.array([[1, 1, 1]], np.float32)

@@ -103,6 +103,6 @@ def test_a_real_control_group_limits_the_lanes_of_a_service(group: Path) -> None
     quota.write_text("100000" if first.exists() else "100000 100000")
     joined = f"import os; open({str(group / 'cgroup.procs')!r}, 'w').write(str(os.getpid()))"
     code = f"{joined}; from services.runtime.settings import Settings; print(Settings().lane_count)"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=False)
-    assert (said.returncode, said.stdout.strip()) == (0, "1"), said.stderr
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=False)
+    assert (result.returncode, result.stdout.strip()) == (0, "1"), result.stderr
     assert Settings().lane_count == available_cores()

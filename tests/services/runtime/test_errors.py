@@ -17,16 +17,16 @@ from services.runtime.errors import (
 
 
 def tree(root: type[DemurError] = DemurError) -> list[type[DemurError]]:
-    return [found for child in root.__subclasses__() for found in (child, *tree(child))]
+    return [kind for child in root.__subclasses__() for kind in (child, *tree(child))]
 
 
 @pytest.mark.parametrize("kind", tree(), ids=lambda kind: kind.__name__)
 def test_every_error_is_in_the_table_and_in_the_drawing(kind: type[DemurError]) -> None:
     assert kind in errors._STATUS
-    found = status(kind("message"))
-    assert 400 <= found.http < 600
-    assert hasattr(grpc.StatusCode, found.grpc)
-    assert found.grpc not in ("OK", "UNKNOWN")
+    codes = status(kind("message"))
+    assert 400 <= codes.http < 600
+    assert hasattr(grpc.StatusCode, codes.grpc)
+    assert codes.grpc not in ("OK", "UNKNOWN")
     assert kind.__name__ in (errors.__doc__ or "")
     assert kind.__doc__
 
@@ -50,10 +50,10 @@ def test_a_failed_device_names_its_failure_and_what_to_do() -> None:
 
 
 def test_errors_are_exceptions_like_others() -> None:
-    one, other = InvalidInput("same"), InvalidInput("same")
-    assert str(one) == "same"
-    assert one != other, "an exception is equal to itself only"
-    assert len({one, other}) == 2, "and can be hashed, as the standard library expects"
+    first, other = InvalidInput("same"), InvalidInput("same")
+    assert str(first) == "same"
+    assert first != other, "an exception is equal to itself only"
+    assert len({first, other}) == 2, "and can be hashed, as the standard library expects"
 
 
 @pytest.mark.parametrize("hide", [execution_failed, internal])

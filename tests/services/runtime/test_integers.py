@@ -8,8 +8,8 @@ from services.transport.http.decoding import Integer, integer
 
 @pytest.mark.parametrize(("value", "expected"), [(49, 49), (49.0, 49), (-0.0, 0), (2**63, 2**63), (2.0**53, 2**53)])
 def test_a_number_without_a_fraction_is_an_integer(value: Integer, expected: int) -> None:
-    found = integer("count", value)
-    assert (found, type(found)) == (expected, int)
+    actual = integer("count", value)
+    assert (actual, type(actual)) == (expected, int)
 
 
 @pytest.mark.parametrize("value", [0.5, 49.00001, 1e300, 2.0**53 + 2, float("inf"), float("nan")])

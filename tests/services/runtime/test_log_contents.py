@@ -66,13 +66,13 @@ class Lines(logging.Handler):
 @pytest.fixture
 def lines() -> Iterator[Lines]:
     """At the levels of a process with DEMUR_LOG_LEVEL=DEBUG."""
-    found, root, own = Lines(), logging.getLogger(), logging.getLogger("services")
+    handler, root, own = Lines(), logging.getLogger(), logging.getLogger("services")
     before = root.level, own.level
-    root.addHandler(found)
+    root.addHandler(handler)
     root.setLevel(logging.WARNING)
     own.setLevel(logging.DEBUG)
-    yield found
-    root.removeHandler(found)
+    yield handler
+    root.removeHandler(handler)
     root.setLevel(before[0])
     own.setLevel(before[1])
 
@@ -86,13 +86,13 @@ async def served(task: str, home: Path, kept: Kept) -> AsyncIterator[tuple[Serve
     artefact = read(PROJECT / "artefacts" / task / name, task)
     assembled = assemble(artefact, settings, metrics)
     await assembled.start()
-    found = assembled.tenant
-    own = found.http.read_json
+    original = assembled.tenant
+    own = original.http.read_json
 
     def reading(body: bytes) -> Any:
         return (body, Options()) if body.startswith(b"poison") else own(body)
 
-    tenant = replace(found, http=replace(found.http, read_json=reading))
+    tenant = replace(original, http=replace(original.http, read_json=reading))
     serving = Serving(tenant, settings, metrics, assembled.label_service, assembled.keeper, kept.recorder())
     server = GrpcServer(serving)
     await server.start("127.0.0.1:0")
@@ -167,9 +167,9 @@ async def failing(tenant: ServedModel, http: httpx.AsyncClient) -> AsyncIterator
     pipeline: Any = tenant.pipeline
     task, body = pipeline.task, f"poison {SECRET} {NUMBER}"
 
-    def fail(*given: Any) -> Any:
+    def fail(*arguments: Any) -> Any:
         try:
-            raise ValueError(f"{given} {body}")
+            raise ValueError(f"{arguments} {body}")
         except ValueError as error:
             raise RuntimeError(f"{body} {error}") from error
 

@@ -23,8 +23,8 @@ def line(
     message: str, *arguments: Any, name: str = "services.x", error: BaseException | None = None, **more: Any
 ) -> Any:
     """A record as it is written."""
-    given = None if error is None else (type(error), error, error.__traceback__)
-    record = logging.LogRecord(name, logging.ERROR, __file__, 1, message, arguments, given)
+    exc_info = None if error is None else (type(error), error, error.__traceback__)
+    record = logging.LogRecord(name, logging.ERROR, __file__, 1, message, arguments, exc_info)
     record.fields = more
     text = JsonLines({"task": "vessel", "model": "a:1"}, log_fields).format(record)
     assert "\n" not in text
@@ -34,37 +34,37 @@ def line(
 def raised(error: BaseException, cause: BaseException | None = None) -> BaseException:
     try:
         raise error from cause
-    except BaseException as found:
-        return found
+    except BaseException as caught:
+        return caught
 
 
 def test_a_line_tells_when_what_of_whom() -> None:
-    found = line("units were %s", "lost", units=3)
-    assert found.pop("ts").endswith("Z")
+    record = line("units were %s", "lost", units=3)
+    assert record.pop("ts").endswith("Z")
     expected = {"level": "error", "event": "units were lost", "logger": "services.x", "task": "vessel", "model": "a:1"}
-    assert found == expected | {"units": 3}
+    assert record == expected | {"units": 3}
 
 
 def test_a_line_names_the_call_that_it_belongs_to() -> None:
     with Kept().recorder().begin("call", lambda: {"traceparent": PARENT, "x-request-id": "r-1"}, {}) as trace:
-        found = line("a")
-        assert (found["trace_id"], found["request_id"]) == (TRACE, "r-1")
-        assert found["span_id"] == trace.ids["span_id"] != SPAN
+        record = line("a")
+        assert (record["trace_id"], record["request_id"]) == (TRACE, "r-1")
+        assert record["span_id"] == trace.ids["span_id"] != SPAN
     assert "trace_id" not in line("a")
 
 
 def test_of_exceptions_kinds_and_places_are_told() -> None:
     error = raised(RuntimeError(SECRET), raised(ValueError(SECRET)))
-    found = line("the model failed", error=error)
-    outer, inner = found["exception"]
+    record = line("the model failed", error=error)
+    outer, inner = record["exception"]
     assert (outer["error"], inner["error"]) == ("RuntimeError", "ValueError")
     assert outer["frames"][-1].startswith("tests/services/runtime/test_logging.py:")
-    assert SECRET not in json.dumps(found)
+    assert SECRET not in json.dumps(record)
 
 
 def test_exceptions_among_arguments_are_cut_as_well() -> None:
-    found = line("evidence of %s cannot be read: %s", "power", raised(ValueError(SECRET)))
-    assert found["event"].startswith(
+    record = line("evidence of %s cannot be read: %s", "power", raised(ValueError(SECRET)))
+    assert record["event"].startswith(
         "evidence of power cannot be read: ValueError at tests/services/runtime/test_logging.py:"
     )
     assert line("%s", KeyError(SECRET))["event"] == "KeyError"
@@ -91,9 +91,9 @@ def test_a_text_is_told_only_where_it_is_ours(error: BaseException, expected: st
 def test_libraries_tell_values_behind_their_first_line() -> None:
     """asyncio writes the exception of a task into the message."""
     message = f"Task exception was never retrieved\nfuture: <Task exception=ValueError('{SECRET}')>"
-    found = line(message, name="asyncio", error=raised(ValueError(SECRET)))
-    assert found["event"] == "Task exception was never retrieved"
-    assert SECRET not in json.dumps(found)
+    record = line(message, name="asyncio", error=raised(ValueError(SECRET)))
+    assert record["event"] == "Task exception was never retrieved"
+    assert SECRET not in json.dumps(record)
 
 
 def test_what_json_cannot_hold_is_a_line_all_the_same() -> None:
@@ -134,12 +134,12 @@ def test_all_that_a_process_says_are_such_lines() -> None:
     program = _PROCESS.replace("PROJECT", repr(str(PROJECT)))
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240)
     assert ran.stdout == ""
-    lines = [json.loads(one) for one in ran.stderr.splitlines()]
+    lines = [json.loads(text) for text in ran.stderr.splitlines()]
     assert SECRET not in ran.stderr
-    assert {one["task"] for one in lines} == {"vessel"}
-    events = [one["event"] for one in lines]
+    assert {record["task"] for record in lines} == {"vessel"}
+    events = [record["event"] for record in lines]
     assert events[:2] == ["Exception on /v1", "slow"]
     assert events.count("an exception that nobody caught") == 3
     assert "Task exception was never retrieved" in events
     assert "nobody wants to know" not in events
-    assert any("UserWarning: deprecated" in one for one in events)
+    assert any("UserWarning: deprecated" in event for event in events)

@@ -23,7 +23,7 @@ def test_every_task_has_ports_of_its_own() -> None:
 
 
 def test_values_are_read_by_type() -> None:
-    found = Settings.read(
+    settings = Settings.read(
         {
             "DEMUR_HOME": "/data",
             "DEMUR_HTTP_PORT": "8080",
@@ -35,11 +35,11 @@ def test_values_are_read_by_type() -> None:
             "HOME": "ignored",
         }
     )
-    assert found.home == Path("/data")
-    assert found.ports == (8080, default_ports("vessel")[1])
-    assert (found.target_retention, found.fixed_threshold) == (0.9, 1e5)
-    assert (found.defer_on_shift, found.withhold) == (True, False)
-    assert found.lane_count == 1, "one lane a GPU"
+    assert settings.home == Path("/data")
+    assert settings.ports == (8080, default_ports("vessel")[1])
+    assert (settings.target_retention, settings.fixed_threshold) == (0.9, 1e5)
+    assert (settings.defer_on_shift, settings.withhold) == (True, False)
+    assert settings.lane_count == 1, "one lane a GPU"
     assert Settings.read({"DEMUR_FIXED_THRESHOLD": ""}).fixed_threshold is None
 
 
@@ -82,7 +82,7 @@ def test_a_wrong_value_is_named_with_its_variable(name: str, value: str) -> None
 
 def test_the_device_is_what_the_environment_says() -> None:
     assert Settings.read({}).device == Device("cpu", threads=1)
-    given = {
+    environment = {
         "DEMUR_PROVIDER": "cuda",
         "DEMUR_DEVICE_INDEX": "3",
         "DEMUR_DEVICE_MEMORY_BYTES": str(8 << 30),
@@ -94,11 +94,11 @@ def test_the_device_is_what_the_environment_says() -> None:
     device = Device(
         "cuda", 2, tf32=True, convolution_search="exhaustive", memory_bytes=8 << 30, index=3, growth="double"
     )
-    assert Settings.read(given).device == device
+    assert Settings.read(environment).device == device
     own = {"DEMUR_LESION_PROVIDER": "cpu", "DEMUR_LESION_DEVICE_INDEX": "1", "DEMUR_LESION_TF32": "0"}
-    lesion = Settings.read(given | own, task="lesion").device
+    lesion = Settings.read(environment | own, task="lesion").device
     assert lesion == replace(device, provider="cpu", index=1, tf32=False)
-    assert Settings.read(given | own, task="motion").device == device
+    assert Settings.read(environment | own, task="motion").device == device
 
 
 @pytest.mark.parametrize("prefix", ["DEMUR_", "DEMUR_VESSEL_"])
@@ -122,15 +122,15 @@ def test_the_device_is_what_the_environment_says() -> None:
 def test_a_wrong_device_is_refused_with_what_is_possible(prefix: str, name: str, value: str, needed: str) -> None:
     with pytest.raises(SettingsError) as caught:
         Settings.read({prefix + name: value}, task="vessel")
-    said = str(caught.value)
-    assert said.startswith(f"{prefix}{name} = ")
-    assert value in said
-    assert needed in said
+    message = str(caught.value)
+    assert message.startswith(f"{prefix}{name} = ")
+    assert value in message
+    assert needed in message
 
 
 def test_an_offset_does_not_count_where_both_ports_are_given() -> None:
-    given = {"DEMUR_PORT_OFFSET": "70000", "DEMUR_HTTP_PORT": "8080", "DEMUR_GRPC_PORT": "8081"}
-    assert Settings.read(given).ports == (8080, 8081)
+    environ = {"DEMUR_PORT_OFFSET": "70000", "DEMUR_HTTP_PORT": "8080", "DEMUR_GRPC_PORT": "8081"}
+    assert Settings.read(environ).ports == (8080, 8081)
 
 
 def test_ipv6_addresses_stand_in_brackets() -> None:
@@ -148,7 +148,7 @@ def test_other_machines_are_served_only_where_somebody_says_so(monkeypatch: pyte
 
 
 def test_variables_that_are_no_settings_are_found() -> None:
-    given = {
+    environ = {
         "DEMUR_TARGET_RETENSION": "0.9",
         "DEMUR_ZZZ": "",
         "DEMUR_TASK": "vessel",
@@ -161,8 +161,8 @@ def test_variables_that_are_no_settings_are_found() -> None:
         "DEMUR_PORT": "tcp://10.0.0.1:4005",
         "DEMUR_VESSEL_PORT_4005_TCP_ADDR": "10.0.0.1",
     }
-    found = Settings.strangers(given)
-    assert found == {"DEMUR_TARGET_RETENSION": "DEMUR_TARGET_RETENTION", "DEMUR_ZZZ": ""}
+    strangers = Settings.strangers(environ)
+    assert strangers == {"DEMUR_TARGET_RETENSION": "DEMUR_TARGET_RETENTION", "DEMUR_ZZZ": ""}
 
 
 def test_every_setting_is_described() -> None:
@@ -171,12 +171,12 @@ def test_every_setting_is_described() -> None:
 
 
 def test_settings_of_a_task_go_before_those_of_all() -> None:
-    given = {"DEMUR_CENSUS": "power", "DEMUR_WEATHER_CENSUS": "temperature", "DEMUR_WEATHER_TARGET_RETENTION": "0.8"}
-    assert Settings.read(given, task="weather").census == "temperature"
-    assert Settings.read(given | {"DEMUR_TASK": "weather"}).target_retention == 0.8
-    assert Settings.read(given, task="vessel").census == "power"
-    assert Settings.read(given, task="vessel").target_retention == 0.95
-    assert Settings.strangers(given) == {}
+    environ = {"DEMUR_CENSUS": "power", "DEMUR_WEATHER_CENSUS": "temperature", "DEMUR_WEATHER_TARGET_RETENTION": "0.8"}
+    assert Settings.read(environ, task="weather").census == "temperature"
+    assert Settings.read(environ | {"DEMUR_TASK": "weather"}).target_retention == 0.8
+    assert Settings.read(environ, task="vessel").census == "power"
+    assert Settings.read(environ, task="vessel").target_retention == 0.95
+    assert Settings.strangers(environ) == {}
 
 
 def test_a_wrong_setting_of_a_task_is_named_as_it_was_given() -> None:

@@ -26,38 +26,38 @@ def misfits(value: Any, schema: Any, schemas: Json, where: str = "$") -> list[st
     if schema is False:
         return [f"{where}: nothing may be here"]
     assert set(schema) <= _KNOWN, f"{where}: {sorted(set(schema) - _KNOWN)} is not understood here"
-    found: list[str] = []
+    problems: list[str] = []
     if "$ref" in schema:
-        found += misfits(value, _referred(schema["$ref"], schemas), schemas, where)
+        problems += misfits(value, _referred(schema["$ref"], schemas), schemas, where)
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kinds and not any(_is(value, kind) for kind in kinds):
-        return [*found, f"{where}: {value!r:.60} is not {kinds}"]
-    if "enum" in schema and not any(value == one and type(value) is not bool for one in schema["enum"]):
-        found.append(f"{where}: {value!r:.60} is not one of {schema['enum']}")
+        return [*problems, f"{where}: {value!r:.60} is not {kinds}"]
+    if "enum" in schema and not any(value == option and type(value) is not bool for option in schema["enum"]):
+        problems.append(f"{where}: {value!r:.60} is not one of {schema['enum']}")
     for name, several in (("oneOf", False), ("anyOf", True)):
         if name in schema:
-            fitting = sum(not misfits(value, one, schemas, where) for one in schema[name])
+            fitting = sum(not misfits(value, branch, schemas, where) for branch in schema[name])
             if not fitting or (fitting > 1 and not several):
-                found.append(f"{where}: {value!r:.60} fits {fitting} of {name}")
-    for one in schema.get("allOf", ()):
-        found += misfits(value, one, schemas, where)
+                problems.append(f"{where}: {value!r:.60} fits {fitting} of {name}")
+    for part in schema.get("allOf", ()):
+        problems += misfits(value, part, schemas, where)
     if isinstance(value, dict):
-        found += _object(value, schema, schemas, where)
+        problems += _object(value, schema, schemas, where)
     if isinstance(value, list):
-        found += _array(value, schema, schemas, where)
+        problems += _array(value, schema, schemas, where)
     if _is(value, "number") and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
-        found.append(f"{where}: {value} is out of range")
+        problems.append(f"{where}: {value} is out of range")
     if _is(value, "number") and value % schema.get("multipleOf", value or 1):
-        found.append(f"{where}: {value} is no multiple of {schema['multipleOf']}")
-    return found
+        problems.append(f"{where}: {value} is no multiple of {schema['multipleOf']}")
+    return problems
 
 
 def _referred(pointer: str, schemas: Json) -> Any:
-    found: Any = schemas
+    node: Any = schemas
     for part in pointer.removeprefix("#/components/schemas/").split("/"):
-        found = found[part]
-    return found
+        node = node[part]
+    return node
 
 
 def _is(value: Any, kind: str) -> bool:
@@ -70,17 +70,17 @@ def _is(value: Any, kind: str) -> bool:
 
 def _object(value: Json, schema: Json, schemas: Json, where: str) -> list[str]:
     properties = schema.get("properties", {})
-    found = [f"{where}: {name} is missing" for name in schema.get("required", ()) if name not in value]
-    for name, one in value.items():
+    problems = [f"{where}: {name} is missing" for name in schema.get("required", ()) if name not in value]
+    for name, member in value.items():
         rest = properties.get(name, schema.get("additionalProperties", True))
-        found += misfits(one, rest, schemas, f"{where}.{name}")
-    return found
+        problems += misfits(member, rest, schemas, f"{where}.{name}")
+    return problems
 
 
 def _array(value: list[Any], schema: Json, schemas: Json, where: str) -> list[str]:
-    found = []
+    problems = []
     if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
-        found.append(f"{where}: {len(value)} items")
-    for index, one in enumerate(value):
-        found += misfits(one, schema.get("items", True), schemas, f"{where}[{index}]")
-    return found
+        problems.append(f"{where}: {len(value)} items")
+    for index, item in enumerate(value):
+        problems += misfits(item, schema.get("items", True), schemas, f"{where}[{index}]")
+    return problems

@@ -24,7 +24,7 @@ def watched(task: str, home: Path, **options: Any) -> Snapshot:
 
 def judged(task: str, home: Path) -> dict[str, WindowResult]:
     """Source to the judgement of the last day, of a task with one head."""
-    return {one.source: one for one in watched(task, home).windows if one.window == "1d"}
+    return {window.source: window for window in watched(task, home).windows if window.window == "1d"}
 
 
 def evaluated(task: str, capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:

@@ -104,38 +104,38 @@ def answered(response: httpx.Response) -> Json:
     return response.json()
 
 
-def same_deferral(said: Json, deferral: common_pb2.Deferral) -> None:
+def same_deferral(answer: Json, deferral: common_pb2.Deferral) -> None:
     """Hold the decision on a unit in JSON against that in a message."""
     assert len(deferral.decisions) == deferral.ids.count == 1
-    assert said["decision"] == Decision(deferral.decisions[0]).name
-    assert np.float32(said["uncertainty"]) == np.frombuffer(deferral.uncertainty, "<f4")[0]
-    assert (said["measure"], said["policy"]) == (deferral.measure, deferral.policy)
-    assert said["threshold"] == (deferral.threshold if np.isfinite(deferral.threshold) else None)
-    assert len(said["shifted"]) == bin(deferral.shifts[0]).count("1")
+    assert answer["decision"] == Decision(deferral.decisions[0]).name
+    assert np.float32(answer["uncertainty"]) == np.frombuffer(deferral.uncertainty, "<f4")[0]
+    assert (answer["measure"], answer["policy"]) == (deferral.measure, deferral.policy)
+    assert answer["threshold"] == (deferral.threshold if np.isfinite(deferral.threshold) else None)
+    assert len(answer["shifted"]) == bin(deferral.shifts[0]).count("1")
 
 
 def threads_of(monkeypatch: pytest.MonkeyPatch, *calls: tuple[Any, str]) -> dict[str, set[threading.Thread]]:
     """Threads in which functions of modules and classes run from now on, by name."""
-    found: dict[str, set[threading.Thread]] = {name: set() for _, name in calls}
+    threads: dict[str, set[threading.Thread]] = {name: set() for _, name in calls}
 
     def noting(owner: Any, name: str) -> None:
         call: Callable[..., Any] = getattr(owner, name)
 
-        def noted(*given: Any, **more: Any) -> Any:
-            found[name].add(threading.current_thread())
-            return call(*given, **more)
+        def noted(*args: Any, **more: Any) -> Any:
+            threads[name].add(threading.current_thread())
+            return call(*args, **more)
 
         monkeypatch.setattr(owner, name, noted)
 
     for owner, name in calls:
         noting(owner, name)
-    return found
+    return threads
 
 
 def refused_alike(response: httpx.Response, refused: grpc.aio.AioRpcError) -> Json:
     """The error, which both protocols must word alike."""
     assert response.status_code in (413, 422), response.text
     error: Json = response.json()["error"]
-    said = detail(refused)
-    assert {name: said[name] for name in error} == error
+    details = detail(refused)
+    assert {name: details[name] for name in error} == error
     return error

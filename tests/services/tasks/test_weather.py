@@ -39,20 +39,26 @@ def same(answer: Json, message: weather_pb2.WeatherPredictResponse) -> None:
     assert (answer["model"], answer["recorded"]) == (message.model, message.recorded)
     assert answer["profile"] == message.profile != ""
     for head in heads:
-        one, other = answer[head], getattr(message, head)
+        json_head, other = answer[head], getattr(message, head)
         for field in FIELDS[head]:
-            if one[field] is None:
+            if json_head[field] is None:
                 assert getattr(other, field) == b""
                 continue
-            found = array(one[field])
-            np.testing.assert_array_equal(found, numbers(getattr(other, field), *found.shape))
+            actual = array(json_head[field])
+            np.testing.assert_array_equal(actual, numbers(getattr(other, field), *actual.shape))
         deferral = other.deferral
-        told = numbers(deferral.uncertainty)
-        np.testing.assert_array_equal(array(one["uncertainty"]), np.where(np.isinf(told), np.nan, told))
-        assert one["decision"] == [Decision(value).name for value in deferral.decisions]
-        assert [len(reasons) for reasons in one["shifted"]] == [bin(value).count("1") for value in deferral.shifts]
-        assert (one["policy"], one["measure"]) == (deferral.policy, deferral.measure)
-        assert one["threshold"] == deferral.threshold or (one["threshold"] is None and deferral.threshold == -np.inf)
+        uncertainty = numbers(deferral.uncertainty)
+        np.testing.assert_array_equal(
+            array(json_head["uncertainty"]), np.where(np.isinf(uncertainty), np.nan, uncertainty)
+        )
+        assert json_head["decision"] == [Decision(value).name for value in deferral.decisions]
+        assert [len(reasons) for reasons in json_head["shifted"]] == [
+            bin(value).count("1") for value in deferral.shifts
+        ]
+        assert (json_head["policy"], json_head["measure"]) == (deferral.policy, deferral.measure)
+        assert json_head["threshold"] == deferral.threshold or (
+            json_head["threshold"] is None and deferral.threshold == -np.inf
+        )
     if "temperature" in heads:
         intervals = answer["temperature"]["intervals"]
         for name, values in intervals.items():
@@ -83,23 +89,23 @@ async def test_both_protocols_and_all_forms_say_the_same(tiny: Tiny, kind: str) 
 async def test_predictions_are_the_members_own(tiny: Tiny) -> None:
     """From the wire back to the library: what is served is what the models say."""
     rows = tiny.rows[:30]
-    said = opening.members(tiny.trees)(rows)
+    outputs = opening.members(tiny.trees)(rows)
     async with serving(tiny.trees) as served:
         answer = await served.answer(rows, members=True)
         message = await served.message(rows, members=True)
         plain = await served.answer(rows)
-    warm, wet = said["temperature"].astype(np.float64), said["precipitation"].astype(np.float64)
+    warm, wet = outputs["temperature"].astype(np.float64), outputs["precipitation"].astype(np.float64)
     np.testing.assert_allclose(answer["temperature"]["mean"], warm[..., 0].mean(axis=0), rtol=1e-5)
     total = warm[..., 1].mean(axis=0) + warm[..., 0].var(axis=0)
     np.testing.assert_allclose(answer["temperature"]["total"], total, rtol=1e-5)
     np.testing.assert_allclose(answer["precipitation"]["probabilities"], wet.mean(axis=0), rtol=1e-5)
-    np.testing.assert_array_equal(np.float32(answer["temperature"]["member_means"]), said["temperature"][..., 0])
-    np.testing.assert_array_equal(np.float32(answer["temperature"]["member_variances"]), said["temperature"][..., 1])
-    np.testing.assert_array_equal(np.float32(answer["precipitation"]["member_probabilities"]), said["precipitation"])
-    np.testing.assert_array_equal(numbers(message.temperature.member_means, 3, 30), said["temperature"][..., 0])
-    np.testing.assert_array_equal(numbers(message.temperature.member_variances, 3, 30), said["temperature"][..., 1])
+    np.testing.assert_array_equal(np.float32(answer["temperature"]["member_means"]), outputs["temperature"][..., 0])
+    np.testing.assert_array_equal(np.float32(answer["temperature"]["member_variances"]), outputs["temperature"][..., 1])
+    np.testing.assert_array_equal(np.float32(answer["precipitation"]["member_probabilities"]), outputs["precipitation"])
+    np.testing.assert_array_equal(numbers(message.temperature.member_means, 3, 30), outputs["temperature"][..., 0])
+    np.testing.assert_array_equal(numbers(message.temperature.member_variances, 3, 30), outputs["temperature"][..., 1])
     over_grpc = numbers(message.precipitation.member_probabilities, 3, 30, CLASSES)
-    np.testing.assert_array_equal(over_grpc, said["precipitation"])
+    np.testing.assert_array_equal(over_grpc, outputs["precipitation"])
     for name in ("member_means", "member_variances"):
         assert name not in plain["temperature"]
     assert "member_probabilities" not in plain["precipitation"]
@@ -111,21 +117,21 @@ async def test_what_is_withheld_is_in_no_field(tiny: Tiny) -> None:
         answer, message = await served.answer(rows, members=True), await served.message(rows, members=True)
         same(answer, message)
         for head, fields in FIELDS.items():
-            deferred = np.array([one == "DEFER" for one in answer[head]["decision"]])
+            deferred = np.array([decision == "DEFER" for decision in answer[head]["decision"]])
             assert 0 < deferred.sum() < 80
             for field in fields:
                 hidden = np.isnan(array(answer[head][field])).reshape(80, -1)
                 assert hidden[deferred].all()
                 assert not hidden[~deferred].any()
             assert not [name for name in answer[head] if name.startswith("member")]
-        wet = np.array([one == "DEFER" for one in answer["precipitation"]["decision"]])
-        assert [one is None for one in answer["precipitation"]["class"]] == wet.tolist()
+        wet = np.array([decision == "DEFER" for decision in answer["precipitation"]["decision"]])
+        assert [category is None for category in answer["precipitation"]["class"]] == wet.tolist()
         assert message.temperature.member_means == message.temperature.member_variances == b""
         assert message.precipitation.member_probabilities == b""
         stricter = await served.answer(rows, defer_above={"temperature": 0.0, "precipitation": -2.0})
         shown = stricter["precipitation"]
-        for decided, found in zip(shown["decision"], shown["class"], strict=True):
-            assert (found is None) == (decided == "DEFER"), "what the caller himself deferred is not hidden"
+        for decided, label in zip(shown["decision"], shown["class"], strict=True):
+            assert (label is None) == (decided == "DEFER"), "what the caller himself deferred is not hidden"
 
 
 async def test_a_wish_is_for_one_head(tiny: Tiny) -> None:
@@ -182,8 +188,8 @@ async def test_with_one_head_a_wish_may_be_a_bare_number(tiny: Tiny) -> None:
 
 
 def chunk(sequence: int, rows: Rows | common_pb2.Rows) -> weather_pb2.WeatherStreamRequest:
-    given = packed(rows) if isinstance(rows, np.ndarray) else rows
-    return weather_pb2.WeatherStreamRequest(chunk=weather_pb2.WeatherChunk(sequence=sequence, rows=given))
+    message_rows = packed(rows) if isinstance(rows, np.ndarray) else rows
+    return weather_pb2.WeatherStreamRequest(chunk=weather_pb2.WeatherChunk(sequence=sequence, rows=message_rows))
 
 
 async def streamed(served: Served, frames: Iterable[Any]) -> list[weather_pb2.WeatherStreamResponse]:
@@ -214,15 +220,15 @@ async def test_a_stream_says_what_single_calls_say(tiny: Tiny) -> None:
         accepted, *results, last = await streamed(served, frames)
     assert accepted.accepted.model == tiny.trees.tag
     assert accepted.accepted.profile == single.profile == results[0].result.answer.profile
-    assert [one.WhichOneof("frame") for one in results] == ["result", "error", "result", "result"]
+    assert [result.WhichOneof("frame") for result in results] == ["result", "error", "result", "result"]
     assert (results[1].error.sequence, results[1].error.error.code) == (9, "unknown_column")
-    answers = [one.result.answer for one in results if one.WhichOneof("frame") == "result"]
+    answers = [result.result.answer for result in results if result.WhichOneof("frame") == "result"]
     for head, fields in FIELDS.items():
         for field in fields:
-            assert b"".join(getattr(getattr(one, head), field) for one in answers) == getattr(
+            assert b"".join(getattr(getattr(answer, head), field) for answer in answers) == getattr(
                 getattr(single, head), field
             )
-        decisions = b"".join(getattr(one, head).deferral.decisions for one in answers)
+        decisions = b"".join(getattr(answer, head).deferral.decisions for answer in answers)
         assert decisions == getattr(single, head).deferral.decisions
     assert 3 in answers[0].temperature.deferral.decisions
     assert len(answers[0].precipitation.member_probabilities) == 3 * 30 * CLASSES * 4
@@ -278,7 +284,7 @@ async def test_extreme_variances_reach_both_protocols_as_numbers(
             scores <= np.float32(deferral.threshold)
         ).tolist()
     impossible = ["impossible_prediction" in reasons for reasons in answer["temperature"]["shifted"]]
-    assert impossible == [one is None for one in answer["temperature"]["uncertainty"]] == [True, True, True, False]
+    assert impossible == [value is None for value in answer["temperature"]["uncertainty"]] == [True, True, True, False]
     assert np.isfinite(array(answer["precipitation"]["uncertainty"])).all()
     assert answer["temperature"]["decision"][1:3] == ["DEFER", "DEFER"]
 
@@ -332,16 +338,16 @@ async def test_a_flag_that_may_be_missing_is_null_in_the_document_too(tiny: Tiny
 
 async def test_the_description_tells_all_that_a_caller_needs(tiny: Tiny) -> None:
     async with serving(tiny.trees) as served:
-        told = await served.stub.Describe(common_pb2.DescribeRequest())
+        description = await served.stub.Describe(common_pb2.DescribeRequest())
         over_http = (await served.http.get("/v1/schema")).json()
-    assert (told.task, told.model, told.schema_hash) == ("weather", tiny.trees.tag, SCHEMA.hash)
-    assert list(told.metadata) == over_http["metadata"] == list(METADATA)
-    by_name = {feature.name: feature for feature in told.features}
+    assert (description.task, description.model, description.schema_hash) == ("weather", tiny.trees.tag, SCHEMA.hash)
+    assert list(description.metadata) == over_http["metadata"] == list(METADATA)
+    by_name = {feature.name: feature for feature in description.features}
     assert list(by_name) == [feature["name"] for feature in over_http["features"]] == list(SCHEMA.names)
     assert list(by_name["soil_temperature"].sentinels) == [-9999]
     assert list(by_name["soil_available"].values) == [0, 1]
     assert over_http["features"][4]["sentinels"] == [-9999]
     assert by_name["soil_temperature"].trained_lower > -60
-    warm, wet = told.heads
+    warm, wet = description.heads
     assert (warm.name, warm.kind, warm.unit, warm.acceptable) == ("temperature", "gaussian", "°C", 1.0)
     assert (wet.name, wet.kind, list(wet.class_names)) == ("precipitation", "categorical", list(CLASS_NAMES))

@@ -18,23 +18,23 @@ F = len(SCHEMA)
 
 @pytest.fixture
 async def served(tiny: Tiny) -> AsyncIterator[Served]:
-    async with serving(tiny.trees) as found:
-        yield found
+    async with serving(tiny.trees) as service:
+        yield service
 
 
 def changed(rows: Rows, column: str, value: float, row: int = 0) -> Rows:
-    found = rows.copy()
-    found[row, SCHEMA.position[column]] = value
-    return found
+    altered = rows.copy()
+    altered[row, SCHEMA.position[column]] = value
+    return altered
 
 
 async def refusals(served: Served, rows: Rows) -> list[Json]:
     """What each way to send rows is told: packed and named over gRPC, columns and rows of JSON."""
-    found = [await served.refused(rows), await served.refused(named(rows))]
-    assert {one.pop("status") for one in found} == {"INVALID_ARGUMENT"}
+    errors = [await served.refused(rows), await served.refused(named(rows))]
+    assert {error.pop("status") for error in errors} == {"INVALID_ARGUMENT"}
     over_http = [await served.refusal(body(rows)), await served.refusal(by_row(rows))]
-    assert {one.pop("status") for one in over_http} == {422}
-    return found + over_http
+    assert {error.pop("status") for error in over_http} == {422}
+    return errors + over_http
 
 
 WRONG: dict[str, tuple[str, float, str, str, str]] = {
@@ -56,12 +56,12 @@ WRONG: dict[str, tuple[str, float, str, str, str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 async def test_values_that_cannot_be_are_refused_with_what_could(served: Served, tiny: Tiny, name: str) -> None:
-    column, value, code, told, allowed = WRONG[name]
+    column, value, code, phrase, allowed = WRONG[name]
     rows = changed(tiny.rows[:3], column, value, row=1)
     for error in await refusals(served, rows):
         assert (error["code"], error["field"], error["index"]) == (code, column, 1)
         assert f"must be {allowed} in row 1; correct the value" in error["message"]
-        assert told in error["message"]
+        assert phrase in error["message"]
         assert error["unit"] == SCHEMA.features[SCHEMA.position[column]].unit
         feature = SCHEMA.features[SCHEMA.position[column]]
         assert error["allowed"] == ("0, 1" if feature.values else f"[{feature.lower:g}, {feature.upper:g}]")
@@ -69,8 +69,8 @@ async def test_values_that_cannot_be_are_refused_with_what_could(served: Served,
 
 async def test_infinity_is_refused_where_it_can_be_sent(served: Served, tiny: Tiny) -> None:
     rows = changed(tiny.rows[:2], "rain", np.inf)
-    for given in (packed(rows), named(rows)):
-        error = await served.refused(given)
+    for message in (packed(rows), named(rows)):
+        error = await served.refused(message)
         assert (error["code"], error["field"], error["index"]) == ("not_finite", "rain", 0)
 
 
@@ -126,9 +126,9 @@ async def test_packed_rows_of_another_width_are_told_what_is_too_much(served: Se
 
 
 async def test_a_torn_message_is_not_taken_for_another_width(served: Served, tiny: Tiny) -> None:
-    given = packed(tiny.rows[:5])
-    given.packed.values = given.packed.values[:-3]
-    error = await served.refused(given)
+    message = packed(tiny.rows[:5])
+    message.packed.values = message.packed.values[:-3]
+    error = await served.refused(message)
     assert "check row_count and the column order" in error["message"]
 
 
@@ -153,9 +153,12 @@ async def test_columns_are_matched_by_name(served: Served, tiny: Tiny) -> None:
 
 async def test_a_unit_that_is_told_is_checked(served: Served, tiny: Tiny) -> None:
     rows = tiny.rows[:2]
-    given = named(rows)
-    given.named.columns[0].unit = "K"
-    for error in (await served.refused(given), await served.refusal(body(rows) | {"units": {"gfs_temperature": "K"}})):
+    message = named(rows)
+    message.named.columns[0].unit = "K"
+    for error in (
+        await served.refused(message),
+        await served.refusal(body(rows) | {"units": {"gfs_temperature": "K"}}),
+    ):
         assert (error["code"], error["field"], error["value"], error["allowed"]) == (
             "wrong_unit",
             "gfs_temperature",

@@ -23,29 +23,29 @@ def labelled() -> Labelled:
     return table(300, 31, warmer=6.0)
 
 
-def rows_of(given: Labelled) -> Rows:
-    return np.asarray(given.features, np.float32)
+def rows_of(labelled_rows: Labelled) -> Rows:
+    return np.asarray(labelled_rows.features, np.float32)
 
 
-def given_labels(answer: Json, given: Labelled, head: str, source: str = "census") -> list[Json]:
+def given_labels(answer: Json, labelled_rows: Labelled, head: str, source: str = "census") -> list[Json]:
     plain = int if head == "precipitation" else float
     units = answer[head]["prediction_ids"]
     return [
         {"unit": unit, "head": head, "value": plain(value), "source": source}
-        for unit, value in zip(units, given.labels[head], strict=True)
+        for unit, value in zip(units, labelled_rows.labels[head], strict=True)
     ]
 
 
 def judged(home: Path, **options: Any) -> dict[tuple[str, str], WindowResult]:
     """(head, source) to the judgement of the last day."""
     windows = watched("weather", home, **options).windows
-    return {(one.key.head, one.source): one for one in windows if one.window == "1d"}
+    return {(window.key.head, window.source): window for window in windows if window.window == "1d"}
 
 
-def figures(tiny: Tiny, given: Labelled, head: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> Json:
+def figures(tiny: Tiny, labelled_rows: Labelled, head: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> Json:
     """Figures by measure, as ``demur evaluate`` prints them of a file of the same predictions."""
     path = folder / f"{head}.npz"
-    np.savez(path, members=opening.members(tiny.trees)(rows_of(given))[head], target=given.labels[head])
+    np.savez(path, members=opening.members(tiny.trees)(rows_of(labelled_rows))[head], target=labelled_rows.labels[head])
     return evaluated("weather", capsys, "--predictions", path)
 
 
@@ -101,7 +101,7 @@ async def test_labels_that_are_none_are_refused_one_by_one(tiny: Tiny, labelled:
             {"unit": answer["temperature"]["prediction_ids"][-1], "head": "temperature", "value": -12},
         ]
         batch = await served.labels(content + fine, source="census")
-        rejected = {one["index"]: one for one in batch["rejected"]}
+        rejected = {refusal["index"]: refusal for refusal in batch["rejected"]}
         assert sorted(rejected) == list(range(len(BAD_LABELS)))
         for at, (head, _, words) in enumerate(BAD_LABELS.values()):
             assert words in rejected[at]["error"]["message"]
@@ -111,8 +111,8 @@ async def test_labels_that_are_none_are_refused_one_by_one(tiny: Tiny, labelled:
         assert "precipitation" in rejection["error"]["message"]
         nameless = {"unit": answer["precipitation"]["prediction_ids"][0], "value": 3}
         response = await served.http.post("/v1/labels", json={"labels": [nameless], "source": "census"})
-        told = response.json()
-        assert "temperature, precipitation" in json.dumps(told, ensure_ascii=False)
+        payload = response.json()
+        assert "temperature, precipitation" in json.dumps(payload, ensure_ascii=False)
 
 
 async def test_deferred_units_of_a_head_without_a_census_are_asked_about(
@@ -152,15 +152,15 @@ async def test_deferred_units_of_a_head_without_a_census_are_asked_about(
                 done += 1
         assert done > len(deferred) + 30, "deferred ones and audits"
         unit, label = next(iter(deferred.items()))
-        told = await served.resolution(unit)
-        assert told["value"] == label
-        assert isinstance(told["value"], int)
+        resolution = await served.resolution(unit)
+        assert resolution["value"] == label
+        assert isinstance(resolution["value"], int)
     live = judged(tmp_path, estimator="ht")
     window = live["precipitation", "requested"]
     assert window.labels == done
     wrong = np.array(answer["precipitation"]["class"]) != labelled.labels["precipitation"]
-    found = window.figures["mean_error"]
-    assert found.low - 1e-9 <= wrong.mean() <= found.high + 1e-9
+    estimate = window.figures["mean_error"]
+    assert estimate.low - 1e-9 <= wrong.mean() <= estimate.high + 1e-9
     assert live["temperature", "census"].labels == 300
 
 
@@ -189,7 +189,7 @@ async def test_explored_rows_are_committed_for_both_heads(tiny: Tiny, labelled: 
         window = live[head, "census"]
         assert (window.units, window.labels) == (40, 40)
     assert live["precipitation", "census"].key.model == f"{tiny.trees.tag}@mi"
-    explored = {one.key: dict(one.explored) for one in watched("weather", tmp_path).streams}
+    explored = {stream.key: dict(stream.explored) for stream in watched("weather", tmp_path).streams}
     assert {(key.head, key.model): counts for key, counts in explored.items()} == {
         ("temperature", tiny.trees.tag): {"explore": 300},
         ("precipitation", f"{tiny.trees.tag}@mi"): {"explore": 300},

@@ -26,8 +26,8 @@ def official(tmp_path_factory: pytest.TempPathFactory) -> Artefact:
 
 @pytest.fixture
 async def served(official: Artefact) -> AsyncIterator[Served]:
-    async with serving(official) as found:
-        yield found
+    async with serving(official) as service:
+        yield service
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +36,10 @@ def rows() -> Rows:
 
 
 async def test_rows_are_taken_in_the_order_of_the_files_or_by_name(served: Served, rows: Rows) -> None:
-    one, other = await served.message(rows), await served.message(named(rows[:, ::-1], SCHEMA.names[::-1]))
-    assert one.temperature.mean == other.temperature.mean
+    ordered, other = await served.message(rows), await served.message(named(rows[:, ::-1], SCHEMA.names[::-1]))
+    assert ordered.temperature.mean == other.temperature.mean
     along = {name: [0.0] * 6 for name in METADATA}
-    assert (await served.message(named(rows, SCHEMA.names, **along))).temperature.mean == one.temperature.mean
+    assert (await served.message(named(rows, SCHEMA.names, **along))).temperature.mean == ordered.temperature.mean
 
 
 @pytest.mark.parametrize("width", [122, 124, 129])
@@ -54,13 +54,13 @@ async def test_no_refusal_is_too_long_for_a_header(served: Served, rows: Rows) -
     strange = named(rows, ("gfs_temprature_x", *SCHEMA.names[1:]))
     other = packed(rows)
     other.packed.schema_hash = "0" * 16
-    for given, code in (
+    for message, code in (
         (strange, "unknown_column"),
         (named(rows[:, :1], SCHEMA.names[:1]), "missing_column"),
         (named(rows[:, :0], ()), "missing_column"),
         (other, "schema_mismatch"),
     ):
-        error = await served.refused(given)
+        error = await served.refused(message)
         assert (error["status"], error["code"]) == ("INVALID_ARGUMENT", code)
         assert error["message"]
 

@@ -53,7 +53,7 @@ class Collector:
         return sorted((span for span in self.spans if span.trace_id == trace_id), key=lambda span: span.start)
 
     def children(self, span: Seen) -> list[Seen]:
-        return [one for one in self.of(span.trace_id) if one.parent_id == span.span_id]
+        return [child for child in self.of(span.trace_id) if child.parent_id == span.span_id]
 
     def until(self, condition: Callable[[], Any], seconds: float = 60.0) -> None:
         """Waits until something has come."""
@@ -71,8 +71,8 @@ def collecting(status: int = 200) -> Iterator[Collector]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             if status == 200 and self.path == "/v1/traces":
-                found.bodies.append(body)
-                found.spans += decoded(body)
+                collector.bodies.append(body)
+                collector.spans += decoded(body)
             answer = ExportTraceServiceResponse().SerializeToString()
             self.send_response(status if self.path == "/v1/traces" else 404)
             self.send_header("content-type", "application/x-protobuf")
@@ -84,11 +84,11 @@ def collecting(status: int = 200) -> Iterator[Collector]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        found = Collector(f"http://127.0.0.1:{server.server_port}")
+        collector = Collector(f"http://127.0.0.1:{server.server_port}")
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
-            yield found
+            yield collector
         finally:
             server.shutdown()
             thread.join()
@@ -96,9 +96,9 @@ def collecting(status: int = 200) -> Iterator[Collector]:
 
 def decoded(body: bytes) -> Iterator[Seen]:
     """Spans of a message."""
-    for one in ExportTraceServiceRequest.FromString(body).resource_spans:
-        resource = _values(one.resource.attributes)
-        for scope in one.scope_spans:
+    for group in ExportTraceServiceRequest.FromString(body).resource_spans:
+        resource = _values(group.resource.attributes)
+        for scope in group.scope_spans:
             assert scope.scope.name == "demur"
             for span in scope.spans:
                 yield Seen(
@@ -117,15 +117,15 @@ def decoded(body: bytes) -> Iterator[Seen]:
                 )
 
 
-def _values(given: Any) -> dict[str, Any]:
-    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in given}
+def _values(attributes: Any) -> dict[str, Any]:
+    return {attribute.key: getattr(attribute.value, attribute.value.WhichOneof("value")) for attribute in attributes}
 
 
 def tree(spans: list[Seen], links: bool = False) -> str:
     """A trace as text: duration, name and what matters of each span."""
     children: dict[str, list[Seen]] = {}
     known = {span.span_id for span in spans}
-    for span in sorted(spans, key=lambda one: one.start):
+    for span in sorted(spans, key=lambda item: item.start):
         children.setdefault(span.parent_id if span.parent_id in known else "", []).append(span)
 
     def lines(parent: str, depth: int) -> Iterator[str]:

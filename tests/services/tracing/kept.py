@@ -43,8 +43,8 @@ class Kept:
 
 def step(bundle: Bundle, name: str) -> SpanRecord:
     """The one station of a name."""
-    (found,) = (span for span in bundle.spans[1:] if span.name == name)
-    return found
+    (match,) = (span for span in bundle.spans[1:] if span.name == name)
+    return match
 
 
 def names(bundle: Bundle) -> list[str]:

@@ -78,10 +78,10 @@ def test_the_switch_and_what_is_not_understood() -> None:
 
 
 def test_one_module_knows_opentelemetry() -> None:
-    found = {
+    importers = {
         str(path.relative_to(PROJECT))
         for root in ("services", "models", "clients/python/demur")
         for path in sources(PROJECT / root)
         if any(module.startswith("opentelemetry") for module in imported(path))
     }
-    assert found == {"services/tracing/otlp.py"}
+    assert importers == {"services/tracing/otlp.py"}

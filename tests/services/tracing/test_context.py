@@ -13,9 +13,9 @@ from tests.services.tracing.kept import PARENT, SPAN, TRACE, UNSAMPLED
 
 def test_the_callers_span_is_read_from_headers_and_from_metadata() -> None:
     expected = Parent(int(TRACE, 16), int(SPAN, 16), True, "vendor=1")
-    given = {"traceparent": PARENT, "tracestate": "vendor=1"}
-    assert parent(lambda: given) == expected
-    assert parent(lambda: (*given.items(), ("demur-bin", b"\x00"))) == expected
+    headers = {"traceparent": PARENT, "tracestate": "vendor=1"}
+    assert parent(lambda: headers) == expected
+    assert parent(lambda: (*headers.items(), ("demur-bin", b"\x00"))) == expected
     assert parent(lambda: {"traceparent": UNSAMPLED}) == Parent(int(TRACE, 16), int(SPAN, 16), False)
     later = parent(lambda: {"traceparent": f"cc-{TRACE}-{SPAN}-01-what-comes"})
     assert later is not None, "versions to come begin as this one does"
@@ -48,9 +48,9 @@ def test_identities_of_requests_are_no_free_text() -> None:
 
 
 def test_a_long_state_of_other_vendors_is_left_behind() -> None:
-    found = parent(lambda: {"traceparent": PARENT, "tracestate": "a=" + "x" * 511})
-    assert found is not None
-    assert found.state == ""
+    parsed = parent(lambda: {"traceparent": PARENT, "tracestate": "a=" + "x" * 511})
+    assert parsed is not None
+    assert parsed.state == ""
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_a_ratio_is_a_share_of_traces_and_the_same_ones_as_elsewhere() -> None:
     other = TraceIdRatioBased(0.25)
     generator = random.Random(1)
     identities = [generator.getrandbits(128) for _ in range(2000)]
-    taken = [sampler.takes(one, None) for one in identities]
+    taken = [sampler.takes(identity, None) for identity in identities]
     assert 400 < sum(taken) < 600
-    assert taken == [other.should_sample(None, one, "").decision.is_sampled() for one in identities]
+    assert taken == [other.should_sample(None, identity, "").decision.is_sampled() for identity in identities]
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_samplers_that_are_none_are_refused(environment: dict[str, str]) -> None
 
 def test_limits_of_the_queue_are_the_standard_ones() -> None:
     assert Limits.read({}) == Limits()
-    found = Limits.read(
+    limits = Limits.read(
         {"OTEL_BSP_MAX_QUEUE_SIZE": "10", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "5", "OTEL_BSP_SCHEDULE_DELAY": "250"}
     )
-    assert found == Limits(10, 5, 0.25)
+    assert limits == Limits(10, 5, 0.25)
     with pytest.raises(SettingsError, match="OTEL_BSP_MAX_QUEUE_SIZE = 'many'"):
         Limits.read({"OTEL_BSP_MAX_QUEUE_SIZE": "many"})

@@ -91,32 +91,34 @@ def _ready(http: httpx.Client) -> bool:
 
 def row(service: Service) -> dict[str, float]:
     features = service.http.get("/v1/schema").json()["features"]
-    return {one["name"]: (one["lower"] + one["upper"]) / 2 for one in features}
+    return {feature["name"]: (feature["lower"] + feature["upper"]) / 2 for feature in features}
 
 
 @pytest.fixture(scope="module")
 def collector() -> Iterator[Collector]:
-    with collecting() as found:
-        yield found
+    with collecting() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
 def service(collector: Collector, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with vessel(
         tmp_path_factory.mktemp("traced"), **exporting(collector), OTEL_RESOURCE_ATTRIBUTES="k8s.pod.name=a-0"
-    ) as found:
-        yield found
+    ) as running:
+        yield running
 
 
 def server_span(collector: Collector, name: str, parent: str) -> Seen:
     """The call of a caller's span."""
 
     def found() -> list[Seen]:
-        return [one for one in collector.named(name) if one.parent_id == parent and one.kind == 2]
+        return [
+            candidate for candidate in collector.named(name) if candidate.parent_id == parent and candidate.kind == 2
+        ]
 
     collector.until(found)
-    (one,) = found()
-    return one
+    (span,) = found()
+    return span
 
 
 def test_a_call_over_http_continues_the_callers_trace(service: Service, collector: Collector) -> None:
@@ -136,17 +138,17 @@ def test_a_call_over_http_continues_the_callers_trace(service: Service, collecto
     values = [str(value) for value in body["rows"][0].values()]
     assert not any(value in str(span.attributes.values()) for value in values if len(value) > 4)
     assert not any(name.encode() in sent for name in body["rows"][0] for sent in collector.bodies)
-    told = [line for line in service.lines if line.get("request_id") == "r-77"]
-    assert [(line["event"], line["trace_id"], line["span_id"]) for line in told] == [("call", TRACE, span.span_id)]
+    calls = [line for line in service.lines if line.get("request_id") == "r-77"]
+    assert [(line["event"], line["trace_id"], line["span_id"]) for line in calls] == [("call", TRACE, span.span_id)]
 
 
 def test_a_call_over_grpc_and_its_failure(service: Service, collector: Collector) -> None:
     parent = "1" * 16
-    given = (("traceparent", f"00-{TRACE}-{parent}-01"),)
+    metadata = (("traceparent", f"00-{TRACE}-{parent}-01"),)
     with grpc.insecure_channel(service.target) as channel:
         predict = channel.unary_unary("/demur.v1.VesselService/Predict")
         with pytest.raises(grpc.RpcError):
-            predict(b"", metadata=given)
+            predict(b"", metadata=metadata)
     span = server_span(collector, "demur.v1.VesselService/Predict", parent)
     assert span.trace_id == TRACE
     assert span.attributes["rpc.response.status_code"] == "INVALID_ARGUMENT"
@@ -158,18 +160,18 @@ def test_callers_that_share_a_pass_are_linked(service: Service, collector: Colle
     values = np.array([list(row(service).values())] * 2000, np.float32).reshape(-1, width)
 
     def shared() -> list[Seen]:
-        return [one for one in collector.named("pass") if len({link[0] for link in one.links}) > 1]
+        return [candidate for candidate in collector.named("pass") if len({link[0] for link in candidate.links}) > 1]
 
     with demur.connect(service.target) as client, ThreadPoolExecutor(8) as threads:
         end = time.monotonic() + 60
         while not shared() and time.monotonic() < end:
             list(threads.map(lambda size: client.vessel.predict(values[:size]), [2000, *[300] * 7]))
             time.sleep(0.1)
-    one = shared()[0]
-    for trace_id, span_id in one.links:
+    pass_span = shared()[0]
+    for trace_id, span_id in pass_span.links:
         collector.until(lambda: any(span.span_id == span_id for span in collector.of(trace_id)))  # noqa: B023
         (infer,) = (span for span in collector.of(trace_id) if span.span_id == span_id)
-        assert (infer.name, (one.trace_id, one.span_id) in infer.links) == ("infer", True)
+        assert (infer.name, (pass_span.trace_id, pass_span.span_id) in infer.links) == ("infer", True)
 
 
 def test_a_stream_has_a_span_a_chunk(service: Service, collector: Collector) -> None:

@@ -28,7 +28,7 @@ class Exporting:
             self._go.set()
 
     def __call__(self, bundles: Sequence[Bundle]) -> bool:
-        self.batches.append(sum(len(one.spans) for one in bundles))
+        self.batches.append(sum(len(batch.spans) for batch in bundles))
         self._go.wait(600)  # longer than any test may take
         if self._fails:
             raise RuntimeError("secret")
@@ -97,5 +97,5 @@ def test_what_is_not_taken_is_counted_and_said_once(exporting: Exporting, caplog
     made.put(bundle())
     made.stop(PATIENCE_SECONDS)
     assert (made.counts["not_taken"], made.counts["exported"]) == (3, 1)
-    said = [record.getMessage() for record in caplog.records if record.name == "services.tracing.span_queue"]
-    assert said.count("the collector takes no spans; they are dropped") == 1
+    messages = [record.getMessage() for record in caplog.records if record.name == "services.tracing.span_queue"]
+    assert messages.count("the collector takes no spans; they are dropped") == 1

@@ -68,7 +68,9 @@ class Caller:
         detail: its code is empty and its message that of the status.
         """
         async with asyncio.timeout(SECONDS):
-            while not any(isinstance(one, StreamEnded) and one.stream_id == stream for one in self.events):
+            while not any(
+                isinstance(h2_event, StreamEnded) and h2_event.stream_id == stream for h2_event in self.events
+            ):
                 assert await self.read(), "the connection ended"
         headers: dict[str, str] = {}
         for event in self.events:
@@ -81,7 +83,7 @@ class Caller:
     async def until_ended(self) -> None:
         async with asyncio.timeout(SECONDS):
             while await self.read():
-                if any(isinstance(one, ConnectionTerminated) for one in self.events):
+                if any(isinstance(event, ConnectionTerminated) for event in self.events):
                     return
 
 

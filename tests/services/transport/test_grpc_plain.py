@@ -86,7 +86,7 @@ def test_each_twin_has_the_numbers_of_the_packed_field(kind: Any) -> None:
 
 def test_bits_are_told_one_by_one_also_those_without_a_name() -> None:
     message = plain(common_pb2.Deferral(shifts=bytes([0, 1, 3, 2, 64]), decisions=bytes([1, 2, 3, 1, 1])))
-    assert [list(one.shifts) for one in message.plain_shifts] == [[0], [1], [1, 2], [2], [64]]
+    assert [list(row.shifts) for row in message.plain_shifts] == [[0], [1], [1, 2], [2], [64]]
     assert json_format.MessageToDict(message)["plainDecisions"][:3] == [
         "DECISION_ANSWER",
         "DECISION_DEFER",
@@ -152,9 +152,9 @@ async def test_a_stream_that_says_plain_has_plain_chunks() -> None:
             response_deserializer=vessel_pb2.VesselStreamResponse.FromString,
         )
         results = [
-            [one.result.answer async for one in call(frames(begin)) if one.HasField("result")]
+            [frame.result.answer async for frame in call(frames(begin)) if frame.HasField("result")]
             for begin in (common_pb2.StreamBegin(members=True), common_pb2.StreamBegin(members=True, plain=True))
         ]
-    assert [len(one) for one in results] == [3, 3]
+    assert [len(answers) for answers in results] == [3, 3]
     for packed, answer in zip(*results, strict=True):
         same(answer, packed)

@@ -116,10 +116,10 @@ async def test_a_bomb_costs_no_more_than_the_limit_of_a_message() -> None:
         sender = await asyncio.create_subprocess_exec(
             sys.executable, "-c", SENDER, f"127.0.0.1:{served.server.port}", stdout=asyncio.subprocess.PIPE
         )
-        told, _ = await sender.communicate()
+        output, _ = await sender.communicate()
         grown = peak() - before
         alive = await served.channel.unary_unary(PREDICT)(message(1).SerializeToString())
-    code, detail = told.decode().split()
+    code, detail = output.decode().split()
     error = common_pb2.ErrorDetail.FromString(bytes.fromhex(detail))
     assert (code, error.code, error.unit, error.allowed) == (
         "RESOURCE_EXHAUSTED",

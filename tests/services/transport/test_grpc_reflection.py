@@ -31,18 +31,18 @@ async def asked(channel: grpc.aio.Channel, version: str, *questions: dict[str, s
 
 def pool(files: Iterable[bytes]) -> descriptor_pool.DescriptorPool:
     """What a client knows of the files that it was sent, in whatever order."""
-    found = descriptor_pool.DescriptorPool()
+    descriptors = descriptor_pool.DescriptorPool()
     left = {proto.name: proto for proto in map(descriptor_pb2.FileDescriptorProto.FromString, files)}
 
     def add(name: str) -> None:
         if (proto := left.pop(name, None)) is not None:
             for dependency in proto.dependency:
                 add(dependency)
-            found.Add(proto)
+            descriptors.Add(proto)
 
     for name in list(left):
         add(name)
-    return found
+    return descriptors
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -64,9 +64,9 @@ async def test_every_listed_service_is_described(version: str) -> None:
     """Its own two versions as well: a tool that describes all services ends at the first that it cannot."""
     async with serving(TABULAR) as served:
         (listed,) = await asked(served.channel, version, {"list_services": ""})
-        names = [one.name for one in listed.list_services_response.service]
+        names = [service.name for service in listed.list_services_response.service]
         answers = await asked(served.channel, version, *({"file_containing_symbol": name} for name in names))
-    assert {f"{one}.ServerReflection" for one in VERSIONS} < set(names)
+    assert {f"{package}.ServerReflection" for package in VERSIONS} < set(names)
     for name, answer in zip(names, answers, strict=True):
         assert pool(answer.file_descriptor_response.file_descriptor_proto).FindServiceByName(name).methods, name
 

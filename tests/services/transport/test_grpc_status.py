@@ -118,13 +118,13 @@ async def test_purpose_wish_and_members_travel() -> None:
 
 async def test_a_service_describes_itself() -> None:
     async with serving(TABULAR) as served:
-        found = await stub(served).Describe(common_pb2.DescribeRequest())
-        assert (found.task, found.schema_hash, found.max_rows) == ("tabular", SCHEMA.hash, 1000)
-        assert [(f.name, f.unit, f.upper, f.nullable, f.trained_upper) for f in found.features] == [
+        description = await stub(served).Describe(common_pb2.DescribeRequest())
+        assert (description.task, description.schema_hash, description.max_rows) == ("tabular", SCHEMA.hash, 1000)
+        assert [(f.name, f.unit, f.upper, f.nullable, f.trained_upper) for f in description.features] == [
             ("speed", "m/s", 20, False, 10),
             ("wave", "m", 15, True, 10),
         ]
-        (policy,) = found.policies
+        (policy,) = description.policies
         assert (policy.threshold, policy.mode, policy.measure) == (2.0, "target_retention", "tvar")
         answer = await stub(served).Predict(request())
         assert answer.power.deferral.policy == policy.version

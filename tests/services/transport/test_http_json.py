@@ -118,7 +118,7 @@ def test_every_kind_of_body_has_an_example_that_it_takes(kind: type[JsonBody]) -
     assert kind.EXAMPLE in refused(b"[]", kind).message
     name = next(iter(json.loads(example)))
     first, rest = example[:-1], example[1:]
-    for second in (rest, rest.replace(name.encode(), "".join(f"\\u{ord(one):04x}" for one in name).encode(), 1)):
+    for second in (rest, rest.replace(name.encode(), "".join(f"\\u{ord(letter):04x}" for letter in name).encode(), 1)):
         error = refused(first + b"," + second, kind)
         assert (error.code, error.field) == ("doubled_field", name)
 

@@ -191,10 +191,10 @@ QUOTED = {
 async def test_a_refused_value_is_told_as_it_was_sent(values: str) -> None:
     code, value, index = QUOTED[values]
     count = len(json.loads(values))
-    parts = [json.dumps(one) for one in json.loads(values)] if "e999" not in values else ["1e999"]
+    parts = [json.dumps(part) for part in json.loads(values)] if "e999" not in values else ["1e999"]
     for form in (
         f'{{"columns": {{"wave": [{", ".join("1" * count)}], "speed": {values}}}}}',
-        f'{{"rows": [{", ".join(f"""{{"wave": 1, "speed": {one}}}""" for one in parts)}]}}',
+        f'{{"rows": [{", ".join(f"""{{"wave": 1, "speed": {part}}}""" for part in parts)}]}}',
     ):
         status, error = await refused(form.encode())
         assert (status, error["code"], error["field"]) == (422, code, "speed")

@@ -29,10 +29,10 @@ def artefact(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         members = [architectures.network(settings.sizes, 32) for _ in range(2)]
-    found = export.exported(
+    exported = export.exported(
         "unet", members, settings.sizes, seeds=(0, 1), channels=("flair",), window=(32, 32, 32), training={}
     )
-    return build.build(found, Recipe(threshold=0.5), tmp_path_factory.mktemp("made") / "unet-2").directory
+    return build.build(exported, Recipe(threshold=0.5), tmp_path_factory.mktemp("made") / "unet-2").directory
 
 
 @pytest.fixture
@@ -78,27 +78,27 @@ def test_scores_and_decisions_are_those_of_the_served_mask(artefact: Path, real:
     from models.assessment.segmentation import ndsc
     from models.tasks.lesion.inference.segment import segment
 
-    one = judge.opened(artefact)
-    assert one.policy.mode == "defer_all"
+    opened = judge.opened(artefact)
+    assert opened.policy.mode == "defer_all"
     scan = judge.scans(real)[0]
     image, truth = scan.read(("flair",)), scan.lesions()
     assert image is not None
     assert truth is not None
-    said = segment(image, one.members, one.recipe)
-    assert said.structural is not None
-    table = retention_table("scan_structural_uncertainty", np.full(99, said.structural, np.float32))
-    odd = bool(said.remarks)
+    segmentation = segment(image, opened.members, opened.recipe)
+    assert segmentation.structural is not None
+    table = retention_table("scan_structural_uncertainty", np.full(99, segmentation.structural, np.float32))
+    odd = bool(segmentation.remarks)
     cases = ((0.0, False, "answered"), (-0.01, False, "deferred: uncertainty"), (0.0, True, "deferred: shift"))
     for shift, careful, decision in cases:
-        policy = replace(one.policy, mode="fixed", threshold=table.threshold(0.95) + shift, defer_on_shift=careful)
-        limited = replace(one, policy=policy)
-        (found,) = judge.results(limited, [scan], threads=1)
-        assert found.said.decision == (decision if odd or not careful else "answered")
-        assert found.said.shifted == "remarks" * bool(said.remarks)
-        assert found.scores is not None
-        assert found.scores["ndsc"] == ndsc(truth, said.mask)
-        assert found.panel.truth is not None
-        assert found.panel.flair.shape == found.panel.truth.shape == found.panel.uncertainty.shape
+        policy = replace(opened.policy, mode="fixed", threshold=table.threshold(0.95) + shift, defer_on_shift=careful)
+        limited = replace(opened, policy=policy)
+        (result,) = judge.results(limited, [scan], threads=1)
+        assert result.said.decision == (decision if odd or not careful else "answered")
+        assert result.said.shifted == "remarks" * bool(segmentation.remarks)
+        assert result.scores is not None
+        assert result.scores["ndsc"] == ndsc(truth, segmentation.mask)
+        assert result.panel.truth is not None
+        assert result.panel.flair.shape == result.panel.truth.shape == result.panel.uncertainty.shape
 
 
 def test_scans_without_a_channel_are_left_out(artefact: Path, real: Path) -> None:
@@ -110,9 +110,9 @@ def test_scans_without_a_channel_are_left_out(artefact: Path, real: Path) -> Non
 def test_real_scans_are_found(test_data: Path) -> None:
     if not (test_data / "lesion").is_dir():
         pytest.skip(f"no real scans in {test_data}")
-    found = judge.scans(test_data / "lesion")
-    assert [one.truth is not None for one in found] == [True] * 3 + [False] * 4
-    assert all(one.flair.exists() for one in found)
+    scans = judge.scans(test_data / "lesion")
+    assert [scan.truth is not None for scan in scans] == [True] * 3 + [False] * 4
+    assert all(scan.flair.exists() for scan in scans)
 
 
 def test_without_the_scans_it_says_where_they_should_be(

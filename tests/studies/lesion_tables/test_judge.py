@@ -41,23 +41,23 @@ def said() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_figures_are_those_of_the_thresholded_mask(said: tuple[np.ndarray, ...]) -> None:
     differences, truth, brain = said
     models = [SINGLE, ENSEMBLE, Model("unknown", (0,))]
-    found = judge.judge(differences, truth, brain, models, {SINGLE: 0.4, ENSEMBLE: 0.6})
+    judged = judge.judge(differences, truth, brain, models, {SINGLE: 0.4, ENSEMBLE: 0.6})
     probability = 1 / (1 + np.exp(-differences.astype(np.float64)))
     for number, (values, level) in enumerate(((probability[1], 0.4), (probability.mean(axis=0), 0.6))):
         mask = segmentation.drop_small_components(values >= level)
-        figures = dict(zip(FIGURES, found.figures[number], strict=True))
+        figures = dict(zip(FIGURES, judged.figures[number], strict=True))
         assert figures["ndsc"] == segmentation.ndsc(truth, mask)
         assert figures["dice"] == segmentation.dice(truth, mask)
         assert figures["lesion_f1"] == segmentation.lesion_f1(truth, mask)
         entropy = -values * np.log(values) - (1 - values) * np.log1p(-values)
         area = voxel_r_aac(voxel_curve(truth, mask, entropy, brain))
         assert figures["r_aac_entropy"] == pytest.approx(area, abs=1e-4)  # float32 ties
-    single, ensemble = (dict(zip(FIGURES, row, strict=True)) for row in found.figures[:2])
+    single, ensemble = (dict(zip(FIGURES, row, strict=True)) for row in judged.figures[:2])
     assert np.isnan(single["structural"])
     assert np.isnan(single["r_aac_rmi"])
     assert 0 < ensemble["structural"] < 1
-    assert np.isnan(found.figures[2]).all()
-    assert found.curves.shape == (3, len(MEASURES), 200)
+    assert np.isnan(judged.figures[2]).all()
+    assert judged.curves.shape == (3, len(MEASURES), 200)
 
 
 def test_thresholds_are_the_best_of_all_scans_together() -> None:
@@ -73,8 +73,8 @@ def test_scores_at_a_level_are_those_that_are_judged_there(said: tuple[np.ndarra
     differences, truth, brain = said
     curve = judge.scores(differences, truth, [ENSEMBLE])[0]
     for number in (5, 50, 90):
-        found = judge.judge(differences, truth, brain, [ENSEMBLE], {ENSEMBLE: float(judge.LEVELS[number])})
-        assert curve[number] == pytest.approx(found.figures[0, FIGURES.index("ndsc")], abs=1e-12)
+        judged = judge.judge(differences, truth, brain, [ENSEMBLE], {ENSEMBLE: float(judge.LEVELS[number])})
+        assert curve[number] == pytest.approx(judged.figures[0, FIGURES.index("ndsc")], abs=1e-12)
 
 
 def test_bounds_enclose_what_orders_can_do() -> None:
@@ -101,14 +101,14 @@ def test_stitched_differences_give_the_probability_that_is_served(
     with torch.random.fork_rng():
         torch.manual_seed(1)
         members = [architectures.network(settings.sizes, 32) for _ in range(2)]
-    monkeypatch.setattr(experiment.Member, "networks", lambda self: [_Difference(one) for one in members])
+    monkeypatch.setattr(experiment.Member, "networks", lambda self: [_Difference(member) for member in members])
     scan = read_scan({"flair": toys.case(tmp_path, 5, 48).flair.read_bytes()}, ("flair",))
     recipe = Recipe(window=(32, 32, 32))
-    found = segment(scan, _Torch(members), recipe)
+    result = segment(scan, _Torch(members), recipe)
     prepared = prepare(scan, recipe)
     differences = experiment.differences(prepared.image, [experiment.Member(tmp_path, 0, settings, samples=2)])
     expected = judge.probability(differences, Model("both", (0, 1)))
-    np.testing.assert_allclose(found.maps["probability"], expected, atol=2e-6)
+    np.testing.assert_allclose(result.maps["probability"], expected, atol=2e-6)
 
 
 def test_correlation_knows_a_line_and_says_nothing_of_constants() -> None:
@@ -131,7 +131,7 @@ class _Difference(nn.Module):
 
 class _Torch:
     def __init__(self, members: list[nn.Module]) -> None:
-        self._members = [_Difference(one).eval() for one in members]
+        self._members = [_Difference(member).eval() for member in members]
 
     def __len__(self) -> int:
         return len(self._members)

@@ -44,7 +44,7 @@ def results(numbers: Numbers) -> Results:
     for place, split in enumerate(SPLITS):
         figures = np.full((SCANS, len(models), len(FIGURES)), np.nan)
         for number, model in enumerate(models):
-            ndsc, f1, area = (one[place] / 100 for one in numbers[model.row])
+            ndsc, f1, area = (column[place] / 100 for column in numbers[model.row])
             values = {"ndsc": ndsc + wobble, "dice": 0.5 + 30 * (load - load.mean()), "lesion_f1": f1}
             values |= {"wrong": 500, "missed": 500, "structural": 0.1}
             values |= {f"r_aac_{measure}": area for measure in MEASURES}
@@ -52,14 +52,14 @@ def results(numbers: Numbers) -> Results:
                 figures[:, number, FIGURES.index(name)] = value
         curves = np.ones((len(models), len(MEASURES), POINTS), np.float32) - 0.01 * log_grid()[None, None] ** 40
         by_split[split] = [
-            ScanFigures(one, curves.astype(np.float32), np.array([1e6 * share, 1e6, 1e6 * share, 3e5]))
-            for one, share in zip(figures, load, strict=True)
+            ScanFigures(cells, curves.astype(np.float32), np.array([1e6 * share, 1e6, 1e6 * share, 3e5]))
+            for cells, share in zip(figures, load, strict=True)
         ]
     return Results(models, by_split, [])
 
 
-def failing(found: list[Statement]) -> list[str]:
-    return [one.text for one in found if not one.holds]
+def failing(statements: list[Statement]) -> list[str]:
+    return [statement.text for statement in statements if not statement.holds]
 
 
 def paper(numbers: Numbers = PAPER, correlations: Mapping[str, list[float]] = TABLES["table_8"]) -> Printed:
@@ -76,9 +76,9 @@ def paper(numbers: Numbers = PAPER, correlations: Mapping[str, list[float]] = TA
 
 
 def test_all_statements_hold_on_the_papers_own_tables() -> None:
-    found = relations.canonical(paper())
-    assert len(found) >= 31
-    assert failing(found) == []
+    statements = relations.canonical(paper())
+    assert len(statements) >= 31
+    assert failing(statements) == []
 
 
 def test_curves_as_those_of_figure_9_are_far_below_a_random_order() -> None:
@@ -86,10 +86,10 @@ def test_curves_as_those_of_figure_9_are_far_below_a_random_order() -> None:
 
 
 def test_scans_give_the_figures_that_their_tables_print() -> None:
-    found, tables = results(PAPER), paper()
+    measured, tables = results(PAPER), paper()
     for row in ROWS[:-1]:
         for name in ("ndsc", "lesion_f1", row.r_auc):
-            assert found.mean(row, "dev_out", name) == pytest.approx(tables.mean(row, "dev_out", name))
+            assert measured.mean(row, "dev_out", name) == pytest.approx(tables.mean(row, "dev_out", name))
 
 
 @pytest.mark.parametrize(
@@ -117,17 +117,17 @@ def test_scans_give_the_figures_that_their_tables_print() -> None:
     ],
 )
 def test_each_statement_can_fail(row: str, figure: int, value: float | tuple[int, ...], wrong: list[str]) -> None:
-    changed = {name: [list(one) for one in figures] for name, figures in PAPER.items()}
+    changed = {name: [list(column) for column in figures] for name, figures in PAPER.items()}
     changed[row][figure] = [value] * len(SPLITS) if isinstance(value, float) else list(value)
-    found = failing(relations.canonical(paper({name: tuple(map(tuple, one)) for name, one in changed.items()})))
+    failures = failing(relations.canonical(paper({name: tuple(map(tuple, rows)) for name, rows in changed.items()})))
     for statement in wrong:
-        assert any(one.startswith(statement) for one in found), found
+        assert any(text.startswith(statement) for text in failures), failures
 
 
 def test_statements_of_correlations_can_fail() -> None:
     independent = {split: [50.0, 50.0, 0.1, 0.2] for split in SPLITS}
-    found = failing(relations.canonical(paper(correlations=independent)))
-    assert [one.split(" (")[0] for one in found] == [
+    failures = failing(relations.canonical(paper(correlations=independent)))
+    assert [text.split(" (")[0] for text in failures] == [
         "DSC grows with lesion load",
         "nDSC is less correlated with lesion load than DSC",
     ]
@@ -144,10 +144,10 @@ def test_the_pages_list_is_that_of_its_tables() -> None:
 
 
 def test_what_fails_is_told_in_bold() -> None:
-    one = check("larger", [Pair("first", 0.5, 0.4), Pair("second", 0.3, 0.3)])
-    assert not one.holds
-    assert one.found == "first 50.00 against 40.00; **second 30.00 against 30.00**"
-    assert "**no**" in table([one])
+    statement = check("larger", [Pair("first", 0.5, 0.4), Pair("second", 0.3, 0.3)])
+    assert not statement.holds
+    assert statement.found == "first 50.00 against 40.00; **second 30.00 against 30.00**"
+    assert "**no**" in table([statement])
     with pytest.raises(ValueError, match="at least one comparison"):
         check("nothing", [])
 
@@ -157,22 +157,24 @@ def test_statements_across_sites_hold_on_the_papers_tables_and_can_fail() -> Non
     assert failing(relations.across(crossed, excluded)) == []
     easy = {way: values.copy() for way, values in crossed.ndsc.items()}
     easy[WAYS[0]][:5, 4] = 0.9
-    assert [one.split(",")[0] for one in failing(relations.across(replace(crossed, ndsc=easy), excluded))] == [
+    assert [text.split(",")[0] for text in failing(relations.across(replace(crossed, ndsc=easy), excluded))] == [
         "Thresholds chosen on the training site's own development scans lose nDSC elsewhere (means of other sites)",
         "Thresholds chosen on the test scans are an upper bound for every pair of sites",
         "Models trained on an in-domain site do worse on site_e than on any other in-domain site",
     ]
-    worse = [replace(one, r_auc={part: value + 0.2 for part, value in one.r_auc.items()}) for one in excluded[1::2]]
+    worse = [
+        replace(entry, r_auc={part: value + 0.2 for part, value in entry.r_auc.items()}) for entry in excluded[1::2]
+    ]
     changed = [*excluded[::2], *worse]
     assert len(failing(relations.across(crossed, changed))) == 1
 
 
 def test_tables_have_the_papers_layout() -> None:
-    found = results(PAPER)
-    assert page.table_2(found).splitlines()[2].startswith("| Single | UNET | 68.54 | 49.33 | 67.59 | 55.79 | 2.51 |")
-    assert "| UNETR | 0.0 | Deep Ensemble | 35.22 | 15.80 | 35.61 | 18.90 |" in page.per_split(found, "lesion_f1")
-    assert "| UNET | 0.5 | MCDP | 1.92 ± 0.00 | 6.77 ± 0.00 |" in page.per_split(found, None)
-    assert len(page.per_split(found, "ndsc").splitlines()) == 2 + len(ROWS)
+    measured = results(PAPER)
+    assert page.table_2(measured).splitlines()[2].startswith("| Single | UNET | 68.54 | 49.33 | 67.59 | 55.79 | 2.51 |")
+    assert "| UNETR | 0.0 | Deep Ensemble | 35.22 | 15.80 | 35.61 | 18.90 |" in page.per_split(measured, "lesion_f1")
+    assert "| UNET | 0.5 | MCDP | 1.92 ± 0.00 | 6.77 ± 0.00 |" in page.per_split(measured, None)
+    assert len(page.per_split(measured, "ndsc").splitlines()) == 2 + len(ROWS)
 
 
 def across() -> tuple[Crossed, list[Excluded]]:

@@ -71,11 +71,11 @@ def test_what_is_written_by_hand_stays(work: Path) -> None:
 
 def test_a_page_names_only_artefacts_of_its_own_members() -> None:
     levels = {UNET_ENSEMBLE: [0.8], UNETR_ENSEMBLE: [0.92]}
-    found = built(Plan(), levels)
-    assert [one.directory.name for one in found] == ["unet-5", "unetr-5"]
+    artefacts = built(Plan(), levels)
+    assert [artefact.directory.name for artefact in artefacts] == ["unet-5", "unetr-5"]
     page = Path(__file__).parents[3] / "docs" / "quality" / "lesion.md"
-    assert pages.built(found) in page.read_text().splitlines()
-    assert [one.directory.name for one in built(Plan(), levels | {UNET_ENSEMBLE: [0.81]})] == ["unetr-5"]
+    assert pages.built(artefacts) in page.read_text().splitlines()
+    assert [artefact.directory.name for artefact in built(Plan(), levels | {UNET_ENSEMBLE: [0.81]})] == ["unetr-5"]
     assert built(Plan(seed=1), levels) == []
     assert built(QUICK, levels) == []
 

@@ -21,16 +21,16 @@ PAGE = Path(__file__).parents[3] / "docs" / "quality" / "motion-real.md"
 def made(count: int = 12) -> list[Any]:
     """Cars at 10 m/s that go straight on, every third one stands."""
     steps = np.arange(1, 26) * 0.2
-    found = []
+    cars = []
     for number in range(count):
         speed = 0.0 if number % 3 == 0 else 10.0
         future = np.stack([speed * steps, np.zeros(25)], axis=1).astype(np.float32)
-        found.append(SimpleNamespace(city=CITIES[number % 2], future=future, agent=SimpleNamespace(speed=speed)))
-    return found
+        cars.append(SimpleNamespace(city=CITIES[number % 2], future=future, agent=SimpleNamespace(speed=speed)))
+    return cars
 
 
 def judged(real: list[Any]) -> Answers:
-    future = np.stack([one.future for one in real])
+    future = np.stack([car.future for car in real])
     shift = np.arange(len(real))[:, None, None, None] / 10
     errors = request_errors(future, future[:, None] + shift, np.ones((len(real), 1)))
     rank = np.arange(len(real), dtype=np.float32)
@@ -46,7 +46,7 @@ def test_going_straight_on_is_exact_for_those_who_do() -> None:
 
 def test_lines_are_of_all_of_the_moving_and_of_cities() -> None:
     real = made()
-    lines = {one.group: one for one in judge.lines(real, judged(real))}
+    lines = {line.group: line for line in judge.lines(real, judged(real))}
     assert set(lines) == {"all", "moving", "standing", *CITIES, *(f"{city}, moving" for city in CITIES)}
     assert lines["moving"].requests == 8
     assert lines["all"].answered == 0.75
@@ -57,8 +57,8 @@ def test_lines_are_of_all_of_the_moving_and_of_cities() -> None:
 
 def test_the_page_has_a_table_an_artefact() -> None:
     real = made()
-    found = {name: judge.lines(real, judged(real)) for name in ("bc-5", "dim-5")}
-    text = page.document(real, found, judge.steady(real))
+    lines = {name: judge.lines(real, judged(real)) for name in ("bc-5", "dim-5")}
+    text = page.document(real, lines, judge.steady(real))
     assert text.count("| Miami, moving | 4 |") == 2
     assert "nan" not in text
     assert str(Path.home()) not in text

@@ -37,13 +37,13 @@ def test_a_part_has_its_members_plans_and_scores(imagined: Imagined) -> None:
 
 
 def test_the_full_set_is_both_together(imagined: Imagined) -> None:
-    found = judge.row(imagined, Row("Deep Ensemble", "BC", "LQ", 3))
+    figures = judge.row(imagined, Row("Deep Ensemble", "BC", "LQ", 3))
     share = imagined.shifted.mean()
     for name in judge.NAMES[:5]:
-        both = share * getattr(found["shifted"], name) + (1 - share) * getattr(found["in"], name)
-        assert getattr(found["full"], name) == pytest.approx(both, rel=1e-9)
-    assert np.isnan(found["in"].roc_auc)
-    assert 0 <= found["full"].roc_auc <= 1
+        both = share * getattr(figures["shifted"], name) + (1 - share) * getattr(figures["in"], name)
+        assert getattr(figures["full"], name) == pytest.approx(both, rel=1e-9)
+    assert np.isnan(figures["in"].roc_auc)
+    assert 0 <= figures["full"].roc_auc <= 1
 
 
 def test_one_member_has_one_score_whatever_the_operator(imagined: Imagined) -> None:
@@ -60,8 +60,8 @@ def test_what_is_kept_is_what_was_saved(imagined: Imagined, tmp_path: Path) -> N
 
 
 def test_curves_end_in_the_mean_error(imagined: Imagined) -> None:
-    one = judge.judged(imagined, (0, 1, 2, 3, 4), "MA")
-    error, f1 = judge.curves(one)
+    judged = judge.judged(imagined, (0, 1, 2, 3, 4), "MA")
+    error, f1 = judge.curves(judged)
     assert error[0] == 0
-    assert error[-1] == pytest.approx(one.errors["cnll"].mean())
+    assert error[-1] == pytest.approx(judged.errors["cnll"].mean())
     assert f1.max() <= 1

@@ -97,17 +97,17 @@ def test_rows_that_include_the_requests_that_chose_weights_are_marked() -> None:
 
 
 def test_figures_are_kept_as_they_are_printed() -> None:
-    one = replace(sets(0.12345)["full"], r_auc=11.335, cnll=61.0149)
-    found = record.rounded(one)
-    assert (found.minade, found.f1_auc, found.cnll) == (0.123, 0.123, 61.01)
+    exact = replace(sets(0.12345)["full"], r_auc=11.335, cnll=61.0149)
+    rounded = record.rounded(exact)
+    assert (rounded.minade, rounded.f1_auc, rounded.cnll) == (0.123, 0.123, 61.01)
 
 
 def test_what_fails_on_the_page_is_bold_and_what_holds_is_not() -> None:
     lines = [line for line in PAGE.read_text().splitlines() if re.search(r"\| (yes|\*\*no\*\*) \|", line)]
     assert len(lines) == len(relations(kept().results))
     for line in lines:
-        _, _, verdict, found, _ = line.split("|")
-        assert (verdict.strip() == "**no**") == ("**" in found)
+        _, _, verdict, evidence, _ = line.split("|")
+        assert (verdict.strip() == "**no**") == ("**" in evidence)
     for statement in (
         "Five members are better than one in minFDE, RIP-BC",
         "Five members are better than one in cNLL, RIP-BC, deep ensembles",

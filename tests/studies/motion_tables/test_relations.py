@@ -41,12 +41,17 @@ def paper() -> dict[tuple[str, Row], dict[str, Score]]:
 
 
 def failing(results: Results) -> list[str]:
-    return [one.text for one in relations(results) if not one.holds]
+    return [statement.text for statement in relations(results) if not statement.holds]
 
 
 def test_all_statements_hold_on_the_papers_own_tables() -> None:
-    found = relations(paper())
-    assert len({one.text for one in found}) == len(found) == len(said(paper())) + len(shown(paper())) >= 40
+    statements = relations(paper())
+    assert (
+        len({statement.text for statement in statements})
+        == len(statements)
+        == len(said(paper())) + len(shown(paper()))
+        >= 40
+    )
     assert failing(paper()) == []
 
 
@@ -63,7 +68,7 @@ def test_five_members_are_compared_with_one_wherever_the_paper_goes_one_way(
     sign = 1 if figure.startswith("f1") else -1
     gains = []
     for split in SPLITS:
-        five, one = (
+        five, single = (
             next(
                 getattr(printed(split, row)["full"], figure)
                 for row in ROWS
@@ -71,8 +76,8 @@ def test_five_members_are_compared_with_one_wherever_the_paper_goes_one_way(
             )
             for size in (5, 1)
         )
-        assert five != one
-        gains.append(sign * five > sign * one)
+        assert five != single
+        gains.append(sign * five > sign * single)
     assert GAINS.get((figure, backbone, method)) == (gains[0] if gains[0] == gains[1] else None)
 
 
@@ -159,7 +164,7 @@ def test_each_statement_can_fail(row: Row, name: str, change: dict[str, Any], wr
 
 def test_the_papers_largest_shares_are_those_of_the_statement() -> None:
     for split, largest in LARGEST.items():
-        printed = [100 * sets["full"].roc_auc for (one, _), sets in paper().items() if one == split]
+        printed = [100 * sets["full"].roc_auc for (part, _), sets in paper().items() if part == split]
         assert max(printed) == pytest.approx(100 * largest)
 
 
@@ -171,8 +176,8 @@ def recorded(results: Results, compared: Compared, *, left_out: bool = True) -> 
 def test_rows_of_deep_ensembles_alone_are_checked_and_laid_out() -> None:
     results = {(split, row): sets for (split, row), sets in paper().items() if row.method == "Deep Ensemble"}
     assert failing(results) == []
-    assert {one.text for one in said(results)} == {one.text for one in said(paper())}
-    assert not any("dropout" in one.text for one in relations(results))
+    assert {statement.text for statement in said(results)} == {statement.text for statement in said(paper())}
+    assert not any("dropout" in statement.text for statement in relations(results))
     assert "| Dropout" not in page.document(recorded(results, {}))
 
 

@@ -11,9 +11,9 @@ ARTEFACTS = Path(__file__).parents[3] / "artefacts" / "motion"
 
 
 def test_families_with_an_artefact_are_judged_by_it() -> None:
-    found = served(ARTEFACTS, Plan())
-    assert sorted(found) == ["bc", "dim"]
-    assert all(one.manifest.seeds == Plan().seeds for one in found.values())
+    artefacts = served(ARTEFACTS, Plan())
+    assert sorted(artefacts) == ["bc", "dim"]
+    assert all(artefact.manifest.seeds == Plan().seeds for artefact in artefacts.values())
 
 
 def test_an_artefact_of_other_training_is_refused() -> None:

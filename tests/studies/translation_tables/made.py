@@ -26,7 +26,7 @@ def sentence(random: np.random.Generator) -> tuple[str, str]:
     """Words of random syllables, the same ones in both alphabets."""
     words = [random.integers(len(_ENGLISH), size=random.integers(1, 4)) for _ in range(random.integers(3, 8))]
     english, russian = (
-        " ".join("".join(table[one] for one in word) for word in words) for table in (_ENGLISH, _RUSSIAN)
+        " ".join("".join(table[letter] for letter in word) for word in words) for table in (_ENGLISH, _RUSSIAN)
     )
     return f"{english.capitalize()}.", f"{russian.capitalize()}."
 
@@ -34,35 +34,37 @@ def sentence(random: np.random.Generator) -> tuple[str, str]:
 def folder(root: Path, train_lines: int = 240, valid_lines: int = 60) -> Path:
     """A ``translation`` folder under ``root`` with all files that are read."""
     random = np.random.default_rng(0)
-    found = root / "translation"
+    target = root / "translation"
     for name, count in (
         (data.TRAIN_FILES[0], train_lines),
         (data.TRAIN_FILES[1], train_lines),
         (data.VALID_FILES[0], valid_lines),
     ):
-        rows = [(one, f"{'xquad' if one == 'ui' else 'made'}:{name}") for one in DOMAINS for _ in range(count // 2)]
+        rows = [
+            (domain, f"{'xquad' if domain == 'ui' else 'made'}:{name}") for domain in DOMAINS for _ in range(count // 2)
+        ]
         lines = ["domain\tsource\ten\tru", *("\t".join((*row, *sentence(random))) for row in rows)]
-        path = found / "train" / name
+        path = target / "train" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), mtime=0))
     for name, domains in (("wmt22", data.WMT22), ("wmt24", data.WMT24), ("ntrex128", ()), ("tatoeba1000", ())):
-        _public(found / name, [one.partition("-")[2] for one in domains], random)
-    return found
+        _public(target / name, [domain.partition("-")[2] for domain in domains], random)
+    return target
 
 
 def _public(path: Path, domains: list[str], random: np.random.Generator) -> None:
-    labels = [one for one in domains for _ in range(4)] or [""] * 6
+    labels = [domain for domain in domains for _ in range(4)] or [""] * 6
     pairs = [sentence(random) for _ in labels]
-    pairs[1] = tuple(f"{one} {other}" for one, other in zip(pairs[1], pairs[2], strict=True))  # two sentences
+    pairs[1] = tuple(f"{first} {other}" for first, other in zip(pairs[1], pairs[2], strict=True))  # two sentences
     if path.name == "wmt24":
         labels, pairs = [data.CANARY, *labels], [(CANARY, CANARY), *pairs]
     path.mkdir()
     for name, side in (("src.en.txt", 0), ("ref.ru.txt", 1)):
         (path / name).write_text("".join(f"{pair[side]}\n" for pair in pairs))
     if path.name == "wmt22":
-        (path / "domains.txt").write_text("".join(f"{one}\n" for one in labels))
+        (path / "domains.txt").write_text("".join(f"{label}\n" for label in labels))
     if path.name == "wmt24":
-        (path / "domains.tsv").write_text("".join(f"{one}\tdocument\n" for one in labels))
+        (path / "domains.tsv").write_text("".join(f"{label}\tdocument\n" for label in labels))
 
 
 def members(path: Path, known: Folder, seeds: tuple[int, ...]) -> Path:
@@ -72,7 +74,7 @@ def members(path: Path, known: Folder, seeds: tuple[int, ...]) -> Path:
     torch.set_num_threads(1)  # several on shared cores wait for each other
     chosen = train.prepare(known.train, known.valid, settings.preset("tiny"), path)
     both = [Examples.load(path / "data" / name) for name in (train.TRAIN, train.DEV)]
-    fingerprint = " ".join(one.fingerprint for one in both)
+    fingerprint = " ".join(examples.fingerprint for examples in both)
     for seed in seeds:
         train.train_member(path, chosen, fingerprint, "cpu", seed, lambda share, what: None)
     return path
@@ -93,7 +95,7 @@ def kept(count: int = 40, *, hypotheses: int = 5, single: bool = False, seed: in
             (f"{russian} {row}", *(f"{russian} {row} {k}" for k in range(1, hypotheses)))
             for row, (_, russian) in enumerate(both)
         ),
-        doubts=tuple(((0, 2, float(one)), (2, 9, 0.1)) for one in doubt),
+        doubts=tuple(((0, 2, float(value)), (2, 9, 0.1)) for value in doubt),
         score=score,
         values=np.empty((0, count, hypotheses), np.float32) if single else values.astype(np.float32),
         gleus=gleus,

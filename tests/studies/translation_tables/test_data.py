@@ -107,7 +107,7 @@ def test_real_public_sets_have_their_lines(test_data: Path) -> None:
     source = test_data / "translation"
     if not (source / "wmt24").is_dir():
         pytest.skip(f"no real sentences at {source}")
-    found = {name: len(lines) for name, lines in data.public(source).items()}
-    assert sum(found[name] for name in data.WMT22) == 2037
-    assert [found[name] for name in data.WMT24] == [149, 531, 111, 206]
-    assert (found[data.NTREX], found[data.TATOEBA]) == (1997, 1000)
+    counts = {name: len(lines) for name, lines in data.public(source).items()}
+    assert sum(counts[name] for name in data.WMT22) == 2037
+    assert [counts[name] for name in data.WMT24] == [149, 531, 111, 206]
+    assert (counts[data.NTREX], counts[data.TATOEBA]) == (1997, 1000)

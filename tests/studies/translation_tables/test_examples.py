@@ -27,21 +27,21 @@ def test_text_stays_text() -> None:
 
 
 def test_the_most_and_the_least_doubted_of_short_whole_sentences() -> None:
-    one = kept()
-    one = replace(one, pairs=(*one.pairs[:6], Pair("made", "made:", "word " * 20, "слово"), *one.pairs[7:]))
-    judged = ScoredLines(one)
+    lines = kept()
+    lines = replace(lines, pairs=(*lines.pairs[:6], Pair("made", "made:", "word " * 20, "слово"), *lines.pairs[7:]))
+    judged = ScoredLines(lines)
     ranks = judged.ranks()
     usable = [row for row in range(40) if row % 5 and row != 6]
     most, least = examples.examples(judged, True), examples.examples(judged, False)
-    assert [found.uncertainty for found in most] == sorted(ranks[usable], reverse=True)[: examples.SHOWN]
-    assert [found.uncertainty for found in least] == sorted(ranks[usable])[: examples.SHOWN]
-    assert most[0].translation == one.texts[int(np.argmax(np.where(np.isin(np.arange(40), usable), ranks, 0)))][0]
+    assert [example.uncertainty for example in most] == sorted(ranks[usable], reverse=True)[: examples.SHOWN]
+    assert [example.uncertainty for example in least] == sorted(ranks[usable])[: examples.SHOWN]
+    assert most[0].translation == lines.texts[int(np.argmax(np.where(np.isin(np.arange(40), usable), ranks, 0)))][0]
 
 
 def test_the_same_sentence_is_shown_once() -> None:
-    one = kept()
-    one = replace(one, pairs=(Pair("made", "made:", "one and the same", "то же"),) * 40)
-    assert len(examples.examples(ScoredLines(one), True)) == 1
+    lines = kept()
+    lines = replace(lines, pairs=(Pair("made", "made:", "one and the same", "то же"),) * 40)
+    assert len(examples.examples(ScoredLines(lines), True)) == 1
 
 
 def test_the_page_tells_what_is_deferred_and_whose_the_sentences_are() -> None:

@@ -16,18 +16,18 @@ NONE = np.zeros(40, bool)
 
 
 def test_what_is_kept_is_what_was_saved(tmp_path: Path) -> None:
-    one = kept()
-    one.save(tmp_path / "deep" / "set.npz")
+    lines = kept()
+    lines.save(tmp_path / "deep" / "set.npz")
     again = load(tmp_path / "deep" / "set.npz")
-    assert (again.pairs, again.texts, again.given) == (one.pairs, one.texts, 42)
-    assert again.doubts == one.doubts
+    assert (again.pairs, again.texts, again.given) == (lines.pairs, lines.texts, 42)
+    assert again.doubts == lines.doubts
     for name in ("score", "values", "gleus", "plain", "whole"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(one, name))
+        np.testing.assert_array_equal(getattr(again, name), getattr(lines, name))
 
 
 def test_parts_go_together_and_apart() -> None:
-    one, other = kept(), kept(20, seed=1)
-    both = joined([one, other])
+    first, other = kept(), kept(20, seed=1)
+    both = joined([first, other])
     assert (len(both), both.given) == (60, 64)
     last = both.take(np.arange(60) >= 40)
     assert last.pairs == other.pairs
@@ -44,22 +44,22 @@ def test_measures_are_those_of_the_models() -> None:
 
 
 def test_errors_are_weighted_by_confidence() -> None:
-    one = ScoredLines(kept())
-    likelihood = np.exp(one.kept.score.astype(np.float64))
+    scored = ScoredLines(kept())
+    likelihood = np.exp(scored.kept.score.astype(np.float64))
     weights = likelihood / likelihood.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(one.errors, 100 - (weights * one.kept.gleus).sum(axis=1))
-    assert one.plain_egleu == pytest.approx((100 - one.errors.mean()) / 2)
+    np.testing.assert_allclose(scored.errors, 100 - (weights * scored.kept.gleus).sum(axis=1))
+    assert scored.plain_egleu == pytest.approx((100 - scored.errors.mean()) / 2)
 
 
 def test_figures_of_a_row() -> None:
-    one = ScoredLines(kept())
-    found = judge.score(one, one, NONE)
-    assert found.egleu == pytest.approx(100 - one.errors.mean())
-    assert found.maxgleu == pytest.approx(one.kept.gleus.max(axis=1).mean())
-    assert 0 < found.r_auc < one.errors.mean() / 2, "uncertainty ranks better than chance"
-    assert 0 < found.bleu <= 100
-    assert found.chrf > 80, "the first hypothesis is the reference with a number behind it"
-    assert np.isnan(found.roc_auc)
+    scored = ScoredLines(kept())
+    figures = judge.score(scored, scored, NONE)
+    assert figures.egleu == pytest.approx(100 - scored.errors.mean())
+    assert figures.maxgleu == pytest.approx(scored.kept.gleus.max(axis=1).mean())
+    assert 0 < figures.r_auc < scored.errors.mean() / 2, "uncertainty ranks better than chance"
+    assert 0 < figures.bleu <= 100
+    assert figures.chrf > 80, "the first hypothesis is the reference with a number behind it"
+    assert np.isnan(figures.roc_auc)
 
 
 def test_shift_is_told_from_what_is_held_out() -> None:
@@ -75,7 +75,7 @@ def test_curves_end_in_the_mean_error() -> None:
     members = [ScoredLines(kept(seed=seed, single=True)) for seed in (1, 2)]
     error, f1 = judge.curves(members)
     assert error[0] == 0
-    assert error[-1] == pytest.approx(np.mean([one.errors.mean() for one in members]))
+    assert error[-1] == pytest.approx(np.mean([member.errors.mean() for member in members]))
     assert f1.max() <= 1
     random, best = judge.bounds(members[0])
     assert (best <= random + 1e-9).all()
@@ -86,16 +86,16 @@ def test_the_policy_keeps_what_it_promises() -> None:
     policy = judge.policy(calibration)
     assert (policy.mode, policy.measure) == ("target_retention", "scr_pe")
     assert policy.calibration_units == int(calibration.whole.sum())
-    found = judge.decided(held, policy)
-    assert found.deferred == pytest.approx(1 - RETENTION, abs=0.03)
-    assert found.deferred_error > found.error > found.answered_error
-    mean = found.deferred * found.deferred_error + (1 - found.deferred) * found.answered_error
-    assert mean == pytest.approx(found.error)
-    assert found.left_out == 2
-    assert found.unfamiliar < 0.05
+    figures = judge.decided(held, policy)
+    assert figures.deferred == pytest.approx(1 - RETENTION, abs=0.03)
+    assert figures.deferred_error > figures.error > figures.answered_error
+    mean = figures.deferred * figures.deferred_error + (1 - figures.deferred) * figures.answered_error
+    assert mean == pytest.approx(figures.error)
+    assert figures.left_out == 2
+    assert figures.unfamiliar < 0.05
     half = judge.decided(held, judge.policy(calibration, 0.5))
     assert half.deferred == pytest.approx(0.5, abs=0.05)
-    assert half.answered_error < found.answered_error
+    assert half.answered_error < figures.answered_error
 
 
 def test_held_out_lines_are_weighed_as_those_that_calibrate() -> None:
@@ -108,10 +108,10 @@ def test_held_out_lines_are_weighed_as_those_that_calibrate() -> None:
 
 
 def test_a_row_may_leave_out_what_is_near() -> None:
-    one = kept()
-    near = frozenset({one.pairs[0].english, one.pairs[7].english})
-    every = Row("all", "all", ("a",)).kept(lambda name: one, near)
-    apart = Row("apart", "apart", ("a",), apart=True).kept(lambda name: one, near)
+    lines = kept()
+    near = frozenset({lines.pairs[0].english, lines.pairs[7].english})
+    every = Row("all", "all", ("a",)).kept(lambda name: lines, near)
+    apart = Row("apart", "apart", ("a",), apart=True).kept(lambda name: lines, near)
     assert (len(every), len(apart)) == (40, 38)
 
 

@@ -44,7 +44,7 @@ def out(source: Path, trained: Path, tmp_path_factory: pytest.TempPathFactory) -
         "--workers",
         1,
     ]
-    assert tables.main([str(one) for one in arguments]) == 0
+    assert tables.main([str(argument) for argument in arguments]) == 0
     return folder
 
 
@@ -81,11 +81,11 @@ def test_every_model_has_its_sets(out: Path) -> None:
     }
     assert [path.stem for path in (parts / EXACT).iterdir()] == [data.COMPARED]
     assert not (parts / "member-0" / "calibration.npz").exists()
-    one, alone = (load(parts / model / "tatoeba.npz") for model in (ENSEMBLE, "member-1"))
-    assert (one.values.shape, alone.values.shape) == ((19, 6, 5), (0, 6, 5))
-    np.testing.assert_allclose(one.values[4], -one.score, rtol=1e-5)
-    assert one.whole.tolist() == [True, False, True, True, True, True]
-    assert [bool(doubts) for doubts in one.doubts] == one.whole.tolist()
+    ensemble_lines, alone = (load(parts / model / "tatoeba.npz") for model in (ENSEMBLE, "member-1"))
+    assert (ensemble_lines.values.shape, alone.values.shape) == ((19, 6, 5), (0, 6, 5))
+    np.testing.assert_allclose(ensemble_lines.values[4], -ensemble_lines.score, rtol=1e-5)
+    assert ensemble_lines.whole.tolist() == [True, False, True, True, True, True]
+    assert [bool(doubts) for doubts in ensemble_lines.doubts] == ensemble_lines.whole.tolist()
 
 
 def test_what_is_kept_is_not_translated_again(out: Path, source: Path, trained: Path) -> None:
@@ -99,7 +99,9 @@ def test_parts_of_other_members_are_refused(
     out: Path, source: Path, trained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--members", trained, "--parts", out / "parts", "--data", source.parent, "--out", out / "docs"]
-    assert tables.main([str(one) for one in (*arguments, "--preset", "tiny", "--seeds", 1, 0, "--quick")]) == 1
+    assert (
+        tables.main([str(argument) for argument in (*arguments, "--preset", "tiny", "--seeds", 1, 0, "--quick")]) == 1
+    )
     assert "with a different members, plan" in capsys.readouterr().err
 
 
@@ -114,7 +116,7 @@ def test_members_that_are_not_finished_are_refused(
 def test_lines_without_english_are_left_out(trained: Path) -> None:
     translator = opened.opened(translate.ensemble(PLAN, trained), "int8")
     texts = ["Ba lo mi. Ne ru sta.", "12 — 13", "Бало мине руста тиво", "ba lo"]
-    found = translate.lines(texts, translator, print)
-    assert [one is None for one in found] == [False, True, True, False]
-    assert found[0] is not None
-    assert len(found[0].texts) == 5
+    translations = translate.lines(texts, translator, print)
+    assert [translation is None for translation in translations] == [False, True, True, False]
+    assert translations[0] is not None
+    assert len(translations[0].texts) == 5

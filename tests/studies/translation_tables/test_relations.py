@@ -21,9 +21,9 @@ DECISIONS = {IN: decided(1 - RETENTION), AWAY: decided(0.7), "wmt22": decided(0.
 
 @pytest.mark.parametrize("split", page.SPLITS)
 def test_all_statements_hold_on_the_papers_own_tables(split: str) -> None:
-    found = relations(page.printed(split))
-    assert len(found) == 15
-    assert [one.text for one in found if not one.holds] == []
+    statements = relations(page.printed(split))
+    assert len(statements) == 15
+    assert [statement.text for statement in statements if not statement.holds] == []
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_all_statements_hold_on_the_papers_own_tables(split: str) -> None:
 def test_each_statement_can_fail(row: str, kind: str, name: str, value: float, wrong: str) -> None:
     results = dict(page.printed("dev"))
     results[row, kind] = (replace(results[row, kind][0], **{name: value}),)
-    assert any(one.text.startswith(wrong) for one in relations(results) if not one.holds)
+    assert any(statement.text.startswith(wrong) for statement in relations(results) if not statement.holds)
 
 
 def test_bleu_that_ranks_otherwise_fails() -> None:
@@ -53,12 +53,14 @@ def test_bleu_that_ranks_otherwise_fails() -> None:
     for row, value in ((IN, 1.0), (AWAY, 90.0)):
         for kind in (SINGLE, TOGETHER):
             results[row, kind] = (replace(results[row, kind][0], bleu=value),)
-    assert "BLEU and eGLEU agree on which rows are better" in [one.text for one in relations(results) if not one.holds]
+    assert "BLEU and eGLEU agree on which rows are better" in [
+        statement.text for statement in relations(results) if not statement.holds
+    ]
 
 
 def test_decisions_and_measures_are_checked() -> None:
     results = page.printed("dev")
-    assert all(one.holds for one in own(results, AREAS, DECISIONS, RETENTION))
+    assert all(statement.holds for statement in own(results, AREAS, DECISIONS, RETENTION))
     worst = own(results, AREAS | {"scr_pe": 99.0}, DECISIONS, RETENTION)[0]
     assert (worst.holds, "place 20" in worst.found) == (False, True)
 
@@ -71,20 +73,20 @@ def test_decisions_and_measures_are_checked() -> None:
     ],
 )
 def test_decisions_can_fail(change: dict[str, Decided], wrong: str) -> None:
-    found = own(page.printed("dev"), AREAS, DECISIONS | change, RETENTION)
-    assert any(one.text.startswith(wrong) for one in found if not one.holds)
+    statements = own(page.printed("dev"), AREAS, DECISIONS | change, RETENTION)
+    assert any(statement.text.startswith(wrong) for statement in statements if not statement.holds)
 
 
 def test_another_share_than_the_policy_keeps_fails() -> None:
-    found = own(page.printed("dev"), AREAS, DECISIONS, RETENTION - 0.03)
-    assert [one.found for one in found if not one.holds] == ["**answered 57.0**"]
+    statements = own(page.printed("dev"), AREAS, DECISIONS, RETENTION - 0.03)
+    assert [statement.found for statement in statements if not statement.holds] == ["**answered 57.0**"]
 
 
 def test_rows_of_public_sets_are_checked_where_they_are() -> None:
     results = dict(page.printed("dev"))
     for kind in (SINGLE, TOGETHER):
         results["wmt22", kind] = (replace(results[FULL, kind][0], roc_auc=40.0),)
-    found = own(results, AREAS, DECISIONS, RETENTION)
-    assert [one.text for one in found if not one.holds] == [
+    statements = own(results, AREAS, DECISIONS, RETENTION)
+    assert [statement.text for statement in statements if not statement.holds] == [
         "Public sets of other domains are more uncertain than held-out sentences"
     ]

@@ -18,22 +18,22 @@ def simulated(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def test_known_coefficients_are_recovered() -> None:
-    found = emos.fit(*simulated(40_000))
-    assert found.intercept == pytest.approx(1.5, abs=0.05)
-    assert found.slope == pytest.approx(0.9, abs=0.005)
-    assert found.covariates == pytest.approx([-2.0], abs=0.05)
-    assert found.constant == pytest.approx(0.5, abs=0.12)
-    assert found.spread == pytest.approx(2.0, abs=0.12)
+    fitted = emos.fit(*simulated(40_000))
+    assert fitted.intercept == pytest.approx(1.5, abs=0.05)
+    assert fitted.slope == pytest.approx(0.9, abs=0.005)
+    assert fitted.covariates == pytest.approx([-2.0], abs=0.05)
+    assert fitted.constant == pytest.approx(0.5, abs=0.12)
+    assert fitted.spread == pytest.approx(2.0, abs=0.12)
 
 
 @pytest.mark.parametrize("name", ["intercept", "slope", "constant", "spread"])
 @pytest.mark.parametrize("step", [-0.02, 0.02])
 def test_no_coefficient_can_be_bettered(name: str, step: float) -> None:
     target, mean, variance, height = simulated(2_000, seed=1)
-    found = emos.fit(target, mean, variance, height)
-    moved = replace(found, **{name: getattr(found, name) + step})
-    assert crps.normal(target, *moved.predict(mean, variance, height)).mean() > found.crps
-    assert crps.normal(target, *found.predict(mean, variance, height)).mean() == pytest.approx(found.crps, rel=1e-9)
+    fitted = emos.fit(target, mean, variance, height)
+    moved = replace(fitted, **{name: getattr(fitted, name) + step})
+    assert crps.normal(target, *moved.predict(mean, variance, height)).mean() > fitted.crps
+    assert crps.normal(target, *fitted.predict(mean, variance, height)).mean() == pytest.approx(fitted.crps, rel=1e-9)
 
 
 def test_units_do_not_matter() -> None:
@@ -47,9 +47,9 @@ def test_units_do_not_matter() -> None:
 
 def test_an_ensemble_without_spread_still_gets_a_variance() -> None:
     target, mean, _, _ = simulated(500)
-    found = emos.fit(target, mean, np.zeros(500))
-    _, variance = found.predict(mean, np.zeros(500), np.empty((500, 0)))
-    assert variance == pytest.approx(np.full(500, np.var(target - found.intercept - found.slope * mean)), rel=0.2)
+    fitted = emos.fit(target, mean, np.zeros(500))
+    _, variance = fitted.predict(mean, np.zeros(500), np.empty((500, 0)))
+    assert variance == pytest.approx(np.full(500, np.var(target - fitted.intercept - fitted.slope * mean)), rel=0.2)
 
 
 def test_too_few_or_missing_values_are_refused() -> None:

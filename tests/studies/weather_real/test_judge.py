@@ -28,7 +28,7 @@ def fitted(data: RealSet) -> forecasts.Temperature:
 
 def _evaluated(path: Path, members: np.ndarray, target: np.ndarray, shifted: np.ndarray) -> dict[str, object]:
     np.savez(path, members=members, target=target, shifted=shifted.astype(np.int64))
-    return {"all": (found := evaluate(predictions.read(path, ErrorOptions()))).full, **found.domains}
+    return {"all": (evaluation := evaluate(predictions.read(path, ErrorOptions()))).full, **evaluation.domains}
 
 
 def test_temperature_figures_are_those_of_evaluate(
@@ -50,7 +50,7 @@ def test_temperature_figures_are_those_of_evaluate(
 def test_single_models_have_no_knowledge(data: RealSet, fitted: forecasts.Temperature) -> None:
     singles = fitted.by_model[forecasts.SINGLE]
     assert len(singles) == 3
-    mean, deviation = judge.over_models([judge.temperature(data, one) for one in singles])
+    mean, deviation = judge.over_models([judge.temperature(data, model) for model in singles])
     assert np.isnan(mean["all"]["roc_knowledge"])
     assert deviation["in"]["rmse"] > 0
 
@@ -58,10 +58,10 @@ def test_single_models_have_no_knowledge(data: RealSet, fitted: forecasts.Temper
 def test_intervals_hold_on_the_calibration_rows_and_thresholds_answer_them(
     data: RealSet, fitted: forecasts.Temperature
 ) -> None:
-    said, rows = fitted.by_model[forecasts.TEN][0], data.split.calibrate
-    half = judge.multiplier(data, said) * np.sqrt(said.tvar[rows])
-    assert (np.abs(data.temperature[rows] - said.mean[rows]) <= half).mean() >= judge.LEVEL
-    assert (said.tvar[rows].astype(np.float32) <= judge.threshold(data, said)).mean() >= judge.RETENTION
+    forecast, rows = fitted.by_model[forecasts.TEN][0], data.split.calibrate
+    half = judge.multiplier(data, forecast) * np.sqrt(forecast.tvar[rows])
+    assert (np.abs(data.temperature[rows] - forecast.mean[rows]) <= half).mean() >= judge.LEVEL
+    assert (forecast.tvar[rows].astype(np.float32) <= judge.threshold(data, forecast)).mean() >= judge.RETENTION
 
 
 def test_emos_with_trees_adds_what_emos_leaves(data: RealSet, fitted: forecasts.Temperature) -> None:
@@ -75,8 +75,8 @@ def test_what_lies_beyond_training_is_found(data: RealSet, fitted: forecasts.Tem
     beyond = judge.outside(data)
     assert not beyond[data.split.train].any()
     assert beyond[data.shifted].mean() > beyond[data.split.test & ~data.shifted].mean() + 0.3
-    found = judge.answered_within(data, fitted.by_model[forecasts.TEN][0])
-    assert found["shifted"][1] <= 1 - found["shifted"][0]
+    shares = judge.answered_within(data, fitted.by_model[forecasts.TEN][0])
+    assert shares["shifted"][1] <= 1 - shares["shifted"][0]
 
 
 def test_a_model_differs_from_itself_by_nothing(data: RealSet, fitted: forecasts.Temperature) -> None:
@@ -94,33 +94,33 @@ def test_errors_in_their_own_order_have_their_own_area(data: RealSet, fitted: fo
 
 def test_a_worse_model_is_told_from_a_better_one(data: RealSet, fitted: forecasts.Temperature) -> None:
     raw, emos = (judge.temperature_scores(data, fitted.by_model[name][0]) for name in (forecasts.RAW, forecasts.EMOS))
-    found = judge.differences(data, raw, emos, resamples=200)["in"]["RMSE, °C"]
-    assert 0 < found[1] < found[0] < found[2]
+    difference = judge.differences(data, raw, emos, resamples=200)["in"]["RMSE, °C"]
+    assert 0 < difference[1] < difference[0] < difference[2]
 
 
 def test_class_figures_are_those_of_evaluate(data: RealSet, tmp_path: Path) -> None:
     pytest.importorskip("catboost", reason="CatBoost is not installed: trees cannot be fitted")
-    found = forecasts.precipitation(data, seeds=(1, 2), trees=20)
+    trained = forecasts.precipitation(data, seeds=(1, 2), trees=20)
     assert data.precipitation is not None
     test = data.split.test
-    said = found.by_model[forecasts.REGRESSED][0]
+    forecast = trained.by_model[forecasts.REGRESSED][0]
     evaluated = _evaluated(
-        tmp_path / "p.npz", said.probabilities[None, test], data.precipitation[test], data.shifted[test]
+        tmp_path / "p.npz", forecast.probabilities[None, test], data.precipitation[test], data.shifted[test]
     )
-    ours, full = judge.precipitation(data, said), evaluated["all"]
+    ours, full = judge.precipitation(data, forecast), evaluated["all"]
     for name, other in (("accuracy", "accuracy"), ("macro_f1", "macro_f1"), ("log_score", "nll"), ("brier", "brier")):
         assert ours["all"][name] == pytest.approx(full.own[other], rel=1e-12)
     assert ours["all"]["r_auc"] == pytest.approx(full.measures["entropy"].r_auc, rel=1e-12)
-    shares = judge.precipitation(data, found.by_model[forecasts.SHARES][0])
+    shares = judge.precipitation(data, trained.by_model[forecasts.SHARES][0])
     assert np.isinf(shares["all"]["log_score"])
     assert shares["all"]["impossible"] > 0
-    assert found.by_model[forecasts.TEN][0].probabilities[:, :5].max() < 1e-3
+    assert trained.by_model[forecasts.TEN][0].probabilities[:, :5].max() < 1e-3
 
 
 def test_the_page_has_a_row_for_each_model(data: RealSet, fitted: forecasts.Temperature) -> None:
     rows = {
-        name: judge.over_models([judge.temperature(data, one) for one in said])
-        for name, said in fitted.by_model.items()
+        name: judge.over_models([judge.temperature(data, forecast) for forecast in runs])
+        for name, runs in fitted.by_model.items()
     }
     within = judge.answered_within(data, fitted.by_model[forecasts.TEN][0])
     named = Section(replace(data, name="hannover"), Head(rows), None, {}, 90, within, {})

@@ -47,16 +47,16 @@ class Service:
 
     def windows(self) -> list[dict[str, Any]]:
         """A monitor that knows the mean error and nothing else."""
-        found = []
+        listed = []
         for head, labels in self.told.items():
             values = np.array([value for _, value in labels])
             error = float(squared_error(values, np.full(len(values), 4.0)).mean()) if head == "temperature" else 0.5
-            found.append(
+            listed.append(
                 {"head": head, "model": "made", "source": "census", "window": "last", "reasons": [], "r_auc": None,
                  "judged": len(labels), "labels": len(labels),
                  "mean_error": {"estimate": error, "low": error, "high": error}}
             )  # fmt: skip
-        return [{"head": "power", "model": "made", "source": "census", "window": "last"}, *found]
+        return [{"head": "power", "model": "made", "source": "census", "window": "last"}, *listed]
 
 
 def test_all_test_rows_are_asked_and_labelled_in_the_order_of_time() -> None:
@@ -78,9 +78,9 @@ def test_offline_figures_are_of_all_units_so_far() -> None:
     *_, last = live.follow(data, service, service.windows, ["temperature"], steps=3)
     test = data.part(data.split.test)
     assert set(last.figures) == {"mean_error"}
-    found = last.figures["mean_error"]
-    assert found.offline == pytest.approx(np.mean((test.labels["temperature"] - 4) ** 2))
-    assert found.live == pytest.approx(found.offline)
+    figure = last.figures["mean_error"]
+    assert figure.offline == pytest.approx(np.mean((test.labels["temperature"] - 4) ** 2))
+    assert figure.live == pytest.approx(figure.offline)
 
 
 def test_rows_of_one_time_are_not_parted() -> None:
@@ -123,11 +123,11 @@ def test_what_is_answered_is_judged_by_itself() -> None:
         uncertainty=[np.array([1, 2], np.float32), np.array([4, 3], np.float32)],
         answered=[np.array([True, True]), np.array([False, True])],
     )
-    found = sent.offline()
-    assert found["mean_error"] == pytest.approx(14 / 4)
-    assert found["error"] == pytest.approx(5 / 4)
-    assert found["answered_error"] == pytest.approx(5 / 3)
-    assert found["r_auc"] == pytest.approx((0 + 1 + 5 + 5 + 14) / 4 / 5)
+    figures = sent.offline()
+    assert figures["mean_error"] == pytest.approx(14 / 4)
+    assert figures["error"] == pytest.approx(5 / 4)
+    assert figures["answered_error"] == pytest.approx(5 / 3)
+    assert figures["r_auc"] == pytest.approx((0 + 1 + 5 + 5 + 14) / 4 / 5)
 
 
 def test_offline_figures_are_those_of_a_monitor_with_all_labels(

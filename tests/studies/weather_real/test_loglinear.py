@@ -15,14 +15,14 @@ def simulated() -> tuple[np.ndarray, np.ndarray]:
 
 def test_it_is_the_penalised_maximum_likelihood() -> None:
     inputs, labels = simulated()
-    found = loglinear.fit(inputs, labels, 9, penalty=0.01).predict(inputs)
+    probabilities = loglinear.fit(inputs, labels, 9, penalty=0.01).predict(inputs)
     library = LogisticRegression(C=1 / (2 * 0.01 * len(labels)), tol=1e-8, max_iter=1000).fit(inputs, labels)
-    np.testing.assert_allclose(found[:, [5, 6, 8]], library.predict_proba(inputs), atol=2e-4)
+    np.testing.assert_allclose(probabilities[:, [5, 6, 8]], library.predict_proba(inputs), atol=2e-4)
 
 
 def test_classes_that_never_occurred_have_no_probability() -> None:
     inputs, labels = simulated()
-    found = loglinear.fit(inputs, labels, 9).predict(inputs)
-    assert found.shape == (600, 9)
-    assert (found[:, [0, 1, 2, 3, 4, 7]] == 0).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1)
+    probabilities = loglinear.fit(inputs, labels, 9).predict(inputs)
+    assert probabilities.shape == (600, 9)
+    assert (probabilities[:, [0, 1, 2, 3, 4, 7]] == 0).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)

@@ -71,12 +71,12 @@ def test_the_papers_tables_have_the_figures_of_the_cards(name: str) -> None:
         name, LABELS[name]
     )
     for split in ("dev", "eval"):
-        for heading, wanted in (
+        for heading, columns in (
             (f"Table 9, {split}: predictive performance", page.TABLE_9),
             (f"Table 10, {split}: retention performance", page.TABLE_10),
         ):
             row = section(heading)[label,]
-            for figure, title, unit, _ in wanted:
+            for figure, title, unit, _ in columns:
                 for part, column in PARTS.items():
                     value, near = printed(row[f"{title} {column}"], unit)
                     assert quality[f"{split}_{part}"][key(figure)] == pytest.approx(value, abs=near)
@@ -84,11 +84,11 @@ def test_the_papers_tables_have_the_figures_of_the_cards(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_card_has_the_figures_of_its_manifest(name: str) -> None:
-    one = ARTEFACTS[name]
-    card = (one.directory / "MODEL_CARD.md").read_text()
+    artefact = ARTEFACTS[name]
+    card = (artefact.directory / "MODEL_CARD.md").read_text()
     lines = [line.strip("| ").split(" | ") for line in card.splitlines() if line.startswith("|")]
     figures = {row[0]: dict(zip(lines[0][1:], map(float, row[1:]), strict=True)) for row in lines[2:]}
-    assert figures == one.manifest.quality
+    assert figures == artefact.manifest.quality
     assert "All rows of each set are judged." in card
 
 
@@ -117,7 +117,7 @@ def test_other_training_sets_have_the_recipe_of_the_served_trees() -> None:
 
 def test_artefacts_of_one_training_share_its_files() -> None:
     """Single and combined artefacts hold members of the larger ones, so they are judged with them."""
-    files: dict[str, dict[str, str]] = {name: one.manifest.files for name, one in ARTEFACTS.items()}
+    files: dict[str, dict[str, str]] = {name: artefact.manifest.files for name, artefact in ARTEFACTS.items()}
     trees = {name: value for name, value in files["catboost-10"].items() if name.endswith(".cbm")}
     assert {name: files["combined-15"][name] for name in trees} == trees
     assert files["combined-15"]["transformer.onnx"] == files["ft_transformer-5"]["transformer.onnx"]
@@ -132,11 +132,11 @@ def test_the_page_names_the_processor_and_the_rows() -> None:
 
 
 def test_a_digest_is_of_model_files_alone() -> None:
-    one: Any = ARTEFACTS["combined-15"].manifest
-    known = pages.digest(one)
+    manifest: Any = ARTEFACTS["combined-15"].manifest
+    known = pages.digest(manifest)
 
     def changed(file: str) -> str:
-        return pages.digest(msgspec.structs.replace(one, files={**one.files, file: "0" * 64}))
+        return pages.digest(msgspec.structs.replace(manifest, files={**manifest.files, file: "0" * 64}))
 
     assert changed("temperature-3.cbm") != known
     assert changed("transformer.onnx") != known
@@ -144,9 +144,9 @@ def test_a_digest_is_of_model_files_alone() -> None:
 
 
 def test_a_digest_is_what_sha256sum_prints() -> None:
-    one: Artefact = ARTEFACTS["catboost-1"]
+    artefact: Artefact = ARTEFACTS["catboost-1"]
     lines = "".join(
-        f"{hashlib.sha256((one.directory / name).read_bytes()).hexdigest()}  {name}\n"
+        f"{hashlib.sha256((artefact.directory / name).read_bytes()).hexdigest()}  {name}\n"
         for name in ("precipitation-1.cbm", "temperature-1.cbm")
     )
-    assert pages.digest(one.manifest) == hashlib.sha256(lines.encode()).hexdigest()
+    assert pages.digest(artefact.manifest) == hashlib.sha256(lines.encode()).hexdigest()

@@ -75,17 +75,22 @@ def changed(results: Results, change: Callable[[float], float]) -> Results:
 def test_each_statement_is_as_the_papers_own_numbers_have_it(edition: str) -> None:
     statements = [*relations.said(paper(edition)), *relations.shown(paper(edition))]
     assert len(statements) >= 40
-    assert len({one.text for one in statements if not one.text.startswith("The same")}) >= 35
-    wrong = [(one.text, one.found) for one in statements if one.holds != one.printed]
+    assert len({statement.text for statement in statements if not statement.text.startswith("The same")}) >= 35
+    wrong = [(statement.text, statement.found) for statement in statements if statement.holds != statement.printed]
     assert wrong == []
 
 
 def test_the_exceptions_of_the_paper_are_few_and_named() -> None:
     statements = [*relations.said(paper()), *relations.shown(paper())]
-    failing = [one for one in statements if not one.printed]
+    failing = [statement for statement in statements if not statement.printed]
     assert len(failing) == 5
-    assert all(one.text.startswith("The same") for one in failing), "each stands under what it is an exception of"
-    assert any("**dev F1@95" in one.found or "**dev FT-Transformer, ensemble F1@95" in one.found for one in failing)
+    assert all(statement.text.startswith("The same") for statement in failing), (
+        "each stands under what it is an exception of"
+    )
+    assert any(
+        "**dev F1@95" in statement.found or "**dev FT-Transformer, ensemble F1@95" in statement.found
+        for statement in failing
+    )
 
 
 def test_each_statement_can_fail() -> None:
@@ -114,9 +119,9 @@ def test_each_statement_can_fail() -> None:
 def test_a_single_number_makes_a_statement_fail(key: tuple[str, str, str, str], value: float, wrong: str) -> None:
     results = paper()
     results = replace(results, performance={**results.performance, key: value})
-    failing = [one for one in relations.said(results) if one.printed and not one.holds]
-    assert any(one.text.startswith(wrong) for one in failing)
-    assert all("**" in one.found for one in failing)
+    failing = [statement for statement in relations.said(results) if statement.printed and not statement.holds]
+    assert any(statement.text.startswith(wrong) for statement in failing)
+    assert all("**" in statement.found for statement in failing)
 
 
 def test_the_table_puts_what_fails_in_bold_and_names_the_papers_exceptions() -> None:
@@ -147,5 +152,5 @@ def test_virtual_ensembles_have_a_list_without_a_column_of_the_paper() -> None:
         measures={**results.measures, **measures},
     )
     statements = relations.virtual(results)
-    assert all(one.holds for one in statements)
+    assert all(statement.holds for statement in statements)
     assert relations.table(statements, printed=False).startswith("| statement | here | found |\n|---|---|---|\n")

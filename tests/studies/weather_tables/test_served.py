@@ -44,11 +44,11 @@ def test_outputs_are_of_all_rows_in_order_and_kept(tmp_path: Path) -> None:
         opened.append(executor)
         return executor
 
-    found = Work(tmp_path / "work").outputs("two", once, {"dev_in": rows})
+    outputs = Work(tmp_path / "work").outputs("two", once, {"dev_in": rows})
     assert executor.rows == [ROWS, 5]
-    np.testing.assert_array_equal(found["dev_in"]["temperature"][1], 2 * rows.features[:, :2])
+    np.testing.assert_array_equal(outputs["dev_in"]["temperature"][1], 2 * rows.features[:, :2])
     again = Work(tmp_path / "work").outputs("two", once, {"dev_in": rows})
-    np.testing.assert_array_equal(again["dev_in"]["temperature"], found["dev_in"]["temperature"])
+    np.testing.assert_array_equal(again["dev_in"]["temperature"], outputs["dev_in"]["temperature"])
     assert len(opened) == 1
 
 
@@ -58,19 +58,19 @@ def test_other_members_or_rows_are_computed_anew(tmp_path: Path, change: tuple[s
     opened: Callable[[], MemberExecutor] = lambda: executor  # noqa: E731
     work = Work(tmp_path)
     work.outputs("two", opened, {"dev_in": table(4)})
-    found = work.outputs(change[0], opened, {"dev_in": table(4, change[1])})
+    outputs = work.outputs(change[0], opened, {"dev_in": table(4, change[1])})
     assert executor.rows == [4, 4]
-    np.testing.assert_array_equal(found["dev_in"]["temperature"][0], table(4, change[1]).features[:, :2])
+    np.testing.assert_array_equal(outputs["dev_in"]["temperature"][0], table(4, change[1]).features[:, :2])
 
 
 def test_rows_that_manifests_do_not_name_are_said_to_differ() -> None:
     artefacts = served.read(Path(__file__).resolve().parents[3] / "artefacts" / "weather")
     line = served.rows_line(artefacts, {"train": table(3), "dev_in": table(2)})
     assert "rows of train and dev_in simulated for this page are not those" in line
-    one = artefacts["catboost-1"]
-    own = [msgspec.structs.replace(source, fingerprint=table(3).fingerprint) for source in one.manifest.sources]
-    manifest = msgspec.structs.replace(one.manifest, sources=tuple(own))
-    line = served.rows_line({"one": replace(one, manifest=manifest)}, {"train": table(3), "dev_in": table(3)})
+    artefact = artefacts["catboost-1"]
+    own = [msgspec.structs.replace(source, fingerprint=table(3).fingerprint) for source in artefact.manifest.sources]
+    manifest = msgspec.structs.replace(artefact.manifest, sources=tuple(own))
+    line = served.rows_line({"one": replace(artefact, manifest=manifest)}, {"train": table(3), "dev_in": table(3)})
     assert "bit by bit" in line
 
 

@@ -69,9 +69,9 @@ def test_leaves_that_are_no_numbers_are_not_packed(tmp_path: Path) -> None:
 
 
 def test_more_borders_than_ranks_are_not_packed(tmp_path: Path) -> None:
-    given = rows(3000, missing=0.0)
-    given[:, 1:] = 0
-    model = train("RMSEWithUncertainty", given, border_count=1000, iterations=300, depth=6)
+    features = rows(3000, missing=0.0)
+    features[:, 1:] = 0
+    model = train("RMSEWithUncertainty", features, border_count=1000, iterations=300, depth=6)
     model.save_model(str(tmp_path / "many.cbm"))
     with pytest.raises(NoTables, match="more than 255 borders"):
         pack(read_trees(tmp_path / "many.cbm"))

@@ -36,29 +36,31 @@ def both(models: Mapping[str, list[TreeModel]], **settings: Any) -> tuple[TreeEn
     return own, TreeEnsemble(paths, HEADS, schema(), fast=False, **settings)
 
 
-def assert_equal(own: TreeEnsemble, native: TreeEnsemble, asked: NDArray[np.float32]) -> None:
+def assert_equal(own: TreeEnsemble, native: TreeEnsemble, inputs: NDArray[np.float32]) -> None:
     """To 1e-5 relative; means near zero, relative to the median magnitude."""
-    said, expected = own(asked), native(asked)
-    assert said.keys() == expected.keys()
+    actual, expected = own(inputs), native(inputs)
+    assert actual.keys() == expected.keys()
     for head, values in expected.items():
-        assert said[head].dtype == np.float32
+        assert actual[head].dtype == np.float32
         scale = np.median(np.abs(values[..., 0])) if head == "temperature" and values.size else 0.0
-        np.testing.assert_allclose(said[head], values, rtol=1e-5, atol=1e-5 * scale)
+        np.testing.assert_allclose(actual[head], values, rtol=1e-5, atol=1e-5 * scale)
 
 
 def on_borders(model: TreeModel, count: int, seed: int) -> NDArray[np.float32]:
     """Rows of values exactly on borders, next to them, missing and infinite ones."""
     draw = np.random.default_rng(seed)
     borders = model.native.get_borders()
-    asked = rows(count, seed, missing=0.1)
+    inputs = rows(count, seed, missing=0.1)
     for feature, own in borders.items():
         if own:
             drawn = draw.choice(np.array(own, np.float32), count)
             beside = np.nextafter(drawn, draw.choice(np.array([-1e30, 1e30], np.float32), count))
-            asked[:, feature] = np.select([draw.random(count) < 0.4, draw.random(count) < 0.6], [drawn, beside], np.nan)
-    asked[draw.random(asked.shape) < 0.02] = np.inf
-    asked[draw.random(asked.shape) < 0.02] = -np.inf
-    return asked
+            inputs[:, feature] = np.select(
+                [draw.random(count) < 0.4, draw.random(count) < 0.6], [drawn, beside], np.nan
+            )
+    inputs[draw.random(inputs.shape) < 0.02] = np.inf
+    inputs[draw.random(inputs.shape) < 0.02] = -np.inf
+    return inputs
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5, 6, 7, 8, 9, 10])
@@ -100,9 +102,9 @@ def test_members_with_many_borders_of_their_own_are_grouped(tmp_path: Path) -> N
     settings = {"border_count": 250, "iterations": 150, "depth": 6}
     models = []
     for seed in range(3):
-        given = rows(2000, seed)[:, :1].repeat(FEATURES, axis=1)
-        given[:, 1:] = 0
-        models.append(saved(tmp_path, train("RMSEWithUncertainty", given, **settings), TEMPERATURE, f"{seed}.cbm"))
+        features = rows(2000, seed)[:, :1].repeat(FEATURES, axis=1)
+        features[:, 1:] = 0
+        models.append(saved(tmp_path, train("RMSEWithUncertainty", features, **settings), TEMPERATURE, f"{seed}.cbm"))
     own, native = both({"temperature": models})
     assert own._tables is not None
     assert len(own._tables._groups) > 1
@@ -144,9 +146,9 @@ def test_heads_and_virtual_members_come_out_of_one_pass(tmp_path: Path, virtual:
     warm = [trained(tmp_path, "RMSEWithUncertainty", f"{seed}.cbm", seed, posterior_sampling=True) for seed in range(2)]
     wet = trained(tmp_path, "MultiClass", "wet.cbm")
     own, native = both({"temperature": warm, "precipitation": [wet]}, virtual=virtual)
-    said = own(rows(5))
-    assert said["temperature"].shape == (2 * (virtual or 1), 5, 2)
-    assert said["precipitation"].shape == (virtual or 1, 5, 9)
+    outputs = own(rows(5))
+    assert outputs["temperature"].shape == (2 * (virtual or 1), 5, 2)
+    assert outputs["precipitation"].shape == (virtual or 1, 5, 9)
     for count in (0, 1, 90):
         assert_equal(own, native, rows(count, 1))
 
@@ -166,35 +168,35 @@ def test_a_row_has_the_same_bits_alone_and_among_others(tmp_path: Path) -> None:
     """So an answer does not depend on who else asks."""
     models = [trained(tmp_path, "RMSEWithUncertainty", depth=8), trained(tmp_path, "MultiClass", "wet.cbm", depth=9)]
     own, _ = both({"temperature": models[:1], "precipitation": models[1:]})
-    asked = rows(5000, 3)
-    together = own(asked)
+    inputs = rows(5000, 3)
+    together = own(inputs)
     for index in (0, 17, 1024, 4097, 4999):
-        alone = own(asked[index : index + 1])
+        alone = own(inputs[index : index + 1])
         for head in own.heads:
             np.testing.assert_array_equal(alone[head][:, 0], together[head][:, index])
 
 
 def test_rows_of_any_layout(tmp_path: Path) -> None:
     own, native = both({"temperature": [trained(tmp_path, "RMSEWithUncertainty")]})
-    asked = rows(20, 1)
-    wide = np.repeat(asked, 2, axis=1)[:, ::2]
-    np.testing.assert_array_equal(own(np.asfortranarray(asked))["temperature"], own(asked)["temperature"])
-    np.testing.assert_array_equal(own(wide)["temperature"], own(asked)["temperature"])
-    np.testing.assert_array_equal(native(wide)["temperature"], native(asked)["temperature"])
+    inputs = rows(20, 1)
+    wide = np.repeat(inputs, 2, axis=1)[:, ::2]
+    np.testing.assert_array_equal(own(np.asfortranarray(inputs))["temperature"], own(inputs)["temperature"])
+    np.testing.assert_array_equal(own(wide)["temperature"], own(inputs)["temperature"])
+    np.testing.assert_array_equal(native(wide)["temperature"], native(inputs)["temperature"])
     with pytest.raises(ValueError, match="columns are needed"):
-        own(asked[:, :1])
+        own(inputs[:, :1])
 
 
 def test_threads_do_not_disturb_each_other(tmp_path: Path) -> None:
     own, _ = both({"temperature": [trained(tmp_path, "RMSEWithUncertainty", iterations=100)]})
-    asked = [rows(count, count) for count in (1, 2, 70, 300)]
-    expected = [own(one)["temperature"] for one in asked]
+    batches = [rows(count, count) for count in (1, 2, 70, 300)]
+    expected = [own(inputs)["temperature"] for inputs in batches]
     wrong: list[int] = []
 
     def ask() -> None:
         for _ in range(50):
-            for number, one in enumerate(asked):
-                if not np.array_equal(own(one)["temperature"], expected[number]):
+            for number, batch in enumerate(batches):
+                if not np.array_equal(own(batch)["temperature"], expected[number]):
                     wrong.append(number)
 
     callers = [threading.Thread(target=ask) for _ in range(4)]
@@ -275,11 +277,11 @@ class TestMeasuring:
         assert own.crossover == 256
         for count in (1, 255, 256, 300):
             assert_equal(own, native, rows(count))
-        asked = []
-        monkeypatch.setattr(own, "_native", lambda given: asked.append(len(given)))
+        sizes = []
+        monkeypatch.setattr(own, "_native", lambda batch: sizes.append(len(batch)))
         for count in (1, 255, 256, 300):
             own(rows(count))
-        assert asked == [256, 300]
+        assert sizes == [256, 300]
 
     def test_tables_that_never_pay_are_let_go(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         own, native = both({"temperature": [trained(tmp_path, "RMSEWithUncertainty")]})
@@ -296,7 +298,7 @@ class TestMeasuring:
         own.measure(rows(10))
         own.measure(rows(10))
         assert own.crossover is None
-        assert all(one.model.native is None for one in own._members["temperature"])
+        assert all(member.model.native is None for member in own._members["temperature"])
         assert_equal(own, native, rows(300))
 
 

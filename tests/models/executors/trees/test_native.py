@@ -17,28 +17,28 @@ from tests.models.executors.trees.training import FEATURES, rows, saved, schema,
 def test_members_say_mean_and_variance_and_probabilities_of_all_classes(tmp_path: Path) -> None:
     warm = [trained(tmp_path, "RMSEWithUncertainty", f"{seed}.cbm", seed) for seed in range(2)]
     wet = trained(tmp_path, "MultiClass", "wet.cbm")
-    asked = rows(50, 3)
+    inputs = rows(50, 3)
     executor = NativeTrees({"temperature": warm, "precipitation": [wet]})
     assert executor.heads == ("temperature", "precipitation")
-    said = executor(asked)
-    assert {head: (values.shape, values.dtype) for head, values in said.items()} == {
+    outputs = executor(inputs)
+    assert {head: (values.shape, values.dtype) for head, values in outputs.items()} == {
         "temperature": ((2, 50, 2), np.float32),
         "precipitation": ((1, 50, 9), np.float32),
     }
-    for member, model in zip(said["temperature"], warm, strict=True):
-        theirs = model.native.predict(asked, prediction_type="RMSEWithUncertainty", thread_count=1)
+    for member, model in zip(outputs["temperature"], warm, strict=True):
+        theirs = model.native.predict(inputs, prediction_type="RMSEWithUncertainty", thread_count=1)
         np.testing.assert_allclose(member, theirs, rtol=1e-6)
-    probabilities = wet.native.predict(asked, prediction_type="Probability", thread_count=1)
-    np.testing.assert_allclose(said["precipitation"][0][:, [0, 1, 2, 4, 7]], probabilities, rtol=1e-6)
-    assert (said["precipitation"][0][:, [3, 5, 6, 8]] == 0).all()
+    probabilities = wet.native.predict(inputs, prediction_type="Probability", thread_count=1)
+    np.testing.assert_allclose(outputs["precipitation"][0][:, [0, 1, 2, 4, 7]], probabilities, rtol=1e-6)
+    assert (outputs["precipitation"][0][:, [3, 5, 6, 8]] == 0).all()
 
 
 def test_classes_that_were_declared_but_never_seen_have_probability_zero(tmp_path: Path) -> None:
     model = saved(tmp_path, train("MultiClass", rows(300), classes_count=9), PRECIPITATION)
-    said = NativeTrees({"precipitation": [model]})(rows(20, 1))["precipitation"][0]
+    actual = NativeTrees({"precipitation": [model]})(rows(20, 1))["precipitation"][0]
     expected = model.native.predict(rows(20, 1), prediction_type="Probability", thread_count=1)
-    np.testing.assert_allclose(said, expected, rtol=1e-6, atol=1e-300)
-    assert list(np.flatnonzero(said.any(axis=0))) == [0, 1, 2, 4, 7]
+    np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-300)
+    assert list(np.flatnonzero(actual.any(axis=0))) == [0, 1, 2, 4, 7]
 
 
 @pytest.mark.parametrize("langevin", [{}, {"posterior_sampling": True}, {"langevin": True, "model_shrink_rate": 0.05}])
@@ -46,15 +46,15 @@ def test_classes_that_were_declared_but_never_seen_have_probability_zero(tmp_pat
 def test_virtual_members_are_those_of_the_library(tmp_path: Path, loss: str, langevin: dict[str, object]) -> None:
     """For both losses and any number of trees; the library tells variances, and logits of the classes seen."""
     model = trained(tmp_path, loss, iterations=43, **langevin)
-    asked = rows(30, 5)
-    said = NativeTrees({"head": [model]}, virtual=4)(asked)["head"]
+    inputs = rows(30, 5)
+    actual = NativeTrees({"head": [model]}, virtual=4)(inputs)["head"]
     theirs = model.native.virtual_ensembles_predict(
-        asked, prediction_type="VirtEnsembles", virtual_ensembles_count=4, thread_count=1
+        inputs, prediction_type="VirtEnsembles", virtual_ensembles_count=4, thread_count=1
     ).transpose(1, 0, 2)
     if loss == "MultiClass":
         theirs = softmax(theirs, axis=-1)
-        said = said[..., [0, 1, 2, 4, 7]]
-    np.testing.assert_allclose(said, theirs, rtol=2e-6)
+        actual = actual[..., [0, 1, 2, 4, 7]]
+    np.testing.assert_allclose(actual, theirs, rtol=2e-6)
 
 
 def test_no_rows_give_no_answers(tmp_path: Path) -> None:
@@ -66,17 +66,17 @@ def test_extreme_variances_stay_finite_and_positive() -> None:
     """Released models reach 1e-16 and 1e37; beyond float32 they saturate."""
     logs = np.log([1e-16, 1e37, 1e-300, 1e300]) / 2
     raw = [*logs, -np.inf, np.inf, -1e4, 1e4]
-    said = gaussian(np.stack([np.zeros(len(raw)), raw], axis=-1)[None])[0]
-    np.testing.assert_allclose(said[:2, 1], [1e-16, 1e37], rtol=1e-6)
-    assert np.isfinite(said).all()
-    assert (said[:, 1] > 0).all()
+    result = gaussian(np.stack([np.zeros(len(raw)), raw], axis=-1)[None])[0]
+    np.testing.assert_allclose(result[:2, 1], [1e-16, 1e37], rtol=1e-6)
+    assert np.isfinite(result).all()
+    assert (result[:, 1] > 0).all()
 
 
 def test_a_model_without_its_training_parameters_is_not_cut(tmp_path: Path) -> None:
     from catboost import sum_models
 
-    one = train("RMSEWithUncertainty", rows(300))
-    model = saved(tmp_path, sum_models([one, one]), TEMPERATURE)
+    single = train("RMSEWithUncertainty", rows(300))
+    model = saved(tmp_path, sum_models([single, single]), TEMPERATURE)
     NativeTrees({"temperature": [model]})
     with pytest.raises(ArtefactError, match="tells no training parameters"):
         NativeTrees({"temperature": [model]}, virtual=2)
@@ -136,9 +136,9 @@ class TestRefusals:
     def test_categorical_features(self, tmp_path: Path) -> None:
         from catboost import CatBoost, Pool
 
-        given = [["a" if value > 0 else "b", *row[1:]] for value, row in zip(rows(100)[:, 0], rows(100), strict=True)]
+        table = [["a" if value > 0 else "b", *row[1:]] for value, row in zip(rows(100)[:, 0], rows(100), strict=True)]
         settings = {"loss_function": "RMSEWithUncertainty", "iterations": 3, "thread_count": 1}
         model = CatBoost(settings | {"allow_writing_files": False, "verbose": False})
-        model.fit(Pool(given, np.arange(100.0), cat_features=[0])).save_model(str(tmp_path / "kinds.cbm"))
+        model.fit(Pool(table, np.arange(100.0), cat_features=[0])).save_model(str(tmp_path / "kinds.cbm"))
         with pytest.raises(ArtefactError, match="feature '0' is categorical"):
             open_model(tmp_path / "kinds.cbm", TEMPERATURE, schema())

@@ -35,8 +35,8 @@ def test_scale_multiplies_and_keeps_at_least_one_scan() -> None:
 
 
 def test_extra_scans_come_beside_or_in_place_of_the_canonical_ones() -> None:
-    wanted = list(entries(1.0, ("site_e",), {"site_e": {"train": 10, "dev_in": 2}, "site_f": {"eval_out": 3}}))
-    assert Counter((entry.site, entry.split) for entry in wanted) == {
+    all_entries = list(entries(1.0, ("site_e",), {"site_e": {"train": 10, "dev_in": 2}, "site_f": {"eval_out": 3}}))
+    assert Counter((entry.site, entry.split) for entry in all_entries) == {
         ("site_e", "dev_out"): 25,
         ("site_e", "train"): 10,
         ("site_e", "dev_in"): 2,

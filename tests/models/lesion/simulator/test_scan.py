@@ -16,7 +16,7 @@ from tests.models.lesion.simulator.brain import average, drawn
 CHOSEN = (("site_a", "train"), ("site_e", "dev_out"), ("site_f", "eval_out"))
 
 
-@pytest.fixture(params=CHOSEN, ids=lambda one: one[0])
+@pytest.fixture(params=CHOSEN, ids=lambda param: param[0])
 def simulated(request: pytest.FixtureRequest) -> scan.Simulated:
     return drawn(*request.param)
 
@@ -72,10 +72,10 @@ def test_the_same_entry_gives_the_same_scan_and_another_one_another() -> None:
 @pytest.mark.long
 def test_tissue_shares_of_a_patient_sum_to_one_and_age_widens_ventricles() -> None:
     young, old = (anatomy.draw(np.random.default_rng(3), average(), age) for age in (0.0, 1.0))
-    for one in (young, old):
-        np.testing.assert_allclose(one.grey + one.white + one.fluid, 1, atol=1e-5)
-        assert one.grey.min() >= 0
-        assert one.fluid.min() >= -1e-6
+    for patient in (young, old):
+        np.testing.assert_allclose(patient.grey + patient.white + patient.fluid, 1, atol=1e-5)
+        assert patient.grey.min() >= 0
+        assert patient.fluid.min() >= -1e-6
     assert (old.ventricle < 0).sum() > 1.4 * (young.ventricle < 0).sum()
     assert old.fluid[old.hull > 0.5].mean() > young.fluid[young.hull > 0.5].mean()
 
@@ -84,21 +84,21 @@ def test_loads_of_a_site_have_its_mean_and_counts_grow_with_the_load() -> None:
     rng = np.random.default_rng(4)
     for site in SITES.values():
         carried = [scan.burden(rng, site) for _ in range(4000)]
-        volumes = np.array([one.volume for one in carried])
+        volumes = np.array([burden.volume for burden in carried])
         assert volumes.min() >= 0.6
         assert volumes.max() <= 50
         assert volumes.mean() == pytest.approx(site.load[0], rel=0.12)
-        assert np.corrcoef(np.log(volumes), np.log([one.count for one in carried]))[0, 1] > 0.5
+        assert np.corrcoef(np.log(volumes), np.log([burden.count for burden in carried]))[0, 1] > 0.5
 
 
 def test_drawn_lesions_lie_in_white_matter_and_come_near_their_burden() -> None:
     patient = anatomy.draw(np.random.default_rng(5), average(), 0.4)
     for volume, count in ((1.0, 20), (12.0, 80)):
-        found = lesions.draw(np.random.default_rng(6), patient, lesions.Burden(volume, count))
-        assert 0.4 * volume < found.share.sum() / 1000 < 1.8 * volume
-        assert found.share.max() <= 1
-        assert float((found.share * patient.fluid).sum()) < 0.05 * float(found.share.sum())
-        assert ((found.brightness > 0) == (found.share > 0)).all()
+        drawing = lesions.draw(np.random.default_rng(6), patient, lesions.Burden(volume, count))
+        assert 0.4 * volume < drawing.share.sum() / 1000 < 1.8 * volume
+        assert drawing.share.max() <= 1
+        assert float((drawing.share * patient.fluid).sum()) < 0.05 * float(drawing.share.sum())
+        assert ((drawing.brightness > 0) == (drawing.share > 0)).all()
 
 
 def block(height: float) -> Float:
@@ -117,10 +117,10 @@ def votes(share: Float, team: Raters, seed: int) -> int:
 def test_a_stricter_team_draws_less_and_points_are_overlooked() -> None:
     team = replace(SITES["site_a"].raters, disagreement=0.0)
     share = block(1.0)
-    found = raters.consensus(np.random.default_rng(7), share, np.ones_like(share), np.ones(share.shape, bool), team)
-    assert found[12, 12, 12]
-    assert not found[28:, 28:, 28:].any()
-    assert 0 < votes(share, replace(team, border=0.8), 7) < found.sum() < votes(share, replace(team, border=0.3), 7)
+    mask = raters.consensus(np.random.default_rng(7), share, np.ones_like(share), np.ones(share.shape, bool), team)
+    assert mask[12, 12, 12]
+    assert not mask[28:, 28:, 28:].any()
+    assert 0 < votes(share, replace(team, border=0.8), 7) < mask.sum() < votes(share, replace(team, border=0.3), 7)
     assert votes(0 * share, team, 7) == 0
 
 

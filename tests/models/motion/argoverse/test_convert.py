@@ -46,7 +46,7 @@ def tracks_of(recording: Recording) -> dict[str, int]:
     """Track of each kind of actor, told by where it is in the first frame."""
     places = {name: path(0.0)[:2] for name, (_, path) in ACTORS.items() if name != "ego"}
     return {
-        name: next(one.track for one in recording.actors if np.allclose(one.position[0, :2], place))
+        name: next(actor.track for actor in recording.actors if np.allclose(actor.position[0, :2], place))
         for name, place in places.items()
     }
 
@@ -73,37 +73,37 @@ def test_a_window_has_25_steps_of_either_kind_and_now_is_the_last_of_the_past(tm
 def test_vehicles_seen_now_are_asked_for_and_tagged(tmp_path: Path) -> None:
     recording = recorded(tmp_path)
     scene, track = first(recording), tracks_of(recording)
-    asked = {one.track_id: set(one.trajectory_tags) for one in scene.prediction_requests}
-    assert asked == {
+    requested = {request.track_id: set(request.trajectory_tags) for request in scene.prediction_requests}
+    assert requested == {
         track["car"]: {TrajectoryTag.kMoveForward, TrajectoryTag.kUniform},
         track["parked"]: {TrajectoryTag.kStationary, TrajectoryTag.kUniform},
         track["gone"]: {TrajectoryTag.kMoveForward, TrajectoryTag.kUniform},
         track["turning"]: {TrajectoryTag.kMoveLeft, TrajectoryTag.kUniform},
     }, "neither motorcyclists nor pedestrians nor the ego"
-    drawn = {one.track_id for one in scene.past_vehicle_tracks[-1].tracks}
-    assert drawn == {*asked, track["rider"]}, "the ego is in its own tracks only"
-    assert [one.track_id for one in scene.past_pedestrian_tracks[-1].tracks] == [track["walker"]]
-    assert track["gone"] not in {one.track_id for one in scene.future_vehicle_tracks[-1].tracks}
+    drawn = {state.track_id for state in scene.past_vehicle_tracks[-1].tracks}
+    assert drawn == {*requested, track["rider"]}, "the ego is in its own tracks only"
+    assert [state.track_id for state in scene.past_pedestrian_tracks[-1].tracks] == [track["walker"]]
+    assert track["gone"] not in {state.track_id for state in scene.future_vehicle_tracks[-1].tracks}
 
 
 def test_what_a_model_sees_does_not_change_with_the_future(tmp_path: Path) -> None:
     """The same log with everybody somewhere else after now has the same past, to the last bit."""
     late = {name: (kind, lambda t, path=path: path(min(t, 4.8))) for name, (kind, path) in ACTORS.items()}
-    one = first(recorded(tmp_path))
+    original = first(recorded(tmp_path))
     other = first(logs.read(write_log(tmp_path / "other" / "log", late), 11.0))
-    assert one.future_vehicle_tracks != other.future_vehicle_tracks
-    for scene in (one, other):
+    assert original.future_vehicle_tracks != other.future_vehicle_tracks
+    for scene in (original, other):
         for name in ("future_vehicle_tracks", "future_pedestrian_tracks", "future_ego_track", "prediction_requests"):
             scene.ClearField(name)  # type: ignore[arg-type]
-    gone = {track.track_id for step in one.past_vehicle_tracks for track in step.tracks}
+    gone = {track.track_id for step in original.past_vehicle_tracks for track in step.tracks}
     assert {track.track_id for step in other.past_vehicle_tracks for track in step.tracks} == gone
-    assert one.past_vehicle_tracks == other.past_vehicle_tracks
-    assert one.past_pedestrian_tracks == other.past_pedestrian_tracks
+    assert original.past_vehicle_tracks == other.past_vehicle_tracks
+    assert original.past_pedestrian_tracks == other.past_pedestrian_tracks
 
 
 def test_windows_come_at_the_stride_and_only_where_steps_are_even(tmp_path: Path) -> None:
     recording = recorded(tmp_path, frames=156).every_second()
-    assert [one.id for one in windows.scenes(recording)] == [f"log-{now:03d}" for now in (24, 29, 34, 39, 44, 49)]
+    assert [scene.id for scene in windows.scenes(recording)] == [f"log-{now:03d}" for now in (24, 29, 34, 39, 44, 49)]
     assert len(list(windows.scenes(recording, 1))) == 78 - 49
     gap = Recording(
         recording.name,
@@ -113,7 +113,7 @@ def test_windows_come_at_the_stride_and_only_where_steps_are_even(tmp_path: Path
         recording.ego,
         recording.roads,
     )
-    assert [one.id for one in windows.scenes(gap)] == ["log-024", "log-029", "log-034"]
+    assert [scene.id for scene in windows.scenes(gap)] == ["log-024", "log-029", "log-034"]
 
 
 def test_a_log_and_a_scenario_become_one_official_folder(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_a_log_and_a_scenario_become_one_official_folder(tmp_path: Path) -> None
     assert shares == [0.0, 0.5, 1.0]
     split = folders.split(out, "eval")
     assert sorted(folders.scene_files(split)) == sorted(files)
-    found = {file.path.stem: file for file in official.scene_files(split)}
-    assert {name: (file.tags["city"], file.tags["track"], file.shifted) for name, file in found.items()} == {
+    by_name = {file.path.stem: file for file in official.scene_files(split)}
+    assert {name: (file.tags["city"], file.tags["track"], file.shifted) for name, file in by_name.items()} == {
         "log-024": ("Pittsburgh", "UnknownLocation", None),
         "log-029": ("Pittsburgh", "UnknownLocation", None),
         "s-1-024": ("PaloAlto", "UnknownLocation", None),

@@ -12,10 +12,10 @@ TIME = np.cumsum(0.2 + 0.004 * np.sin(np.arange(30)))
 @given(st.floats(-20, 20), st.floats(-3, 3))
 def test_both_are_exact_where_acceleration_is_even_whatever_the_clock(speed: float, push: float) -> None:
     position = np.stack([speed * TIME + push * TIME**2 / 2, 7.0 - TIME], axis=1)
-    found, bend = velocity(position, TIME), acceleration(position, TIME)
-    np.testing.assert_allclose(found[2:, 0], speed + push * TIME[2:], atol=1e-8)
+    velocities, bend = velocity(position, TIME), acceleration(position, TIME)
+    np.testing.assert_allclose(velocities[2:, 0], speed + push * TIME[2:], atol=1e-8)
     np.testing.assert_allclose(bend[2:], np.tile([push, 0.0], (28, 1)), atol=1e-6)
-    np.testing.assert_array_equal(found[0], 0.0)
+    np.testing.assert_array_equal(velocities[0], 0.0)
     np.testing.assert_array_equal(bend[:2], 0.0)
 
 
@@ -33,9 +33,9 @@ def test_what_comes_later_changes_nothing(now: int, seed: int) -> None:
 def test_steps_that_were_not_seen_leave_less_to_go_by() -> None:
     position = np.stack([3.0 * TIME, 0 * TIME], axis=1)
     position[[5, 8]] = np.nan
-    found, bend = velocity(position, TIME), acceleration(position, TIME)
-    assert np.isnan(found[[5, 8]]).all()
+    velocities, bend = velocity(position, TIME), acceleration(position, TIME)
+    assert np.isnan(velocities[[5, 8]]).all()
     assert np.isnan(bend[[5, 8]]).all()
-    assert found[6, 0] == 0, "nothing is known before it"
-    np.testing.assert_allclose(found[[7, 10], 0], 3.0)
+    assert velocities[6, 0] == 0, "nothing is known before it"
+    np.testing.assert_allclose(velocities[[7, 10], 0], 3.0)
     np.testing.assert_array_equal(bend[[6, 7, 9, 10], 0], 0.0)

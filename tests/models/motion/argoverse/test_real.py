@@ -61,12 +61,12 @@ def test_logs_have_the_vehicles_that_others_counted(name: str, expected: tuple[i
 
 def test_scenes_and_requests_of_each_recording(converted: folders.Split) -> None:
     """In scenes all windows begin together, so the numbers are others; requests need no full past, but two steps."""
-    found: dict[str, list[Request]] = {}
+    by_log: dict[str, list[Request]] = {}
     for request in official.all_requests(converted):
-        found.setdefault(request.scene.rsplit("-", 1)[0][:16], []).append(request)
+        by_log.setdefault(request.scene.rsplit("-", 1)[0][:16], []).append(request)
     counts = {
-        name: (len({one.scene for one in requests}), len(requests), sum(map(moves, requests)))
-        for name, requests in found.items()
+        name: (len({unit.scene for unit in requests}), len(requests), sum(map(moves, requests)))
+        for name, requests in by_log.items()
     }
     assert counts == {
         "0a1e6f0a-1817-4a": (2, 16, 4),
@@ -76,7 +76,9 @@ def test_scenes_and_requests_of_each_recording(converted: folders.Split) -> None
         "log_adcf7d18_PIT": (6, 163, 42),
     }
     agree = [
-        (TrajectoryTag.kStationary in one.maneuvers) != moves(one) for requests in found.values() for one in requests
+        (TrajectoryTag.kStationary in unit.maneuvers) != moves(unit)
+        for requests in by_log.values()
+        for unit in requests
     ]
     assert np.mean(agree) > 0.95, "the rule of the tags and the 2 m nearly say the same"
 
@@ -93,7 +95,10 @@ def test_vehicles_drive_on_the_roads_of_the_map_at_the_speeds_that_they_carry(co
     for file in official.scene_files(converted):
         scene = scenes.parse(file.path.read_bytes())
         assert scene.left_out == ()
-        areas = [np.array([(p.x, p.y) for p in one.geometry.points]) for one in scene.message.path_graph.road_polygons]
+        areas = [
+            np.array([(p.x, p.y) for p in polygon.geometry.points])
+            for polygon in scene.message.path_graph.road_polygons
+        ]
         for request in official.requests(file):
             if not moves(request):
                 continue
@@ -120,21 +125,21 @@ def test_no_ego_is_doubled(converted: folders.Split) -> None:
         scene = Scene.FromString(path.read_bytes())
         own = scene.past_ego_track[-1].position
         others = [track.position for track in scene.past_vehicle_tracks[-1].tracks]
-        assert min(np.hypot(one.x - own.x, one.y - own.y) for one in others) > 1.0
+        assert min(np.hypot(position.x - own.x, position.y - own.y) for position in others) > 1.0
 
 
 def test_maps_of_a_real_window_show_the_agent_on_a_lane(converted: folders.Split) -> None:
-    file = next(one for one in official.scene_files(converted) if "adcf7d18_PIT" in one.path.name)
+    file = next(candidate for candidate in official.scene_files(converted) if "adcf7d18_PIT" in candidate.path.name)
     split = folders.Split("eval", converted.root, converted.scenes, converted.tags, converted.root / "drawn")
     written = rendering.render_scene(file.path, split, Grid())
     scene = scenes.parse(file.path.read_bytes())
     assert len(written) == len(scenes.requested(scene))
     requests = list(official.requests(official.SceneFile(file.path, split, file.tags, None)))
-    drawn = {one.track: read_rendered_file(one.map, Grid()) for one in requests if one.map is not None}
+    drawn = {unit.track: read_rendered_file(unit.map, Grid()) for unit in requests if unit.map is not None}
     vehicles, roads, lanes = (
         CHANNEL_NAMES.index(name) for name in ("vehicle_occupancy", "road_polygons", "lane_occupancy")
     )
-    assert all(one[vehicles, 62:66, 62:66].any() for one in drawn.values())
+    assert all(image[vehicles, 62:66, 62:66].any() for image in drawn.values())
     moving = [drawn[request.track] for request in requests if moves(request)]
-    assert all(one[roads, 63:65, 63:65].any() for one in moving)
-    assert np.mean([one[lanes, 61:67, 61:67].any() for one in moving]) > 0.8
+    assert all(image[roads, 63:65, 63:65].any() for image in moving)
+    assert np.mean([image[lanes, 61:67, 61:67].any() for image in moving]) > 0.8

@@ -33,17 +33,17 @@ def log(tmp_path: Path, **more: Any) -> Path:
 
 
 def test_a_log_is_read_into_the_frame_of_the_city(tmp_path: Path) -> None:
-    found = logs.read(log(tmp_path), 11.0)
-    assert (found.name, found.city, len(found.time)) == ("0123-abc", "Pittsburgh", 110)
-    np.testing.assert_allclose(found.time, np.arange(110) / 10)
-    kinds = {actor.track: actor.kind for actor in found.actors}
+    recording = logs.read(log(tmp_path), 11.0)
+    assert (recording.name, recording.city, len(recording.time)) == ("0123-abc", "Pittsburgh", 110)
+    np.testing.assert_allclose(recording.time, np.arange(110) / 10)
+    kinds = {actor.track: actor.kind for actor in recording.actors}
     assert sorted(kinds.values()) == ["pedestrian", "requested", "requested", "vehicle"], "no cone, no ego"
-    late = found.actors[-1]
+    late = recording.actors[-1]
     assert late.track == max(kinds), "numbers go by the first frame"
     assert np.isnan(late.position[:30]).all()
     assert np.isfinite(late.position[30:]).all()
-    (car,) = (one for one in found.actors if one.kind == "requested" and one is not late)
-    np.testing.assert_allclose(car.position[:, :2], [CAR(t)[:2] for t in found.time], atol=1e-9)
+    (car,) = (candidate for candidate in recording.actors if candidate.kind == "requested" and candidate is not late)
+    np.testing.assert_allclose(car.position[:, :2], [CAR(t)[:2] for t in recording.time], atol=1e-9)
     np.testing.assert_allclose(car.position[:, 2], 1.5)
     np.testing.assert_allclose(car.yaw, -0.3)
     assert car.size == (4.5, 1.9, 1.6)
@@ -65,14 +65,14 @@ def test_a_scenario_is_read_with_usual_sizes(tmp_path: Path) -> None:
         "5": ("static", CAR),
         "6": ("riderless_bicycle", CAR),
     }
-    found = scenarios.read(write_scenario(tmp_path / "s-1", actors), 11.0)
-    assert (found.name, found.city, len(found.time)) == ("s-1", "PaloAlto", 110)
-    assert sorted(actor.kind for actor in found.actors) == ["pedestrian", "requested"]
-    (car,) = (actor for actor in found.actors if actor.kind == "requested")
-    np.testing.assert_allclose(car.position[:, :2], [CAR(t)[:2] for t in found.time])
+    recording = scenarios.read(write_scenario(tmp_path / "s-1", actors), 11.0)
+    assert (recording.name, recording.city, len(recording.time)) == ("s-1", "PaloAlto", 110)
+    assert sorted(actor.kind for actor in recording.actors) == ["pedestrian", "requested"]
+    (car,) = (actor for actor in recording.actors if actor.kind == "requested")
+    np.testing.assert_allclose(car.position[:, :2], [CAR(t)[:2] for t in recording.time])
     assert car.size == (4.7, 1.9, 1.6)
-    assert found.ego is not None
-    np.testing.assert_allclose(found.ego.position[:, :2], [EGO(t)[:2] for t in found.time])
+    assert recording.ego is not None
+    np.testing.assert_allclose(recording.ego.position[:, :2], [EGO(t)[:2] for t in recording.time])
 
 
 def doubled(rows: list[dict[str, Any]]) -> None:

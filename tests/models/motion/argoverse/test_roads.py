@@ -60,8 +60,8 @@ def test_a_centre_line_follows_a_bend() -> None:
 
 @pytest.mark.parametrize("backward", [False, True])
 def test_an_outline_does_not_cross_itself(backward: bool) -> None:
-    one, other = np.array([[0.0, 0, 0], [0, 9, 0]]), np.array([[4.0, 1, 0], [4, 5, 0], [4, 10, 0]])
-    assert area(ring(one, other[::-1] if backward else other)) == pytest.approx(36)
+    edge, other = np.array([[0.0, 0, 0], [0, 9, 0]]), np.array([[4.0, 1, 0], [4, 5, 0], [4, 10, 0]])
+    assert area(ring(edge, other[::-1] if backward else other)) == pytest.approx(36)
 
 
 @pytest.mark.parametrize(

@@ -17,17 +17,17 @@ def test_a_mask_depends_on_its_seeds_and_number_only() -> None:
 
 
 def test_masks_keep_their_share_and_the_expectation() -> None:
-    found = frozen_masks(0.2, 20_000, 20_000, sample_seed=0, seed=0, samples=2)
-    for one in (found.pooled, found.hidden):
-        assert set(np.unique(one)) == {0, np.float32(1 / 0.8)}
-        assert (one > 0).mean() == pytest.approx(0.8, abs=0.01)
-        assert one.mean() == pytest.approx(1, abs=0.02)
+    frozen = frozen_masks(0.2, 20_000, 20_000, sample_seed=0, seed=0, samples=2)
+    for mask in (frozen.pooled, frozen.hidden):
+        assert set(np.unique(mask)) == {0, np.float32(1 / 0.8)}
+        assert (mask > 0).mean() == pytest.approx(0.8, abs=0.01)
+        assert mask.mean() == pytest.approx(1, abs=0.02)
 
 
 def test_something_is_kept_at_any_dropout() -> None:
-    found = frozen_masks(0.999, 5, 3, sample_seed=0, seed=0, samples=1)
-    assert found.pooled.any(axis=1).all()
-    assert found.hidden.any(axis=1).all()
+    frozen = frozen_masks(0.999, 5, 3, sample_seed=0, seed=0, samples=1)
+    assert frozen.pooled.any(axis=1).all()
+    assert frozen.hidden.any(axis=1).all()
 
 
 def test_masks_that_are_the_same_are_refused() -> None:

@@ -62,27 +62,27 @@ def test_weights_have_the_released_names_and_shapes(sizes: Sizes) -> None:
 @torch.no_grad()
 def test_the_released_encoder_sees_maps_whose_rows_are_x() -> None:
     network = untrained(replace(RELEASED_BC, grid=64))
-    given = maps(1)
-    assert torch.allclose(network.see(given).pooled, network._encoder._model.pooled(given.transpose(2, 3)))
-    assert not torch.allclose(network.see(given).pooled, network._encoder._model.pooled(given), atol=1e-2)
+    inputs = maps(1)
+    assert torch.allclose(network.see(inputs).pooled, network._encoder._model.pooled(inputs.transpose(2, 3)))
+    assert not torch.allclose(network.see(inputs).pooled, network._encoder._model.pooled(inputs), atol=1e-2)
 
 
 @pytest.mark.parametrize("sizes", [SMALL_BC, SMALL_DIM])
 def test_ten_small_members_fit_the_reference_artefacts(sizes: Sizes) -> None:
-    numbers = sum(one.numel() for one in Network(sizes).parameters())
+    numbers = sum(parameter.numel() for parameter in Network(sizes).parameters())
     assert 150_000 <= numbers <= 180_000
     assert 10 * numbers * 4 <= 7.5e6
 
 
 @torch.no_grad()
 def test_the_agents_own_motion_is_read_from_the_middle_and_starts_the_plan() -> None:
-    given = torch.zeros(1, 17, 64, 64)
-    given[0, MOTION, 31:33, 31:33] = torch.tensor([10.0, -2.0, 0.5, 0.25])[:, None, None]
-    assert own_motion(given).tolist() == [[10.0, -2.0, 0.5, 0.25]]
-    seen = Network(small(SMALL_BC)).eval().see(given)
+    inputs = torch.zeros(1, 17, 64, 64)
+    inputs[0, MOTION, 31:33, 31:33] = torch.tensor([10.0, -2.0, 0.5, 0.25])[:, None, None]
+    assert own_motion(inputs).tolist() == [[10.0, -2.0, 0.5, 0.25]]
+    seen = Network(small(SMALL_BC)).eval().see(inputs)
     assert seen.drift is not None
     assert torch.allclose(seen.drift, torch.tensor([[2.0, -0.4]]))
-    assert Network(replace(RELEASED_BC, grid=64)).eval().see(given).drift is None
+    assert Network(replace(RELEASED_BC, grid=64)).eval().see(inputs).drift is None
 
 
 @torch.no_grad()
@@ -117,12 +117,12 @@ def test_masks_drop_features_and_units(sizes: Sizes) -> None:
 
 def test_dropout_is_drawn_in_training_only() -> None:
     network = Network(replace(small(SMALL_DIM), dropout=0.5))
-    given, y = maps(4), torch.randn(4, 25, 2)
+    inputs, y = maps(4), torch.randn(4, 25, 2)
     torch.manual_seed(0)
     network.train()
-    assert not torch.equal(network.likelihood(given, y), network.likelihood(given, y))
+    assert not torch.equal(network.likelihood(inputs, y), network.likelihood(inputs, y))
     network.eval()
-    assert torch.equal(network.likelihood(given, y), network.likelihood(given, y))
+    assert torch.equal(network.likelihood(inputs, y), network.likelihood(inputs, y))
 
 
 @pytest.mark.parametrize("sizes", [SMALL_BC, SMALL_DIM])
@@ -131,14 +131,14 @@ def test_a_few_steps_of_training_raise_the_likelihood(sizes: Sizes, own_samples:
     torch.manual_seed(0)
     network = Network(small(sizes)).train()
     optimiser = torch.optim.Adam(network.parameters(), 1e-2)
-    given, y = maps(8), torch.randn(8, 25, 2).cumsum(dim=1)
-    told = []
+    inputs, y = maps(8), torch.randn(8, 25, 2).cumsum(dim=1)
+    losses = []
     for _ in range(20):
         noise = torch.randn(y.shape) if own_samples else None
-        loss = -network.likelihood(given, y, noise).mean()
+        loss = -network.likelihood(inputs, y, noise).mean()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-        told.append(loss.item())
-    assert told[-1] < told[0] - 1
-    assert all(one.grad is not None for one in network.parameters())
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] - 1
+    assert all(parameter.grad is not None for parameter in network.parameters())

@@ -21,20 +21,20 @@ def draw(scene: Scene, track: int, size: int, resolution: float) -> Float32:
 class _Plain:
     def __init__(self, scene: Scene, track: int, size: int, resolution: float) -> None:
         self.out = np.zeros((17, size, size), np.float32)
-        self.states = {one.id: one.state for step in scene.traffic_lights[-1:] for one in step.sections}
+        self.states = {section.id: section.state for step in scene.traffic_lights[-1:] for section in step.sections}
         self.size, self.resolution = size, resolution
         vehicles = list(scene.past_vehicle_tracks[-1].tracks)
-        agent = next(one for one in vehicles if one.track_id == track)
+        agent = next(vehicle for vehicle in vehicles if vehicle.track_id == track)
         self.place(agent)
-        for one in (*vehicles, *scene.past_ego_track[-1:]):
-            moves = (*self.turned(one.linear_velocity), *self.turned(one.linear_acceleration))
-            self.box(one.position, one.dimensions, one.yaw, 0, (1.0, *moves, one.yaw))
-        for one in scene.past_pedestrian_tracks[-1].tracks if scene.past_pedestrian_tracks else ():
-            heading = math.atan2(one.linear_velocity.y, one.linear_velocity.x)
-            self.box(one.position, one.dimensions, heading, 6, (1.0, *self.turned(one.linear_velocity)))
+        for actor in (*vehicles, *scene.past_ego_track[-1:]):
+            moves = (*self.turned(actor.linear_velocity), *self.turned(actor.linear_acceleration))
+            self.box(actor.position, actor.dimensions, actor.yaw, 0, (1.0, *moves, actor.yaw))
+        for actor in scene.past_pedestrian_tracks[-1].tracks if scene.past_pedestrian_tracks else ():
+            heading = math.atan2(actor.linear_velocity.y, actor.linear_velocity.x)
+            self.box(actor.position, actor.dimensions, heading, 6, (1.0, *self.turned(actor.linear_velocity)))
         self.crosswalks(scene)
         self.lanes(scene)
-        roads = [self.line(one.geometry.points) for one in scene.path_graph.road_polygons]
+        roads = [self.line(polygon.geometry.points) for polygon in scene.path_graph.road_polygons]
         if roads:
             cv2.fillPoly(self.out[16], roads, 1.0, cv2.LINE_AA)
 
@@ -63,7 +63,7 @@ class _Plain:
         return np.around((homogeneous @ self.to_map.T)[:, :2] - 0.5).astype(np.int32)
 
     def line(self, points: Iterable[Vector3]) -> NDArray[np.int32]:
-        return self.cells((one.x, one.y) for one in points)
+        return self.cells((point.x, point.y) for point in points)
 
     def box(self, at: Vector3, size: Vector3, yaw: float, first: int, values: tuple[float, ...]) -> None:
         cos, sin = math.cos(yaw), math.sin(yaw)
@@ -74,14 +74,14 @@ class _Plain:
 
     def crosswalks(self, scene: Scene) -> None:
         groups: dict[float, list[NDArray[np.int32]]] = {}
-        lit = {(one.id, one.state) for step in scene.traffic_lights[-1:] for one in step.sections}
-        for one in scene.path_graph.crosswalks:
-            rules = [rule for rule in one.control_rules if rule.movement_type]
+        lit = {(section.id, section.state) for step in scene.traffic_lights[-1:] for section in step.sections}
+        for crosswalk in scene.path_graph.crosswalks:
+            rules = [rule for rule in crosswalk.control_rules if rule.movement_type]
             walk = any({(s.id, s.state) for s in rule.sections} <= lit for rule in rules)
-            value = (-1.0 if walk else 1.0) if one.control_rules else 2.0
-            groups.setdefault(value, []).append(self.line(one.geometry.points))
+            value = (-1.0 if walk else 1.0) if crosswalk.control_rules else 2.0
+            groups.setdefault(value, []).append(self.line(crosswalk.geometry.points))
         if groups:
-            everything = [self.line(one.geometry.points) for one in scene.path_graph.crosswalks]
+            everything = [self.line(crosswalk.geometry.points) for crosswalk in scene.path_graph.crosswalks]
             cv2.fillPoly(self.out[9], everything, 1.0, cv2.LINE_AA)
         for value, outlines in groups.items():
             cv2.fillPoly(self.out[10], outlines, value, cv2.LINE_AA)

@@ -24,15 +24,15 @@ def filled(*outlines: list[tuple[int, int]]) -> np.ndarray:
 
 def drawing(monkeypatch: pytest.MonkeyPatch) -> list[Cells]:
     """The outlines that OpenCV will be given to fill."""
-    found: list[Cells] = []
+    drawn: list[Cells] = []
     fill_poly = cv2.fillPoly
 
     def spied(image: np.ndarray, outlines: Sequence[Cells], value: float) -> None:
-        found.extend(outlines)
+        drawn.extend(outlines)
         fill_poly(image, outlines, value)
 
     monkeypatch.setattr(cv2, "fillPoly", spied)
-    return found
+    return drawn
 
 
 @settings(deadline=None)
@@ -50,18 +50,18 @@ def test_nothing_fills_nothing() -> None:
 @pytest.mark.parametrize("far", [10_000, 500_000_000])
 def test_an_area_from_far_above_ends_soon_and_looks_the_same(far: int, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = drawing(monkeypatch)
-    found = filled([(20, -far), (40, -far), (40, 50), (20, 50)])
+    image = filled([(20, -far), (40, -far), (40, 50), (20, 50)])
     assert min(int(outline[:, 1].min()) for outline in drawn) >= -(1 << 13), "OpenCV walks from there"
-    expected = np.zeros_like(found)
+    expected = np.zeros_like(image)
     expected[:51, 20:41] = 3
-    assert np.array_equal(found, expected)
+    assert np.array_equal(image, expected)
 
 
 def test_slanted_edges_from_far_above_stay_where_they_are() -> None:
     """An edge that passes the map is cut far outside it, so that it keeps its cells to one."""
-    found = filled([(-20_000, -20_000), (30, 30), (-10, 60)])
+    image = filled([(-20_000, -20_000), (30, 30), (-10, 60)])
     for row in range(30):
-        (columns,) = np.nonzero(found[row])
+        (columns,) = np.nonzero(image[row])
         assert abs(columns.max() - row) <= 1
 
 

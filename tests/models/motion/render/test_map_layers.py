@@ -26,8 +26,8 @@ def around_a_car() -> Scene:
 
 def channels(scene: Scene, *names: str) -> list[np.ndarray]:
     read = scenes.parse(scene.SerializeToString())
-    found = Renderer(read, SMALL).draw(scenes.agent(read, 1))
-    return [found[CHANNEL_NAMES.index(name)] for name in names]
+    image = Renderer(read, SMALL).draw(scenes.agent(read, 1))
+    return [image[CHANNEL_NAMES.index(name)] for name in names]
 
 
 def test_a_pedestrian_is_a_box_along_its_way() -> None:
@@ -101,9 +101,9 @@ def test_what_two_road_polygons_share_is_no_road() -> None:
     scene = around_a_car()
     towns.road(scene, towns.square((0.0, 0.0), 20.0))
     towns.road(scene, towns.square((0.0, 0.0), 5.0))
-    (found,) = channels(scene, "road_polygons")
-    assert found[32, 32] == 0
-    assert found[32, 20] == 1
+    (roads,) = channels(scene, "road_polygons")
+    assert roads[32, 32] == 0
+    assert roads[32, 20] == 1
 
 
 def test_lights_of_the_last_step_count() -> None:
@@ -127,12 +127,12 @@ def test_lanes_have_directions_limits_and_priorities() -> None:
     direction, occupancy, priority, limit = channels(
         scene, "lane_direction", "lane_occupancy", "lane_priority", "lane_speed_limit"
     )
-    one, other = np.zeros((64, 64), bool), np.zeros((64, 64), bool)
-    one[36, 22:33] = one[36:47, 32] = True
+    first, other = np.zeros((64, 64), bool), np.zeros((64, 64), bool)
+    first[36, 22:33] = first[36:47, 32] = True
     other[28, 22:43] = True
-    assert np.array_equal(occupancy, one | other), "a lane of one point is none"
-    assert np.array_equal(priority, one)
-    np.testing.assert_allclose(limit, 0.5 * one + 1.0 * other)
+    assert np.array_equal(occupancy, first | other), "a lane of one point is none"
+    assert np.array_equal(priority, first)
+    np.testing.assert_allclose(limit, 0.5 * first + 1.0 * other)
     assert direction[36, 25] == 0
     np.testing.assert_allclose(direction[37:47, 32], math.pi / 2)
     np.testing.assert_allclose(direction[28, 22:43], math.pi)

@@ -28,19 +28,19 @@ def drawn(message: towns.Scene, track: int = 1, grid: Grid = OFFICIAL) -> np.nda
 
 def test_a_real_scene_is_read_as_the_released_code_reads_it(real_scene: Path) -> None:
     scene = scenes.parse(real_scene.read_bytes())
-    told, lanes, roads = ORACLE["scene"], scene.graph.lanes, scene.graph.road_polygons
-    assert (scene.id, scene.steps, len(scene.ego)) == (told["id"], told["past"], 1)
+    expected, lanes, roads = ORACLE["scene"], scene.graph.lanes, scene.graph.road_polygons
+    assert (scene.id, scene.steps, len(scene.ego)) == (expected["id"], expected["past"], 1)
     assert (len(lanes), len(roads), len(scene.graph.crosswalks)) == (59, 3, 0)
-    assert (len(scene.vehicles), len(scene.pedestrians)) == (told["veh_last"], told["ped_last"])
-    assert len(scenes.requested(scene)) == told["requests"]
+    assert (len(scene.vehicles), len(scene.pedestrians)) == (expected["veh_last"], expected["ped_last"])
+    assert len(scenes.requested(scene)) == expected["requests"]
     (request,) = ORACLE["requests"]
     agent = scenes.agent(scene, request["track_id"])
     assert [agent.x, agent.y] == request["position"]
     assert agent.yaw == request["yaw"], "not turned"
     assert agent.speed == pytest.approx(math.hypot(*request["velocity"]))
     assert np.array_equal(agent.to_agent_frame, np.array(request["to_track_frame"], np.float32))
-    found = truth.read(real_scene)
-    trajectory = found.trajectories[found.rows[scene.id, agent.track_id]]
+    actual = truth.read(real_scene)
+    trajectory = actual.trajectories[actual.rows[scene.id, agent.track_id]]
     np.testing.assert_allclose(trajectory, request["gt_agent_frame"], atol=2e-3)
 
 
@@ -48,26 +48,26 @@ def test_a_real_scene_is_read_as_the_released_code_reads_it(real_scene: Path) ->
 def test_a_real_scene_gives_the_channels_of_the_released_code(real_scene: Path, grid: Grid, key: str) -> None:
     scene = scenes.parse(real_scene.read_bytes())
     (request,) = ORACLE["requests"]
-    found = Renderer(scene, grid).draw(scenes.agent(scene, request["track_id"]))
-    assert found.dtype == np.float32
-    assert found.shape == (17, grid.size, grid.size)
-    for told in request[key]:
-        channel = found[told["c"]].astype(np.float64)
-        assert np.count_nonzero(channel) == told["nonzero"], told
-        assert len(np.unique(channel)) == told["unique"], told
+    image = Renderer(scene, grid).draw(scenes.agent(scene, request["track_id"]))
+    assert image.dtype == np.float32
+    assert image.shape == (17, grid.size, grid.size)
+    for expected in request[key]:
+        channel = image[expected["c"]].astype(np.float64)
+        assert np.count_nonzero(channel) == expected["nonzero"], expected
+        assert len(np.unique(channel)) == expected["unique"], expected
         assert [channel.sum(), channel.min(), channel.max()] == pytest.approx(
-            [told["sum"], told["min"], told["max"]], rel=1e-6, abs=1e-6
+            [expected["sum"], expected["min"], expected["max"]], rel=1e-6, abs=1e-6
         )
 
 
 def test_a_real_scene_marks_the_cells_of_the_released_code(real_scene: Path) -> None:
     scene = scenes.parse(real_scene.read_bytes())
     (request,) = ORACLE["requests"]
-    found = Renderer(scene, OFFICIAL).draw(scenes.agent(scene, request["track_id"]))
-    assert np.argwhere(found[0]).tolist() == request["vehicle_occupancy_128_nonzero_rc"]
-    assert np.flatnonzero(found[13]).tolist() == request["lane_occupancy_128_nonzero_flat"]
-    assert (found[16] != 0).sum(axis=1).tolist() == request["road_polygon_128_row_counts"]
-    assert found[0, 64, 64] == found[16, 64, 64] == 1
+    image = Renderer(scene, OFFICIAL).draw(scenes.agent(scene, request["track_id"]))
+    assert np.argwhere(image[0]).tolist() == request["vehicle_occupancy_128_nonzero_rc"]
+    assert np.flatnonzero(image[13]).tolist() == request["lane_occupancy_128_nonzero_flat"]
+    assert (image[16] != 0).sum(axis=1).tolist() == request["road_polygon_128_row_counts"]
+    assert image[0, 64, 64] == image[16, 64, 64] == 1
     assert request["pixel_under_agent_centre"] == [1.0, 1.0]
     assert [name.replace("vehicle", "veh").replace("pedestrian", "ped") for name in CHANNEL_NAMES] == [
         name.replace("_vx", "_velocity_x")
@@ -86,10 +86,13 @@ def test_towns_look_as_drawn_plainly(seed: int, grid: Grid) -> None:
     renderer = Renderer(scene, grid)
     seen = np.zeros(17, bool)
     for track in (1, 2, 3):
-        found, expected = renderer.draw(scenes.agent(scene, track)), plain.draw(town, track, grid.size, grid.resolution)
-        for name, here, there in zip(CHANNEL_NAMES, found, expected, strict=True):
+        actual, expected = (
+            renderer.draw(scenes.agent(scene, track)),
+            plain.draw(town, track, grid.size, grid.resolution),
+        )
+        for name, here, there in zip(CHANNEL_NAMES, actual, expected, strict=True):
             np.testing.assert_allclose(here, there, atol=1e-5, err_msg=name)
-        seen |= (found != 0).any(axis=(1, 2))
+        seen |= (actual != 0).any(axis=(1, 2))
     if grid is FINE:
         assert seen.all(), "the towns have something for each channel"
 
@@ -115,12 +118,12 @@ def test_a_town_that_is_turned_and_moved_looks_the_same(angle: float, shift: tow
     town = towns.town(seed)
     here, there = drawn(town), drawn(towns.moved(town, angle, shift))
     for channel, name in enumerate(CHANNEL_NAMES):
-        one, other = here[channel], there[channel]
+        values, other = here[channel], there[channel]
         if channel == YAW:
             other = np.where(other != 0, other - np.float32(angle), 0)
-        moved = np.count_nonzero(~np.isclose(one, other, atol=5e-3))
-        assert moved <= 0.01 * one.size, name
-        marked = np.count_nonzero(one), np.count_nonzero(there[channel])
+        moved = np.count_nonzero(~np.isclose(values, other, atol=5e-3))
+        assert moved <= 0.01 * values.size, name
+        marked = np.count_nonzero(values), np.count_nonzero(there[channel])
         assert abs(marked[0] - marked[1]) <= 0.1 * max(marked) + 8, name
 
 

@@ -22,7 +22,7 @@ def test_the_canonical_partition_has_its_cities() -> None:
     assert counted["train", "Moscow"] == 2500
     assert sum(count for (split, _), count in counted.items() if split == "train") == 2500
     for split, cities in (("dev", {"Skolkovo", "Innopolis", "Modiin"}), ("eval", {"AnnArbor", "TelAviv"})):
-        assert {city for (one, city) in counted if one == split} == cities | {"Moscow"}
+        assert {city for (part, city) in counted if part == split} == cities | {"Moscow"}
         assert sum(counted[split, city] for city in cities) == counted[split, "Moscow"] == 300
 
 
@@ -83,9 +83,9 @@ def test_seed_split_index_and_extra_all_make_another_scene() -> None:
     entry = Entry("dev", "Moscow", 7)
     others = [Entry("dev", "Moscow", 8), Entry("eval", "Moscow", 7), Entry("dev", "Moscow", 7, True), entry]
     seeds = [3, 3, 3, 4]
-    drawn = {one.rng(seed).random() for one, seed in zip([*others, entry], [*seeds, 3], strict=True)}
+    drawn = {item.rng(seed).random() for item, seed in zip([*others, entry], [*seeds, 3], strict=True)}
     assert len(drawn) == 5
-    assert len({one.id for one in (*others, entry)}) == 4
+    assert len({item.id for item in (*others, entry)}) == 4
 
 
 @pytest.mark.long

@@ -56,21 +56,21 @@ def test_lanes_lie_on_the_road_with_a_cars_half_width(city: str, seed: int) -> N
 
 @every_quarter
 def test_conflicts_are_of_both_and_of_one_kind(city: str, seed: int) -> None:
-    found = drawn(city, seed).conflicts
-    np.testing.assert_array_equal(found.kind, found.kind.T)
-    meets = found.kind > 0
-    assert (found.start[meets] < found.end[meets]).all()
-    assert np.isinf(found.start[~meets]).all()
-    assert not np.diag(found.kind).any()
+    crossings = drawn(city, seed).conflicts
+    np.testing.assert_array_equal(crossings.kind, crossings.kind.T)
+    meets = crossings.kind > 0
+    assert (crossings.start[meets] < crossings.end[meets]).all()
+    assert np.isinf(crossings.start[~meets]).all()
+    assert not np.diag(crossings.kind).any()
 
 
 def test_the_kind_of_a_conflict_says_how_two_ways_meet() -> None:
     quarter = drawn("Moscow")
-    found = quarter.conflicts
+    crossings = quarter.conflicts
     before = {way: lane for lane, following in enumerate(quarter.successors) for way in following}
-    for a, b in np.argwhere(found.kind):
-        first, second = int(found.ways[a]), int(found.ways[b])
-        kind = found.kind[a, b]
+    for a, b in np.argwhere(crossings.kind):
+        first, second = int(crossings.ways[a]), int(crossings.ways[b])
+        kind = crossings.kind[a, b]
         assert (kind == PART) == (before[first] == before[second])
         assert (kind == JOIN) == (
             before[first] != before[second] and quarter.successors[first] == quarter.successors[second]
@@ -83,9 +83,9 @@ def test_the_kind_of_a_conflict_says_how_two_ways_meet() -> None:
 def test_ways_that_cross_have_different_ranks_unless_lights_or_signs_part_them() -> None:
     for city, seed in QUARTERS:
         quarter = drawn(city, seed)
-        found = quarter.conflicts
-        for a, b in np.argwhere(found.kind == CROSS):
-            first, second = quarter.lanes[found.ways[a]], quarter.lanes[found.ways[b]]
+        crossings = quarter.conflicts
+        for a, b in np.argwhere(crossings.kind == CROSS):
+            first, second = quarter.lanes[crossings.ways[a]], quarter.lanes[crossings.ways[b]]
             if first.rank < second.rank and first.signal == NONE:
                 assert first.gives_way
             if first.signal != NONE and first.signal == second.signal and first.rank == second.rank:
@@ -129,29 +129,32 @@ def test_equal_seeds_draw_equal_quarters() -> None:
 
 def bend(quarter: Network) -> float:
     """Mean absolute curvature of lanes of roads near the middle, 1/m."""
-    found = [
+    curvatures = [
         curves.curvature(lane.points, 1.0)
         for lane in quarter.lanes
         if lane.road != NONE and np.abs(lane.points).max() < 150
     ]
-    return float(np.concatenate([[0.0], *found]).mean())
+    return float(np.concatenate([[0.0], *curvatures]).mean())
 
 
 def test_cities_differ_in_geometry() -> None:
     many = {city: [drawn(city, seed) for seed in range(6)] for city in CITIES}
     junctions = {
-        city: np.mean([len({lane.junction for lane in one.lanes} - {NONE}) for one in several])
+        city: np.mean([len({lane.junction for lane in network.lanes} - {NONE}) for network in several])
         for city, several in many.items()
     }
     width = {
-        city: np.median([np.hypot(*(a.points[0] - b.points[0])) for one in several for a, b in neighbours(one)] or [0])
+        city: np.median(
+            [np.hypot(*(a.points[0] - b.points[0])) for network in several for a, b in neighbours(network)] or [0]
+        )
         for city, several in many.items()
     }
-    bends = {city: np.mean([bend(one) for one in several]) for city, several in many.items()}
+    bends = {city: np.mean([bend(network) for network in several]) for city, several in many.items()}
     rounds = {
-        city: sum(lane.junction < NONE for one in several for lane in one.lanes) for city, several in many.items()
+        city: sum(lane.junction < NONE for network in several for lane in network.lanes)
+        for city, several in many.items()
     }
-    signs = {city: sum(lane.stop for one in several for lane in one.lanes) for city, several in many.items()}
+    signs = {city: sum(lane.stop for network in several for lane in network.lanes) for city, several in many.items()}
     assert junctions["TelAviv"] > 1.4 * junctions["Moscow"]
     assert bends["Modiin"] > 2 * bends["AnnArbor"]
     assert min(rounds["Skolkovo"], rounds["Modiin"]) > 3 * max(rounds["Moscow"], rounds["AnnArbor"], 1)

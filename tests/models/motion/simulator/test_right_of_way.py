@@ -120,12 +120,12 @@ def test_at_a_stop_sign_one_stops_first() -> None:
 
 def test_later_claims_wait_before_the_place_where_ways_meet(crossing: tuple[Ground, int, int]) -> None:
     prepared, low, high = crossing
-    found = prepared.network.conflicts
+    conflicts = prepared.network.conflicts
     held = Claims(np.array([0, 1]), np.array([low, high]), np.array([10.0, 20.0]), np.array([2.0, 1.0]))
     middle = np.array([5.0, 21.0])
     here = Places(middle, middle + 2, middle - 2, np.zeros(2, np.intp), middle)
-    place = claims.holds(held, found, here)
-    assert place[0] == pytest.approx(10.0 + found.start[low, high])
+    place = claims.holds(held, conflicts, here)
+    assert place[0] == pytest.approx(10.0 + conflicts.start[low, high])
     assert np.isinf(place[1])
-    gone = np.array([5.0, 20.0 + found.end[high, low] + 10])
-    assert np.isinf(claims.holds(held, found, Places(gone, gone + 2, gone - 2, np.zeros(2, np.intp), gone))).all()
+    gone = np.array([5.0, 20.0 + conflicts.end[high, low] + 10])
+    assert np.isinf(claims.holds(held, conflicts, Places(gone, gone + 2, gone - 2, np.zeros(2, np.intp), gone))).all()

@@ -25,9 +25,9 @@ def quarter() -> Network:
 
 
 def who(count: int) -> Drivers:
-    found = drivers.draw(np.random.default_rng(0), CITIES["Moscow"], count, drivers.NONE)
-    found.shorten(np.ones(count, bool))
-    return found
+    drawn_drivers = drivers.draw(np.random.default_rng(0), CITIES["Moscow"], count, drivers.NONE)
+    drawn_drivers.shorten(np.ones(count, bool))
+    return drawn_drivers
 
 
 def sent(quarter: Network, chains: list[list[int]], begun: list[float]) -> Routes:
@@ -49,12 +49,12 @@ def ahead(quarter: Network, ways: Routes, leaving: Leaving | None = None) -> np.
 
 def long_lane(quarter: Network) -> int:
     """A lane of a road with a junction behind it."""
-    found = [
+    numbers = [
         number
         for number, lane in enumerate(quarter.lanes)
         if lane.road != NONE and quarter.successors[number] and quarter.lengths[number] > 60
     ]
-    return found[0]
+    return numbers[0]
 
 
 def chain(quarter: Network, first: int, seed: int = 0, distance: float = 250) -> list[int]:
@@ -64,10 +64,10 @@ def chain(quarter: Network, first: int, seed: int = 0, distance: float = 250) ->
 def test_a_route_goes_from_lane_to_lane_and_is_as_long_as_asked(quarter: Network) -> None:
     for seed in range(20):
         for first in range(0, len(quarter.lanes), 5):
-            found = chain(quarter, first, seed)
-            for before, after in pairwise(found):
+            route = chain(quarter, first, seed)
+            for before, after in pairwise(route):
                 assert after in quarter.successors[before]
-            assert quarter.lengths[found].sum() >= 250 or not quarter.successors[found[-1]]
+            assert quarter.lengths[route].sum() >= 250 or not quarter.successors[route[-1]]
 
 
 def test_turns_are_chosen_by_their_weights(quarter: Network) -> None:
@@ -107,23 +107,23 @@ def test_the_next_car_on_the_lane_and_on_the_lanes_after_it_is_ahead(quarter: Ne
 
 
 def test_cars_that_part_are_ahead_until_their_rear_is_out_of_the_way(quarter: Network) -> None:
-    found = quarter.conflicts
-    a, b = np.argwhere(found.kind == PART)[0]
-    own, other = int(found.ways[a]), int(found.ways[b])
+    conflicts = quarter.conflicts
+    a, b = np.argwhere(conflicts.kind == PART)[0]
+    own, other = int(conflicts.ways[a]), int(conflicts.ways[b])
     before = next(number for number, following in enumerate(quarter.successors) if own in following)
-    near = found.end[b, a] - 1.0
+    near = conflicts.end[b, a] - 1.0
     chains = [[before, own], [other, quarter.successors[other][0]]]
     rest = float(quarter.lengths[before])
     assert ahead(quarter, sent(quarter, chains, [rest - 10, near]))[0] == pytest.approx(10 + near - 2)
-    far = found.end[b, a] + 3.0
+    far = conflicts.end[b, a] + 3.0
     if far < quarter.lengths[other]:
         assert np.isinf(ahead(quarter, sent(quarter, chains, [rest - 10, far]))[0])
 
 
 def test_of_cars_that_join_the_one_nearer_to_the_end_is_ahead(quarter: Network) -> None:
-    found = quarter.conflicts
-    a, b = np.argwhere(found.kind == JOIN)[0]
-    own, other = int(found.ways[a]), int(found.ways[b])
+    conflicts = quarter.conflicts
+    a, b = np.argwhere(conflicts.kind == JOIN)[0]
+    own, other = int(conflicts.ways[a]), int(conflicts.ways[b])
     after = quarter.successors[own][0]
     ends = [float(quarter.lengths[own]) - 9.0, float(quarter.lengths[other]) - 3.0]
     gaps = ahead(quarter, sent(quarter, [[own, after], [other, after]], ends))
@@ -132,7 +132,7 @@ def test_of_cars_that_join_the_one_nearer_to_the_end_is_ahead(quarter: Network) 
 
 
 def test_a_car_that_changes_lanes_is_still_seen_from_the_lane_it_leaves(quarter: Network) -> None:
-    lane, beside = next((number, found[0]) for number, found in enumerate(quarter.beside) if found)
+    lane, beside = next((number, neighbours[0]) for number, neighbours in enumerate(quarter.beside) if neighbours)
     ways = sent(quarter, [[lane], [beside]], [5.0, 25.0])
     assert np.isinf(ahead(quarter, ways)[0])
     leaving = Leaving(np.array([NONE, lane]), np.array([0.0, 25.0]), np.array([0.0, 9.0]))
@@ -165,7 +165,9 @@ def test_a_gap_beside_is_one_for_both(quarter: Network) -> None:
 
 def test_a_change_of_lanes_glides_from_one_line_to_the_other(quarter: Network) -> None:
     lane, beside = next(
-        (number, found[0]) for number, found in enumerate(quarter.beside) if found and quarter.lengths[number] > 80
+        (number, neighbours[0])
+        for number, neighbours in enumerate(quarter.beside)
+        if neighbours and quarter.lengths[number] > 80
     )
     ways = sent(quarter, [[lane]], [10.0])
     before = ways.points[0].copy()
@@ -208,15 +210,15 @@ def test_lines_from_and_to_the_kerb_begin_and_end_there() -> None:
 
 
 def test_places_at_kerbs_are_beside_lanes_with_parked_cars() -> None:
-    found = 0
+    count = 0
     for city in CITIES:
         quarter = drawn(city)
         for number, lane in enumerate(quarter.lanes):
             place = kerbside.draw(np.random.default_rng(number), quarter, number)
             if place is not None:
-                found += 1
+                count += 1
                 assert lane.rightmost
                 assert lane.kerb > 3
                 apart = np.hypot(*(lane.points - place.point(quarter)).T).min()
                 assert apart == pytest.approx(place.aside, abs=0.3)
-    assert found > 5
+    assert count > 5

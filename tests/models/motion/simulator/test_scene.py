@@ -24,23 +24,28 @@ def tracks(step: motion_pb2.VehicleTracks) -> dict[int, motion_pb2.VehicleTrack]
 
 @every_city
 def test_a_scene_is_ten_seconds_far_from_its_origin(city: str) -> None:
-    found = simulated(city)
-    for past in (found.past_vehicle_tracks, found.past_pedestrian_tracks, found.past_ego_track, found.traffic_lights):
+    message = simulated(city)
+    for past in (
+        message.past_vehicle_tracks,
+        message.past_pedestrian_tracks,
+        message.past_ego_track,
+        message.traffic_lights,
+    ):
         assert len(past) == 25
-    for future in (found.future_vehicle_tracks, found.future_pedestrian_tracks, found.future_ego_track):
+    for future in (message.future_vehicle_tracks, message.future_pedestrian_tracks, message.future_ego_track):
         assert len(future) == 25
-    ego = found.past_ego_track[-1].position
+    ego = message.past_ego_track[-1].position
     assert 500 < np.hypot(ego.x, ego.y) < 5e4
-    assert found.path_graph.lanes
-    assert found.path_graph.road_polygons
-    assert motion_pb2.Location.Name(found.scene_tags.track) == city
-    assert all(getattr(found.scene_tags, name) for name in ("day_time", "season", "sun_phase", "precipitation"))
+    assert message.path_graph.lanes
+    assert message.path_graph.road_polygons
+    assert motion_pb2.Location.Name(message.scene_tags.track) == city
+    assert all(getattr(message.scene_tags, name) for name in ("day_time", "season", "sun_phase", "precipitation"))
 
 
 @every_city
 def test_the_readers_of_official_scenes_take_it(city: str) -> None:
-    found = simulated(city)
-    parsed = scenes.parse(found.SerializeToString())
+    message = simulated(city)
+    parsed = scenes.parse(message.SerializeToString())
     assert not parsed.left_out
     requested = scenes.requested(parsed)
     assert requested
@@ -49,7 +54,8 @@ def test_the_readers_of_official_scenes_take_it(city: str) -> None:
         agent = scenes.agent(parsed, track)
         assert agent.unseen_steps == 0
         assert (
-            np.hypot(agent.x - found.past_ego_track[-1].position.x, agent.y - found.past_ego_track[-1].position.y) < 72
+            np.hypot(agent.x - message.past_ego_track[-1].position.x, agent.y - message.past_ego_track[-1].position.y)
+            < 72
         )
 
 
@@ -73,13 +79,17 @@ def test_maps_show_the_agent_on_the_road(city: str) -> None:
 def test_the_first_future_step_is_a_fifth_of_a_second_from_now() -> None:
     checked = 0
     for city in CITIES:
-        found = simulated(city)
+        message = simulated(city)
         before, now, after = (
             tracks(step)
-            for step in (found.past_vehicle_tracks[-2], found.past_vehicle_tracks[-1], found.future_vehicle_tracks[0])
+            for step in (
+                message.past_vehicle_tracks[-2],
+                message.past_vehicle_tracks[-1],
+                message.future_vehicle_tracks[0],
+            )
         )
         for track in before.keys() & now.keys() & after.keys():
-            places = np.array([(one[track].position.x, one[track].position.y) for one in (before, now, after)])
+            places = np.array([(moment[track].position.x, moment[track].position.y) for moment in (before, now, after)])
             velocity = np.array([now[track].linear_velocity.x, now[track].linear_velocity.y])
             np.testing.assert_allclose(np.diff(places, axis=0) / 0.2, [velocity] * 2, atol=2.0)
             checked += 1
@@ -88,16 +98,16 @@ def test_the_first_future_step_is_a_fifth_of_a_second_from_now() -> None:
 
 @every_city
 def test_truth_of_the_requests_is_read_and_tags_are_those_of_the_rules(city: str, tmp_path: Path) -> None:
-    found = simulated(city)
-    path = tmp_path / f"{found.id}.pb"
-    path.write_bytes(found.SerializeToString())
+    message = simulated(city)
+    path = tmp_path / f"{message.id}.pb"
+    path.write_bytes(message.SerializeToString())
     read = truth.read(path)
-    assert len(read.rows) + len(read.left_out) == len(found.prediction_requests)
+    assert len(read.rows) + len(read.left_out) == len(message.prediction_requests)
     assert read.trajectories.shape[1:] == (25, 2)
-    now = tracks(found.past_vehicle_tracks[-1])
-    future = [tracks(step) for step in found.future_vehicle_tracks]
+    now = tracks(message.past_vehicle_tracks[-1])
+    future = [tracks(step) for step in message.future_vehicle_tracks]
     valid = 0
-    for request, known in zip(found.prediction_requests, futures(path, found), strict=True):
+    for request, known in zip(message.prediction_requests, futures(path, message), strict=True):
         states = [step.get(request.track_id) for step in future]
         assert tuple(request.trajectory_tags) == maneuvers.of_tracks(now[request.track_id], states)
         assert (known.trajectory is None) == (None in states)
@@ -109,12 +119,15 @@ def test_truth_of_the_requests_is_read_and_tags_are_those_of_the_rules(city: str
 
 @every_city
 def test_lights_of_lanes_and_crosswalks_are_told_in_all_steps(city: str) -> None:
-    found = simulated(city)
-    for step in found.traffic_lights:
+    message = simulated(city)
+    for step in message.traffic_lights:
         lit = {section.id: section.state for section in step.sections}
-        used = {lane.traffic_light_section_ids.main_section_id for lane in found.path_graph.lanes} - {0}
+        used = {lane.traffic_light_section_ids.main_section_id for lane in message.path_graph.lanes} - {0}
         used |= {
-            section.id for one in found.path_graph.crosswalks for rule in one.control_rules for section in rule.sections
+            section.id
+            for crosswalk in message.path_graph.crosswalks
+            for rule in crosswalk.control_rules
+            for section in rule.sections
         }
         assert used == set(lit)
 
@@ -132,12 +145,12 @@ def test_some_futures_are_partial_and_some_vehicles_miss_steps_of_the_past() -> 
     partial = holes = 0
     for city in CITIES:
         for seed in (0, 1):
-            found = simulated(city, seed)
-            future = [tracks(step) for step in found.future_vehicle_tracks]
+            message = simulated(city, seed)
+            future = [tracks(step) for step in message.future_vehicle_tracks]
             partial += sum(
-                not all(request.track_id in step for step in future) for request in found.prediction_requests
+                not all(request.track_id in step for step in future) for request in message.prediction_requests
             )
-            past = [tracks(step) for step in found.past_vehicle_tracks]
+            past = [tracks(step) for step in message.past_vehicle_tracks]
             holes += sum(any(track not in step for step in past) for track in past[-1])
     assert partial > 0
     assert holes > 0
@@ -147,8 +160,8 @@ def test_fewer_requests_are_thinned_at_random_from_the_same_scene() -> None:
     few = scene.simulate(np.random.default_rng([0, 13]), CITIES["Moscow"], 0, "Moscow-0", 3)
     many = simulated("Moscow")
     assert len(few.prediction_requests) == 3
-    asked = {request.track_id for request in few.prediction_requests}
-    assert asked <= set(tracks(many.past_vehicle_tracks[-1]))
+    requested = {request.track_id for request in few.prediction_requests}
+    assert requested <= set(tracks(many.past_vehicle_tracks[-1]))
     assert list(few.past_vehicle_tracks) == list(many.past_vehicle_tracks)
 
 

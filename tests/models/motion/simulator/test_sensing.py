@@ -29,11 +29,11 @@ def test_the_car_that_measures_is_not_among_its_tracks() -> None:
 
 
 def test_what_is_far_is_not_seen() -> None:
-    found = seen(row_of_cars())
+    perceived = seen(row_of_cars())
     distance = 8.0 * np.arange(COUNT)
     near, far = (distance > 0) & (distance < RANGE - 25), distance > RANGE + 20
-    assert found.there[:, near].mean() > 0.9
-    assert not found.there[:, far].any()
+    assert perceived.there[:, near].mean() > 0.9
+    assert not perceived.there[:, far].any()
 
 
 def test_a_truck_hides_what_is_behind_it_and_cars_do_not() -> None:
@@ -50,22 +50,22 @@ def test_a_truck_hides_what_is_behind_it_and_cars_do_not() -> None:
 
 def test_noise_is_centimetres_and_changes_slowly() -> None:
     world = replace(row_of_cars(), speed=np.full((STEPS, COUNT), 8.0))
-    found = seen(world)
-    error = found.position - np.stack([world.x, world.y], axis=2)
+    perceived = seen(world)
+    error = perceived.position - np.stack([world.x, world.y], axis=2)
     assert 0.04 < error.std() < 0.12
     steps = np.diff(error, axis=0).std()
     assert steps < error.std()
-    velocity = found.velocity - np.array([8.0, 0.0])
+    velocity = perceived.velocity - np.array([8.0, 0.0])
     assert 0.05 < velocity.std() < 0.25
-    assert np.abs(found.acceleration).mean() < 1.0
+    assert np.abs(perceived.acceleration).mean() < 1.0
     still = seen(row_of_cars())
     assert not still.velocity.any()
     assert not still.acceleration.any()
 
 
 def test_yaw_is_known_up_to_half_a_turn() -> None:
-    found = seen(row_of_cars())
-    off = np.abs(np.asarray(sensing.wrapped(found.yaw)))
+    perceived = seen(row_of_cars())
+    off = np.abs(np.asarray(sensing.wrapped(perceived.yaw)))
     forward, backward = off < 0.3, off > np.pi - 0.3
     assert (forward | backward).all()
     assert 0.02 < backward[0].mean() < 0.3
@@ -96,7 +96,7 @@ def test_few_tracks_are_lost_and_most_come_back() -> None:
 
 def test_people_are_seen_nearby() -> None:
     place = np.stack(np.broadcast_arrays(np.arange(0.0, 120.0, 4)[None], np.zeros((STEPS, 1))), axis=2)
-    found = sensing.people(np.random.default_rng(0), place, np.zeros((STEPS, 2)))
-    assert found.there[:, :8].mean() > 0.9
-    assert not found.there[:, -6:].any()
-    assert (found.size[:, 2] > 1).all()
+    perceived = sensing.people(np.random.default_rng(0), place, np.zeros((STEPS, 2)))
+    assert perceived.there[:, :8].mean() > 0.9
+    assert not perceived.there[:, -6:].any()
+    assert (perceived.size[:, 2] > 1).all()

@@ -19,14 +19,14 @@ every_recording = pytest.mark.parametrize(("city", "seed"), [(city, seed) for ci
 NEAR = 130.0
 
 
-def near(found: Recording, step: int) -> np.ndarray:
+def near(record: Recording, step: int) -> np.ndarray:
     """Which vehicles are there, and not at the edge of the quarter."""
-    world = found.world
+    world = record.world
     return np.flatnonzero(world.there[step] & (np.hypot(world.x[step], world.y[step]) < NEAR))
 
 
-def boxes(found: Recording, step: int, which: np.ndarray) -> np.ndarray:
-    world = found.world
+def boxes(record: Recording, step: int, which: np.ndarray) -> np.ndarray:
+    world = record.world
     return corners(world.x[step, which], world.y[step, which], world.yaw[step, which], world.size[which, :2])
 
 
@@ -42,8 +42,8 @@ def test_speed_and_acceleration_are_those_of_cars(city: str, seed: int) -> None:
 
 @every_recording
 def test_cars_move_along_their_heading_as_fast_as_they_say(city: str, seed: int) -> None:
-    found = recorded(city, seed)
-    world = found.world
+    record = recorded(city, seed)
+    world = record.world
     both = world.there[1:] & world.there[:-1]
     x, y = np.diff(world.x, axis=0), np.diff(world.y, axis=0)
     pace = (world.speed[1:] + world.speed[:-1]) / 2
@@ -53,17 +53,17 @@ def test_cars_move_along_their_heading_as_fast_as_they_say(city: str, seed: int)
     # the middle of a bicycle is before its rear axle, so it goes aside by less than the turn over the wheelbase
     turned = np.abs(np.diff(world.yaw, axis=0))
     assert (np.abs(aside) - (0.31 * world.size[:, 0] * turned + 0.05))[both].max() < 0.05
-    tightest = 0.6 * world.size[: found.moving, 0] / np.tan(bicycle.LARGEST_STEERING)
-    moved = np.hypot(x, y)[:, : found.moving]
-    assert (turned[:, : found.moving] <= moved / tightest * 1.2 + 0.01).all()
+    tightest = 0.6 * world.size[: record.moving, 0] / np.tan(bicycle.LARGEST_STEERING)
+    moved = np.hypot(x, y)[:, : record.moving]
+    assert (turned[:, : record.moving] <= moved / tightest * 1.2 + 0.01).all()
 
 
 @every_recording
 def test_vehicles_do_not_run_into_each_other(city: str, seed: int) -> None:
-    found = recorded(city, seed)
+    record = recorded(city, seed)
     for step in range(0, 50, 2):
-        here = near(found, step)
-        shapes, world = boxes(found, step, here), found.world
+        here = near(record, step)
+        shapes, world = boxes(record, step, here), record.world
         apart = np.hypot(
             *(world.x[step, here][:, None] - world.x[step, here], world.y[step, here][:, None] - world.y[step, here])
         )
@@ -74,12 +74,12 @@ def test_vehicles_do_not_run_into_each_other(city: str, seed: int) -> None:
 
 @every_recording
 def test_nobody_drives_over_people(city: str, seed: int) -> None:
-    found = recorded(city, seed)
-    world = found.world
+    record = recorded(city, seed)
+    world = record.world
     for step in range(50):
-        here = near(found, step)
+        here = near(record, step)
         moving = here[np.abs(world.speed[step, here]) > 0.5]
-        for place in found.people[step]:
+        for place in record.people[step]:
             dx, dy = place[0] - world.x[step, moving], place[1] - world.y[step, moving]
             yaw = world.yaw[step, moving]
             ahead, aside = np.cos(yaw) * dx + np.sin(yaw) * dy, np.cos(yaw) * dy - np.sin(yaw) * dx
@@ -90,15 +90,15 @@ def test_nobody_drives_over_people(city: str, seed: int) -> None:
 
 @every_recording
 def test_cars_keep_to_the_road(city: str, seed: int) -> None:
-    found = recorded(city, seed)
+    record = recorded(city, seed)
     scale, size = 4, 3400
     image = np.ones((size, size), np.uint8)
-    for polygon in (*found.network.polygons, *found.lots):
+    for polygon in (*record.network.polygons, *record.lots):
         cv2.fillPoly(image, [np.round((polygon + size / scale / 2) * scale).astype(np.int32)], 0)
     outside = cv2.distanceTransform(image, cv2.DIST_L2, 5) / scale
     for step in range(0, 50, 5):
-        here = near(found, step)
-        cells = np.round((boxes(found, step, here) + size / scale / 2) * scale).astype(int)
+        here = near(record, step)
+        cells = np.round((boxes(record, step, here) + size / scale / 2) * scale).astype(int)
         assert outside[cells[..., 1], cells[..., 0]].max() < 0.75  # a bumper over the kerb when parking
 
 
@@ -106,20 +106,20 @@ def test_red_lights_are_obeyed() -> None:
     crossed = 0
     for city in CITIES:
         for seed in SEEDS:
-            found = recorded(city, seed)
-            for step, car, state in entries_by_light(found):
+            record = recorded(city, seed)
+            for step, car, state in entries_by_light(record):
                 crossed += 1
                 assert state != lights.RED, (city, seed, step, car)
     assert crossed > 20
 
 
-def entries_by_light(found: Recording) -> list[tuple[int, int, int]]:
+def entries_by_light(record: Recording) -> list[tuple[int, int, int]]:
     """Step, car and state of the light for each bumper that comes over a stop line with a light."""
-    world, passed = found.world, []
+    world, passed = record.world, []
     cos, sin = np.cos(world.yaw), np.sin(world.yaw)
     front = np.stack([world.x + world.size[:, 0] / 2 * cos, world.y + world.size[:, 0] / 2 * sin], axis=2)
     lines = {}
-    for lane in found.network.lanes:
+    for lane in record.network.lanes:
         if lane.signal != NONE:
             begin, out = lane.points[0], lane.points[1] - lane.points[0]
             lines[tuple(begin.round(3))] = (begin, out / np.hypot(*out), lane.signal)
@@ -128,8 +128,8 @@ def entries_by_light(found: Recording) -> list[tuple[int, int, int]]:
         aside = np.abs((front - begin) @ np.array([-out[1], out[0]]))
         heading = cos * out[0] + sin * out[1]
         over = (ahead[:-1] < 0.8) & (ahead[1:] >= 0.8) & (ahead[1:] < 6) & (aside[1:] < 1.2) & (heading[1:] > 0.9)
-        over &= world.there[1:] & world.there[:-1] & (np.arange(world.x.shape[1]) < found.moving)
-        passed += [(int(step), int(car), int(found.lights[step, signal])) for step, car in np.argwhere(over)]
+        over &= world.there[1:] & world.there[:-1] & (np.arange(world.x.shape[1]) < record.moving)
+        passed += [(int(step), int(car), int(record.lights[step, signal])) for step, car in np.argwhere(over)]
     return passed
 
 
@@ -137,9 +137,9 @@ def test_traffic_flows_stands_turns_and_leaves_kerbs() -> None:
     still = turned = started = stopped = cars = 0
     for city in CITIES:
         for seed in SEEDS:
-            found = recorded(city, seed)
-            here = [car for car in near(found, 24) if car < found.moving]
-            speed, yaw = found.world.speed[:, here], found.world.yaw[:, here]
+            record = recorded(city, seed)
+            here = [car for car in near(record, 24) if car < record.moving]
+            speed, yaw = record.world.speed[:, here], record.world.yaw[:, here]
             cars += len(here)
             still += int((speed.max(axis=0) < 0.3).sum())
             turned += int((np.abs(yaw[-1] - yaw[24]) > 0.7).sum())
@@ -155,9 +155,9 @@ def test_parked_cars_stand_except_those_that_back_out() -> None:
     backing = 0
     for city in CITIES:
         for seed in SEEDS:
-            found = recorded(city, seed)
-            world = found.world
-            parked = np.arange(world.x.shape[1]) >= found.moving
+            record = recorded(city, seed)
+            world = record.world
+            parked = np.arange(world.x.shape[1]) >= record.moving
             moved = np.hypot(world.x[-1] - world.x[0], world.y[-1] - world.y[0])[parked]
             backing += int((moved > 0.5).sum())
             assert world.speed[:, parked].max(initial=0) <= 0
@@ -170,15 +170,15 @@ def test_cars_change_lanes() -> None:
     changes = 0
     for city in ("Moscow", "Modiin", "TelAviv"):
         for seed in (0, 1, 2):
-            found = recorded(city, seed)
-            lanes = [lane for lane in found.network.lanes if lane.road != NONE]
+            record = recorded(city, seed)
+            lanes = [lane for lane in record.network.lanes if lane.road != NONE]
             points = np.concatenate([lane.points for lane in lanes])
             owner = np.repeat(np.arange(len(lanes)), [len(lane.points) for lane in lanes])
             roads = np.array([lane.road for lane in lanes])
-            for car in [car for car in near(found, 24) if car < found.moving]:
+            for car in [car for car in near(record, 24) if car < record.moving]:
                 on = []
                 for step in (0, 12, 24, 36, 49):
-                    away = np.hypot(*(points - [found.world.x[step, car], found.world.y[step, car]]).T)
+                    away = np.hypot(*(points - [record.world.x[step, car], record.world.y[step, car]]).T)
                     on.append(int(owner[away.argmin()]) if away.min() < 0.8 else NONE)
                 known = [lane for lane in on if lane != NONE]
                 changes += any(a != b and roads[a] == roads[b] for a, b in pairwise(known))

@@ -59,10 +59,10 @@ def untrained() -> Untrained:
         with torch.random.fork_rng():
             torch.manual_seed(4)
             for _ in range(members):
-                one = network.Network(sizes, scaling, temperature=celsius, classes=classes)
-                for value in one.parameters():
+                member = network.Network(sizes, scaling, temperature=celsius, classes=classes)
+                for value in member.parameters():
                     value.data += 0.1 * torch.randn_like(value)
-                parts.append(network.export(one))
+                parts.append(network.export(member))
         weights = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
         family = "ft_mcdp" if samples > 1 else "ft_transformer"
         return TrainedEnsemble(family, sizes, scaling, weights, tuple(range(7, 7 + members)), samples=samples)

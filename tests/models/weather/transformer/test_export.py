@@ -29,26 +29,26 @@ def served(ensemble: TrainedEnsemble, folder: Path) -> GraphMembers:
 
 def one_by_one(ensemble: TrainedEnsemble, rows: np.ndarray) -> dict[str, np.ndarray]:
     """What torch says in float64, members before samples."""
-    masks, said = frozen.masks(ensemble), {name: [] for name in ensemble.heads}
+    masks, predictions = frozen.masks(ensemble), {name: [] for name in ensemble.heads}
     classes = ensemble.outputs("precipitation") if "precipitation" in ensemble.heads else 0
     for member in range(ensemble.members):
-        one = network.Network(
+        model = network.Network(
             ensemble.sizes, ensemble.scaling, temperature="temperature" in ensemble.heads, classes=classes
         )
-        network.restore(one, {name: array[member] for name, array in ensemble.weights.items()})
-        one.eval().double()
+        network.restore(model, {name: array[member] for name, array in ensemble.weights.items()})
+        model.eval().double()
         for sample in range(ensemble.samples):
             own = {name: torch.from_numpy(array[member, sample]) for name, array in masks.items()}
             with torch.no_grad():
-                outputs = one(torch.from_numpy(rows).double(), own)
+                outputs = model(torch.from_numpy(rows).double(), own)
             if "temperature" in outputs:
                 mean, std = network.gaussian(outputs["temperature"])
                 scale = ensemble.scaling.temperature_std
                 pair = (mean * scale + ensemble.scaling.temperature_mean, (std * scale) ** 2)
-                said["temperature"].append(torch.stack(pair, dim=-1).numpy())
+                predictions["temperature"].append(torch.stack(pair, dim=-1).numpy())
             if "precipitation" in outputs:
-                said["precipitation"].append(outputs["precipitation"].softmax(dim=-1).numpy())
-    return {name: np.stack(parts) for name, parts in said.items()}
+                predictions["precipitation"].append(outputs["precipitation"].softmax(dim=-1).numpy())
+    return {name: np.stack(parts) for name, parts in predictions.items()}
 
 
 def assert_same(fused, separate: dict[str, np.ndarray]) -> None:
@@ -130,15 +130,15 @@ def test_no_row_makes_an_answer_that_is_not_finite(untrained: Untrained, tmp_pat
     largest = np.finfo(np.float32).max
     values = (np.nan, np.inf, -np.inf, largest, -largest, 1e-45, 0.0)
     rows = np.repeat(np.array(values, np.float32)[:, None], 123, axis=1)
-    said = served(ensemble, tmp_path)(rows)
-    assert all(np.isfinite(array).all() for array in said.values())
-    assert (said["temperature"][..., 1] > 0).all()
-    np.testing.assert_allclose(said["precipitation"].sum(axis=-1), 1, rtol=1e-5)
+    outputs = served(ensemble, tmp_path)(rows)
+    assert all(np.isfinite(array).all() for array in outputs.values())
+    assert (outputs["temperature"][..., 1] > 0).all()
+    np.testing.assert_allclose(outputs["precipitation"].sum(axis=-1), 1, rtol=1e-5)
     at_limit = ensemble.scaling.mean + np.float32(1.01 * LIMIT) / np.where(never_varied > 0, never_varied, 1)
     np.testing.assert_allclose(
-        said["temperature"][:, 3], served(ensemble, tmp_path)(at_limit[None])["temperature"][:, 0], rtol=1e-4
+        outputs["temperature"][:, 3], served(ensemble, tmp_path)(at_limit[None])["temperature"][:, 0], rtol=1e-4
     )
-    np.testing.assert_array_equal(said["temperature"][:, 1], said["temperature"][:, 3])
+    np.testing.assert_array_equal(outputs["temperature"][:, 1], outputs["temperature"][:, 3])
 
 
 def test_a_row_is_answered_the_same_alone_and_in_company(untrained: Untrained, tmp_path) -> None:

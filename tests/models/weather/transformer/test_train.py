@@ -22,9 +22,9 @@ SHORT = replace(FAST, sizes=TINY, epochs=2, rate=5e-3)
 Toy = Callable[[int, int], TrainingRows]
 
 
-def assert_same_weights(one: TrainedEnsemble, other: TrainedEnsemble) -> None:
-    assert set(one.weights) == set(other.weights)
-    for name, array in one.weights.items():
+def assert_same_weights(first: TrainedEnsemble, other: TrainedEnsemble) -> None:
+    assert set(first.weights) == set(other.weights)
+    for name, array in first.weights.items():
         np.testing.assert_array_equal(array, other.weights[name])
 
 
@@ -35,16 +35,16 @@ def test_mean_noise_and_classes_are_learnt(toy: Toy, tmp_path) -> None:
     path = tmp_path / "graph.onnx"
     path.write_bytes(export(ensemble))
     seen = toy(1000, 2)
-    said = GraphMembers(OnnxGraph(path), ensemble.heads)(seen.features)
-    mean, variance = np.moveaxis(said["temperature"][0], -1, 0)
+    outputs = GraphMembers(OnnxGraph(path), ensemble.heads)(seen.features)
+    mean, variance = np.moveaxis(outputs["temperature"][0], -1, 0)
     clear = np.abs(seen.features[:, 1]) > 0.3
     loud = seen.features[:, 1] > 0
     truth = 10 + 5 * seen.features[:, 0]
     assert np.sqrt(np.mean(np.square(mean - truth)[~loud])) < 0.6
     assert np.median(np.sqrt(variance[clear & loud])) == pytest.approx(3.0, rel=0.2)
     assert np.median(np.sqrt(variance[clear & ~loud])) == pytest.approx(0.5, rel=0.35)
-    assert (said["precipitation"][0].argmax(axis=-1) == seen.classes).mean() > 0.9
-    assert said["precipitation"][0][:, 3:].max() < 0.1, "classes that never were are unlikely"
+    assert (outputs["precipitation"][0].argmax(axis=-1) == seen.classes).mean() > 0.9
+    assert outputs["precipitation"][0][:, 3:].max() < 0.1, "classes that never were are unlikely"
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_one_others(toy: Toy) -> None:

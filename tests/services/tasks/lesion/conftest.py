@@ -50,15 +50,15 @@ def pieces(number: int, scan: Json, size: int) -> list[Any]:
     """The frames of a scan; its files take turns."""
     wishes = {name: scan[name] for name in ("name", "maps", "encoding") if name in scan}
     head = lesion_pb2.LesionScan(sequence=number, **wishes)
-    found = [lesion_pb2.LesionStreamRequest(scan=head)]
+    requests = [lesion_pb2.LesionStreamRequest(scan=head)]
     inputs = {"flair": 1, "t1": 2, "brain_mask": 3}
     files = {kind: scan[name] for name, kind in inputs.items() if name in scan}
     for start in range(0, max(map(len, files.values()), default=0), size):
         for kind, content in files.items():
             if part := content[start : start + size]:
                 piece = lesion_pb2.LesionPiece(input=kind, content=part)
-                found.append(lesion_pb2.LesionStreamRequest(piece=piece))
-    return [*found, lesion_pb2.LesionStreamRequest(end=lesion_pb2.LesionScanEnd())]
+                requests.append(lesion_pb2.LesionStreamRequest(piece=piece))
+    return [*requests, lesion_pb2.LesionStreamRequest(end=lesion_pb2.LesionScanEnd())]
 
 
 serving = Served.serving

@@ -69,7 +69,7 @@ async def test_what_is_no_scan_is_refused_in_words(three: Artefact, name: str) -
     flair, files = BAD[name]
     async with serving(three) as served:
         tracemalloc.start()
-        with unpacked() as found:
+        with unpacked() as tally:
             error = await served.refusal(flair, **files)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
@@ -77,7 +77,7 @@ async def test_what_is_no_scan_is_refused_in_words(three: Artefact, name: str) -
     assert error["field"] == (next(iter(files)) if files else "flair")
     assert len(error["message"]) > 20
     assert "Traceback" not in error["message"]
-    assert found.nbytes <= 2 * (1 + len(files)) * (len(gzip.decompress(PLAIN)) + 4097), "of each file once a protocol"
+    assert tally.nbytes <= 2 * (1 + len(files)) * (len(gzip.decompress(PLAIN)) + 4097), "of each file once a protocol"
     assert peak < 80 << 20, f"{peak >> 20} MiB for a refusal"
 
 
@@ -106,9 +106,9 @@ async def test_an_upload_that_is_too_large_is_dropped_while_it_comes(three: Arte
     async with serving(three, max_upload_bytes=len(PLAIN) + 100) as served:
         frames = await served.streamed({"flair": PLAIN + bytes(1000)}, {"flair": PLAIN, "maps": [1]})
         response = await served.form(PLAIN + bytes(1000))
-    said = [(f.WhichOneof("frame"), f) for f in frames if f.WhichOneof("frame") in ("error", "result")]
-    assert [kind for kind, _ in said] == ["error", "result"]
-    assert said[0][1].error.error.code == "body_too_large"
+    outcomes = [(f.WhichOneof("frame"), f) for f in frames if f.WhichOneof("frame") in ("error", "result")]
+    assert [kind for kind, _ in outcomes] == ["error", "result"]
+    assert outcomes[0][1].error.error.code == "body_too_large"
     assert (response.status_code, response.json()["error"]["code"]) == (413, "body_too_large")
 
 

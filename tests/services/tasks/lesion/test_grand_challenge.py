@@ -98,8 +98,8 @@ def test_the_submission_alone_is_judged_as_the_nifti_files_are(target: str, tmp_
     assert score(target, tmp_path / "input" / "images" / "brain-mri", out, "--submission") == 0
     (tmp_path / "alone").mkdir()
     (out / "images").rename(tmp_path / "alone" / "images")
-    asked = ErrorOptions(companions={"ground_truth": str(tmp_path / "truth")})
-    official, challenge = predictions.read(out, asked), predictions.read(tmp_path / "alone", asked)
+    options = ErrorOptions(companions={"ground_truth": str(tmp_path / "truth")})
+    official, challenge = predictions.read(out, options), predictions.read(tmp_path / "alone", options)
     assert official.labels == challenge.labels
     for name, column in official.errors.items():
         np.testing.assert_array_equal(column.values, challenge.errors[name].values, err_msg=name)

@@ -26,9 +26,9 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> list[Case]:
     return [case(folder, 100 + number) for number in range(SCANS)]
 
 
-def mask_of(one: Case) -> bytes:
-    assert one.truth is not None
-    return one.truth.read_bytes()
+def mask_of(census_case: Case) -> bytes:
+    assert census_case.truth is not None
+    return census_case.truth.read_bytes()
 
 
 def as_value(mask: bytes) -> Json:
@@ -43,16 +43,16 @@ async def test_live_errors_of_a_census_are_those_of_the_evaluation(
     out.mkdir()
     errors, scores = [], []
     async with serving(three, tmp_path, census="lesions") as served:
-        for one in cases:
-            answer = await served.answer(one.flair.read_bytes(), maps="mask,rmi")
+        for census_case in cases:
+            answer = await served.answer(census_case.flair.read_bytes(), maps="mask,rmi")
             files = {name: base64.b64decode(text) for name, text in answer["files"].items()}
-            (out / f"{one.id}_pred_seg.nii.gz").write_bytes(files["mask.nii.gz"])
-            (out / f"{one.id}_uncs_rmi.nii.gz").write_bytes(files["rmi.nii.gz"])
-            (out / f"{one.id}_gt_isovox.nii.gz").write_bytes(mask_of(one))
-            truth = np.asarray(unpacked(mask_of(one)).dataobj) == 1
+            (out / f"{census_case.id}_pred_seg.nii.gz").write_bytes(files["mask.nii.gz"])
+            (out / f"{census_case.id}_uncs_rmi.nii.gz").write_bytes(files["rmi.nii.gz"])
+            (out / f"{census_case.id}_gt_isovox.nii.gz").write_bytes(mask_of(census_case))
+            truth = np.asarray(unpacked(mask_of(census_case)).dataobj) == 1
             errors.append(1 - ndsc(truth, np.asarray(unpacked(files["mask.nii.gz"]).dataobj) == 1))
             scores.append(answer["uncertainty"])
-            batch = await served.labelled(answer["prediction_id"], as_value(mask_of(one)))
+            batch = await served.labelled(answer["prediction_id"], as_value(mask_of(census_case)))
             assert not batch["rejected"], batch
     live = judged("lesion", tmp_path)["census"]
     assert (live.valid, live.units, live.labels) == (True, SCANS, SCANS), live.reasons
@@ -72,8 +72,8 @@ async def test_a_deferred_scan_is_asked_for_and_its_mask_judged(
         assert request.get("input") is None, "inputs are not kept unless settings say so"
         reply = await served.submitted(request, as_value(mask_of(cases[0])))
         assert reply.status_code == 200, reply.text
-        told = await served.resolution(answer["prediction_id"])
-    kept = np.load(io.BytesIO(base64.b64decode(told["value"]["base64"])))
+        resolution = await served.resolution(answer["prediction_id"])
+    kept = np.load(io.BytesIO(base64.b64decode(resolution["value"]["base64"])))
     np.testing.assert_array_equal(kept, np.asarray(unpacked(mask_of(cases[0])).dataobj) == 1)
     live = judged("lesion", tmp_path)["requested"]
     assert live.labels == 1

@@ -34,14 +34,14 @@ async def test_however_small_a_file_is_it_is_unpacked_and_answered_beside_the_ev
         text = {"flair": base64.b64encode(small).decode()}
         assert (await served.http.post("/v1/predict", json=text)).status_code == 200
         await served.job({"flair": ("x", small)})
-    for name, found in threads.items():
-        assert found, name
-        assert threading.main_thread() not in found, name
+    for name, workers in threads.items():
+        assert workers, name
+        assert threading.main_thread() not in workers, name
 
 
 def made(artefact: Artefact) -> tuple[LesionTask, ScanRequest]:
-    found = LesionTask(members.members(artefact), recipe.read(artefact), task.Pace(), lanes=1, keeps_inputs=False)
-    return found, ScanRequest(PLAIN)
+    lesion_task = LesionTask(members.members(artefact), recipe.read(artefact), task.Pace(), lanes=1, keeps_inputs=False)
+    return lesion_task, ScanRequest(PLAIN)
 
 
 def test_a_fine_scan_declares_its_own_voxels_and_the_maps_on_its_grid(three: Artefact) -> None:
@@ -57,12 +57,12 @@ async def test_a_large_scan_that_waits_is_not_kept_unpacked_and_answered_all_the
     three: Artefact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(task, "WAITING_BYTES", 0)
-    found, request = made(three)
-    assert found.expand(request).payload.scan is None
+    lesion_task, request = made(three)
+    assert lesion_task.expand(request).payload.scan is None
     async with serving(three) as served:
         again = await served.answer(PLAIN, maps="mask")
     monkeypatch.undo()
-    assert found.expand(request).payload.scan is not None
+    assert lesion_task.expand(request).payload.scan is not None
     async with serving(three) as served:
         plain = await served.answer(PLAIN, maps="mask")
     assert again["files"] == plain["files"]
@@ -72,12 +72,12 @@ async def test_explored_scans_are_counted_by_what_they_hold_and_hold_no_input(
     three: Artefact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     voxels = head().size
-    asked: list[Units[Any]] = []
+    expanded: list[Units[Any]] = []
     expand = LesionTask.expand
 
     def noting(self: LesionTask, request: ScanRequest) -> Units[Any]:
-        asked.append(expand(self, request))
-        return asked[-1]
+        expanded.append(expand(self, request))
+        return expanded[-1]
 
     monkeypatch.setattr(LesionTask, "expand", noting)
     async with serving(three, tmp_path) as served:
@@ -88,6 +88,6 @@ async def test_explored_scans_are_counted_by_what_they_hold_and_hold_no_input(
             answer = await served.answer(PLAIN, maps="mask", purpose="explore")
             ids.append(answer["prediction_id"])
             assert number * voxels < ledger.explored.nbytes < number * (voxels + 10_000)
-        assert [(one.payload.request, one.payload.scan) for one in asked] == [(None, None)] * 3
+        assert [(units.payload.request, units.payload.scan) for units in expanded] == [(None, None)] * 3
         reply = await served.http.post("/v1/commit", json={"units": ids})
         assert (reply.status_code, reply.json()["units"]) == (200, 3), reply.text

@@ -32,11 +32,11 @@ async def test_a_real_scan_is_answered_alike_in_its_own_place(test_data: Path, t
     for name, content in files.items():
         path = tmp_path / f"{name}.nii.gz"
         path.write_bytes(content)
-        found = SimpleITK.ReadImage(str(path))
-        assert found.GetSize() == came.GetSize()
-        np.testing.assert_allclose(found.GetOrigin(), came.GetOrigin(), atol=1e-4)
-        np.testing.assert_allclose(found.GetDirection(), came.GetDirection(), atol=1e-6)
-        np.testing.assert_allclose(found.GetSpacing(), came.GetSpacing(), atol=1e-6)
+        image = SimpleITK.ReadImage(str(path))
+        assert image.GetSize() == came.GetSize()
+        np.testing.assert_allclose(image.GetOrigin(), came.GetOrigin(), atol=1e-4)
+        np.testing.assert_allclose(image.GetDirection(), came.GetDirection(), atol=1e-6)
+        np.testing.assert_allclose(image.GetSpacing(), came.GetSpacing(), atol=1e-6)
     truth = np.asarray(nibabel.load(folder / "lesion_mask.nii.gz").dataobj) == 1
     mask = SimpleITK.GetArrayFromImage(SimpleITK.ReadImage(str(tmp_path / "mask.nii.gz"))).transpose(2, 1, 0) == 1
     assert ndsc(truth, mask) > 0.15, "trained on simulated brains only, it is far better than chance on real ones"

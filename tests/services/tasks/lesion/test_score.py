@@ -35,12 +35,12 @@ def save(path: Path, values: np.ndarray) -> Path:
     return path
 
 
-def official(root: Path, one: str, seed: int = 0) -> None:
+def official(root: Path, scan_id: str, seed: int = 0) -> None:
     flair, brain, truth = volume(seed)
-    save(root / "flair" / f"{one}_FLAIR_isovox.nii.gz", flair)
-    save(root / "t1" / f"{one}_T1_isovox.nii.gz", flair)
-    save(root / "fg_mask" / f"{one}_isovox_fg_mask.nii.gz", brain)
-    save(root / "gt" / f"{one}_gt_isovox.nii.gz", truth)
+    save(root / "flair" / f"{scan_id}_FLAIR_isovox.nii.gz", flair)
+    save(root / "t1" / f"{scan_id}_T1_isovox.nii.gz", flair)
+    save(root / "fg_mask" / f"{scan_id}_isovox_fg_mask.nii.gz", brain)
+    save(root / "gt" / f"{scan_id}_gt_isovox.nii.gz", truth)
 
 
 def score(target: str, *arguments: object) -> int:
@@ -53,18 +53,18 @@ def test_one_file_of_any_name(target: str, lesion: LesionStandIn, tmp_path: Path
     gold = save(tmp_path / "gold.nii.gz", truth)
     out = tmp_path / "new" / "out"
     assert score(target, scan, out, "--brain-mask", mask, "--t1", scan, "--truth", gold, "--figure") == 0
-    said = capsys.readouterr().out
-    assert "anna: answered" in said
-    assert said.endswith(f"1 scan, 0 deferred, 0 shifted → {out}\n")
+    output = capsys.readouterr().out
+    assert "anna: answered" in output
+    assert output.endswith(f"1 scan, 0 deferred, 0 shifted → {out}\n")
     assert lesion.scans == [
         {"flair": scan.read_bytes(), "t1": scan.read_bytes(), "brain_mask": mask.read_bytes()},
     ]
     kinds = ("pred_seg", "pred_prob", "uncs_entropy", "uncs_data_entropy", "uncs_mi", "uncs_rmi", "advice")
     names = {f"anna_{kind}.nii.gz" for kind in kinds} | {"anna_lesions.csv", "anna_figure.png", "summary.csv"}
     assert {path.name for path in out.iterdir()} == names
-    found = nibabel.load(out / "anna_pred_seg.nii.gz")
-    np.testing.assert_array_equal(np.asarray(found.dataobj) == 1, truth)
-    np.testing.assert_array_equal(found.affine, AFFINE)
+    image = nibabel.load(out / "anna_pred_seg.nii.gz")
+    np.testing.assert_array_equal(np.asarray(image.dataobj) == 1, truth)
+    np.testing.assert_array_equal(image.affine, AFFINE)
     assert (out / "anna_figure.png").read_bytes().startswith(b"\x89PNG")
     assert [row["volume_mm3"] for row in table(out / "anna_lesions.csv")] == ["1200.0", "34.5"]
     (row,) = table(out / "summary.csv")
@@ -84,15 +84,15 @@ def test_a_folder_of_sites_keeps_its_folders_and_can_be_judged(
 ) -> None:
     data, out = tmp_path / "data", tmp_path / "out"
     for place, ids in {"best/dev_in": ("2", "10"), "ljubljana/dev_out": ("2",)}.items():
-        for one in ids:
-            official(data / place, one, seed=int(one))
+        for scan_id in ids:
+            official(data / place, scan_id, seed=int(scan_id))
     assert score(target, data, out, "--json", "--purpose", "explore") == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["scans"], document["deferred"], document["shifted"], document["failed"]) == (3, 1, 1, 0)
     order = [("best/dev_in", "2"), ("best/dev_in", "10"), ("ljubljana/dev_out", "2")]
-    assert [(one["folder"], one["id"]) for one in document["answers"]] == order
+    assert [(answer["folder"], answer["id"]) for answer in document["answers"]] == order
     assert [(row["folder"], row["id"]) for row in table(out / "summary.csv")] == order
-    assert [set(one) for one in lesion.scans] == [{"flair", "brain_mask"}] * 3, "the model wants no T1"
+    assert [set(scan) for scan in lesion.scans] == [{"flair", "brain_mask"}] * 3, "the model wants no T1"
     assert "best/dev_in/2_pred_seg.nii.gz" in document["answers"][0]["files"]
     judged = predictions.read(out, ErrorOptions(companions={"ground_truth": str(data)}))
     errors = judged.errors["ndsc_error"].values
@@ -126,14 +126,14 @@ def test_single_models_are_judged_by_entropy(target: str, lesion: LesionStandIn,
 
 def test_a_scan_that_fails_spoils_no_other(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, out = tmp_path / "data", tmp_path / "out"
-    for one in ("1", "3"):
-        official(data, one)
+    for scan_id in ("1", "3"):
+        official(data, scan_id)
     (data / "flair" / "2_FLAIR_isovox.nii.gz").write_bytes(b"bad")
     save(data / "gt" / "3_gt_isovox.nii.gz", np.zeros((2, 2, 2), bool))
     assert score(target, data, out, "--figure") == 1
-    said = capsys.readouterr().out
-    assert "2: failed: flair is not NIfTI" in said
-    assert "3 scans, 0 deferred, 0 shifted, 1 failed, 1 without a figure" in said
+    output = capsys.readouterr().out
+    assert "2: failed: flair is not NIfTI" in output
+    assert "3 scans, 0 deferred, 0 shifted, 1 failed, 1 without a figure" in output
     rows = table(out / "summary.csv")
     assert [bool(row["error"]) for row in rows] == [False, True, True]
     assert "has the shape [2, 2, 2], and the image [30, 32, 28]" in rows[2]["error"]
@@ -143,8 +143,8 @@ def test_a_scan_that_fails_spoils_no_other(target: str, tmp_path: Path, capsys: 
 
 def test_a_withheld_prediction_leaves_its_decision(target: str, lesion: LesionStandIn, tmp_path: Path) -> None:
     lesion.withhold = True
-    for one in ("1", "2"):
-        official(tmp_path / "data", one)
+    for scan_id in ("1", "2"):
+        official(tmp_path / "data", scan_id)
     assert score(target, tmp_path / "data", tmp_path / "out", "--figure") == 0
     rows = table(tmp_path / "out" / "summary.csv")
     assert [(row["decision"], row["count"]) for row in rows] == [("answer", "2"), ("defer", "")]
@@ -154,8 +154,8 @@ def test_a_withheld_prediction_leaves_its_decision(target: str, lesion: LesionSt
 def test_what_came_before_the_service_was_lost_is_written(
     lesion: LesionStandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for one in "123":
-        official(tmp_path / "data", one)
+    for scan_id in "123":
+        official(tmp_path / "data", scan_id)
     right = lesion.answer
 
     def lost(number, *others):
@@ -198,12 +198,12 @@ def test_what_cannot_be_scored_is_said_before_the_service_is_asked(
 def test_digits_of_folders_and_order_mean_nothing(tmp_path: Path) -> None:
     for place in ("shifts_ms_pt2/best/train", "shifts_ms_pt1/msseg/train"):
         official(tmp_path / place, "7")
-    found = inputs.find(tmp_path)
-    assert [(one.id, one.folder.as_posix()) for one in found] == [
+    scans = inputs.find(tmp_path)
+    assert [(entry.id, entry.folder.as_posix()) for entry in scans] == [
         ("7", "shifts_ms_pt1/msseg/train"),
         ("7", "shifts_ms_pt2/best/train"),
     ]
-    for one in found:
-        for path in (one.t1, one.brain_mask, one.truth):
+    for scan in scans:
+        for path in (scan.t1, scan.brain_mask, scan.truth):
             assert path is not None
-            assert path.is_relative_to(tmp_path / one.folder)
+            assert path.is_relative_to(tmp_path / scan.folder)

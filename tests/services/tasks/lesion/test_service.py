@@ -44,27 +44,29 @@ def of_message(message: lesion_pb2.LesionPredictResponse) -> dict[str, bytes]:
 
 def same(answer: Json, message: lesion_pb2.LesionPredictResponse) -> None:
     """All that both protocols tell of a scan."""
-    said = message.answer
+    proto_answer = message.answer
     assert (answer["model"], answer["recorded"], answer["name"]) == (message.model, message.recorded, message.name)
     assert answer["profile"] == message.profile != ""
-    same_deferral(answer, said.deferral)
+    same_deferral(answer, proto_answer.deferral)
     for name in ("count", "volume_mm3", "total", "data", "knowledge", "rmi", "structural", "look_at_voxels"):
-        assert said.HasField(name) == (name in answer), name
-        assert getattr(said, name) == answer.get(name, 0), name
+        assert proto_answer.HasField(name) == (name in answer), name
+        assert getattr(proto_answer, name) == answer.get(name, 0), name
     for name in ("count_interval", "volume_interval"):
-        one = getattr(said, name)
-        assert {"level": one.level, "lower": one.lower, "upper": one.upper} == answer[name]
-    assert len(said.lesions) == len(answer["lesions"])
-    for one, other in zip(said.lesions, answer["lesions"], strict=True):
-        assert (one.label, one.volume_mm3, list(one.centroid_mm)) == (
+        part = getattr(proto_answer, name)
+        assert {"level": part.level, "lower": part.lower, "upper": part.upper} == answer[name]
+    assert len(proto_answer.lesions) == len(answer["lesions"])
+    for part, other in zip(proto_answer.lesions, answer["lesions"], strict=True):
+        assert (part.label, part.volume_mm3, list(part.centroid_mm)) == (
             other["label"],
             other["volume_mm3"],
             other["centroid_mm"],
         )
-        assert one.mean_probability == other["mean_probability"]
-        assert one.HasField("structural_uncertainty") == ("structural_uncertainty" in other)
-        assert one.look_at == other.get("look_at", False)
-    assert [(one.code, one.message) for one in said.remarks] == [(r["code"], r["message"]) for r in answer["remarks"]]
+        assert part.mean_probability == other["mean_probability"]
+        assert part.HasField("structural_uncertainty") == ("structural_uncertainty" in other)
+        assert part.look_at == other.get("look_at", False)
+    assert [(remark.code, remark.message) for remark in proto_answer.remarks] == [
+        (r["code"], r["message"]) for r in answer["remarks"]
+    ]
 
 
 async def asked(served: Served, flair: bytes = PLAIN, **fields: Any) -> Json:
@@ -165,13 +167,13 @@ async def test_lesions_are_where_the_head_has_them(three: Artefact) -> None:
 
 
 async def test_maps_are_those_of_the_numerics(three: Artefact) -> None:
-    found = segment(read_scan({"flair": PLAIN}, ("flair",)), members.members(three), recipe.read(three))
+    segmentation = segment(read_scan({"flair": PLAIN}, ("flair",)), members.members(three), recipe.read(three))
     async with serving(three) as served:
         files = contents(await asked(served))
-    for name, values in found.maps.items():
+    for name, values in segmentation.maps.items():
         slack = 0.5 / PROBABILITY_STEPS if name == "probability" else 0
         np.testing.assert_allclose(np.asarray(unpacked(files[name]).dataobj), values, rtol=0, atol=slack)
-    np.testing.assert_array_equal(np.asarray(unpacked(files["mask"]).dataobj), found.mask)
+    np.testing.assert_array_equal(np.asarray(unpacked(files["mask"]).dataobj), segmentation.mask)
 
 
 @pytest.mark.parametrize("axes", ["RAS", "LPI", "SRA", "PIL"])
@@ -267,8 +269,8 @@ async def test_an_archive_holds_all_files(three: Artefact) -> None:
         answer = await asked(served)
     archive = zipfile.ZipFile(io.BytesIO(response.content))
     assert archive.namelist() == ["answer.json", *(f"{name}.nii.gz" for name in MAPS)]
-    said = json.loads(archive.read("answer.json"))
-    assert said["lesions"] == answer["lesions"]
+    archived = json.loads(archive.read("answer.json"))
+    assert archived["lesions"] == answer["lesions"]
     assert archive.read("mask.nii.gz") == contents(answer)["mask"]
 
 
@@ -289,11 +291,11 @@ async def test_scans_of_a_stream_are_answered_in_order_and_fail_alone(three: Art
     async with serving(three) as served:
         frames = await served.streamed(*scans, begin=begin)
     kinds = [(kind, getattr(frame, kind)) for frame in frames if (kind := frame.WhichOneof("frame")) != "progress"]
-    ends = [(kind, one.sequence) for kind, one in kinds if kind in ("result", "error")]
+    ends = [(kind, event.sequence) for kind, event in kinds if kind in ("result", "error")]
     assert ends == [("result", 0), ("error", 1), ("result", 2)]
-    assert {one.error.code for kind, one in kinds if kind == "error"} == {"not_nifti"}
-    told = [f.progress for f in frames if f.WhichOneof("frame") == "progress" and f.progress.HasField("sequence")]
-    assert {one.sequence for one in told} == {0, 2}
+    assert {event.error.code for kind, event in kinds if kind == "error"} == {"not_nifti"}
+    updates = [f.progress for f in frames if f.WhichOneof("frame") == "progress" and f.progress.HasField("sequence")]
+    assert {update.sequence for update in updates} == {0, 2}
     assert frames[-1].progress.units_done == 2
 
 

@@ -62,19 +62,19 @@ def _texts(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, dict):
-        return {name: _texts(one) for name, one in value.items()}
-    return [_texts(one) for one in value] if isinstance(value, list) else value
+        return {name: _texts(member) for name, member in value.items()}
+    return [_texts(item) for item in value] if isinstance(value, list) else value
 
 
 def _fields(body: Json) -> Json:
     """The fields of the message that a JSON body amounts to."""
-    given = dict(body)
-    agents = given.pop("agents", [])
-    if "tensor" in given:
-        given["tensor"] = {"values": given["tensor"], "agents": agents}
-    if "rendered" in given:
-        given["rendered"] = {"files": given["rendered"], "agents": agents}
-    return given
+    fields = dict(body)
+    agents = fields.pop("agents", [])
+    if "tensor" in fields:
+        fields["tensor"] = {"values": fields["tensor"], "agents": agents}
+    if "rendered" in fields:
+        fields["rendered"] = {"files": fields["rendered"], "agents": agents}
+    return fields
 
 
 serving = Served.serving

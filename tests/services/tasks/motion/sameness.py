@@ -25,29 +25,29 @@ def same(answer: Json, message: motion_pb2.MotionPredictResponse) -> None:
     assert (answer["model"], answer["scene_id"]) == (message.model, message.scene_id)
     assert answer["profile"] == message.profile != ""
     assert len(answer["answers"]) == len(message.answers)
-    for said, one in zip(answer["answers"], message.answers, strict=True):
-        same_request(said, one)
-    assert [(one["item"], one["track_id"], one["error"]["code"]) for one in answer["failures"]] == [
-        (one.item, one.track_id, one.error.code) for one in message.failures
+    for json_answer, proto_answer in zip(answer["answers"], message.answers, strict=True):
+        same_request(json_answer, proto_answer)
+    assert [(failure["item"], failure["track_id"], failure["error"]["code"]) for failure in answer["failures"]] == [
+        (failure.item, failure.track_id, failure.error.code) for failure in message.failures
     ]
 
 
-def same_request(said: Json, one: motion_pb2.MotionAnswer) -> None:
-    assert (said["item"], said["recorded"]) == (one.item, one.recorded)
-    same_deferral(said, one.deferral)
+def same_request(answer: Json, message: motion_pb2.MotionAnswer) -> None:
+    assert (answer["item"], answer["recorded"]) == (message.item, message.recorded)
+    same_deferral(answer, message.deferral)
     for name, key in [(field.name, field.json_name) for field in ARRAYS]:
-        assert bool(getattr(one, name)) == (key in said), name
-        if key in said:
-            np.testing.assert_array_equal(np.asarray(said[key], numbers(one, name).dtype), numbers(one, name))
-    assert one.HasField("agent") == ("track_id" in said)
-    if "track_id" in said:
-        assert (said["scene_id"], said["track_id"]) == (one.agent.scene_id, one.agent.track_id)
-    assert one.agent.HasField("pose") == ("pose" in said)
-    if "pose" in said:
-        pose = one.agent.pose
-        assert said["pose"] == {"x_m": pose.x, "y_m": pose.y, "yaw_rad": pose.yaw}
-    assert one.HasField("unseen_seconds") == ("unseen_seconds" in said)
-    assert said.get("unseen_seconds", 0.0) == one.unseen_seconds
-    assert [(remark.code, remark.message, remark.value) for remark in one.remarks] == [
-        (remark["code"], remark["message"], remark["value"]) for remark in said["remarks"]
+        assert bool(getattr(message, name)) == (key in answer), name
+        if key in answer:
+            np.testing.assert_array_equal(np.asarray(answer[key], numbers(message, name).dtype), numbers(message, name))
+    assert message.HasField("agent") == ("track_id" in answer)
+    if "track_id" in answer:
+        assert (answer["scene_id"], answer["track_id"]) == (message.agent.scene_id, message.agent.track_id)
+    assert message.agent.HasField("pose") == ("pose" in answer)
+    if "pose" in answer:
+        pose = message.agent.pose
+        assert answer["pose"] == {"x_m": pose.x, "y_m": pose.y, "yaw_rad": pose.yaw}
+    assert message.HasField("unseen_seconds") == ("unseen_seconds" in answer)
+    assert answer.get("unseen_seconds", 0.0) == message.unseen_seconds
+    assert [(remark.code, remark.message, remark.value) for remark in message.remarks] == [
+        (remark["code"], remark["message"], remark["value"]) for remark in answer["remarks"]
     ]

@@ -35,7 +35,7 @@ def artefact(folder: Path, members: int = 3, *, towns: int = 30) -> Artefact:
     maps, futures = _labelled(towns)
     predictive = rip.predictive(*planners(maps), plan)
     errors = request_errors(futures, predictive.plans, predictive.weights)
-    typical = building.typical([appearance.measured(one) for one in maps])
+    typical = building.typical([appearance.measured(feature_map) for feature_map in maps])
     plan = Recipe(size=SIZE, typical=typical)
     executor = Executor(kind="onnx", file=GRAPH)
     manifest = Manifest(
@@ -72,9 +72,9 @@ def _labelled(towns: int) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         scene = parse(town(seed).SerializeToString())
         renderer = Renderer(scene, RECIPE_OF_TESTS.grid)
         for track in requested(scene):
-            one = agent(scene, track)
-            maps.append(renderer.draw(one))
-            speeds.append(one.speed)
+            vehicle = agent(scene, track)
+            maps.append(renderer.draw(vehicle))
+            speeds.append(vehicle.speed)
     noise = np.random.default_rng(0).normal(0, 0.3, (len(speeds), 25, 2))
     futures = noise + 0.0
     futures[:, :, 0] += np.array(speeds)[:, None] * _TIMES

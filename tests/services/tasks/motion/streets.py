@@ -44,20 +44,20 @@ def agents(content: bytes = CONTENT) -> list[Agent]:
 def rendered(content: bytes = CONTENT) -> list[bytes]:
     """Their maps, as files of the data set."""
     renderer = Renderer(parse(content), RECIPE_OF_TESTS.grid)
-    return [encode_rendered(renderer.draw(one)) for one in agents(content)]
+    return [encode_rendered(renderer.draw(vehicle)) for vehicle in agents(content)]
 
 
 def tensor(content: bytes = CONTENT) -> bytes:
     """Their maps, as packed numbers."""
     renderer = Renderer(parse(content), RECIPE_OF_TESTS.grid)
-    return b"".join(renderer.draw(one).astype("<f4").tobytes() for one in agents(content))
+    return b"".join(renderer.draw(vehicle).astype("<f4").tobytes() for vehicle in agents(content))
 
 
 def broken(*tracks: int, name: str = "street") -> bytes:
     """The street with positions of vehicles that are no numbers, wherever they were seen."""
     scene = street(name)
     for step in scene.past_vehicle_tracks:
-        for one in step.tracks:
-            if one.track_id in tracks:
-                one.position.x = float("nan")
+        for track in step.tracks:
+            if track.track_id in tracks:
+                track.position.x = float("nan")
     return scene.SerializeToString()

@@ -87,8 +87,8 @@ def crowd(objects: int) -> bytes:
     """So many vehicles in one step."""
     scene = street()
     now = scene.past_vehicle_tracks[-1]
-    one = towns.vehicle(1, (1000.0, 2000.0)).SerializeToString()
-    head = b"\x0a" + bytes([len(one)]) + one
+    encoded = towns.vehicle(1, (1000.0, 2000.0)).SerializeToString()
+    head = b"\x0a" + bytes([len(encoded)]) + encoded
     now.MergeFromString(head * objects)
     return scene.SerializeToString()
 
@@ -190,14 +190,14 @@ async def test_what_is_no_request_is_refused_in_words(three: Artefact, name: str
     body = make()
     async with serving(three, max_message_bytes=64 << 20) as served:
         watched = Watched()
-        with unpacked() as found:
+        with unpacked() as tally:
             error = await served.refusal(during=watched, **body)
         assert not served.assembled.scheduler.active
     assert error["code"] == code
     assert error["field"]
     assert len(error["message"]) > 20
     assert "Traceback" not in error["message"]
-    assert found.nbytes <= 2 * MOST_BYTES, "once a protocol"
+    assert tally.nbytes <= 2 * MOST_BYTES, "once a protocol"
     assert watched.seconds < SECONDS
     assert watched.grown < MEGABYTES << 20, f"{watched.grown >> 20} MiB for a refusal"
 
@@ -211,9 +211,9 @@ async def test_a_bad_map_harms_no_other_of_its_call(three: Artefact, form: str) 
         both = await served.answer(**{form: files[form]})
     (failure,) = both["failures"]
     assert (failure["item"], failure["error"]["code"], failure["error"]["field"]) == (1, "empty", form)
-    assert [one["item"] for one in both["answers"]] == [0, 2]
-    for one in both["answers"]:
-        assert one | {"prediction_id": "", "item": 0} == alone | {"prediction_id": ""}
+    assert [entry["item"] for entry in both["answers"]] == [0, 2]
+    for answer in both["answers"]:
+        assert answer | {"prediction_id": "", "item": 0} == alone | {"prediction_id": ""}
 
 
 @pytest.mark.long
@@ -224,8 +224,8 @@ async def test_neighbours_of_bad_requests_are_answered_as_if_alone(three: Artefa
         good = [served.answer(scene=CONTENT) for _ in range(5)]
         answers, _ = await asyncio.gather(asyncio.gather(*good), asyncio.gather(*bad))
     for answer in answers:
-        for one, other in zip(answer["answers"], alone["answers"], strict=True):
-            assert one | {"prediction_id": ""} == other | {"prediction_id": ""}
+        for actual, other in zip(answer["answers"], alone["answers"], strict=True):
+            assert actual | {"prediction_id": ""} == other | {"prediction_id": ""}
 
 
 @pytest.mark.parametrize(

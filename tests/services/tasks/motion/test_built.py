@@ -52,20 +52,20 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 async def test_what_is_served_is_what_the_numerics_say(built: Artefact) -> None:
     plan = recipe.read(built)
     renderer = Renderer(parse(CONTENT), plan.grid)
-    maps = np.stack([renderer.draw(one) for one in agents(CONTENT)])
+    maps = np.stack([renderer.draw(agent) for agent in agents(CONTENT)])
     expected = rip.predictive(*members.members(built)(maps), plan)
     async with serving(built) as served:
         answer, message = await served.answer(scene=CONTENT), await served.message(scene=CONTENT)
     same(answer, message)
     assert len(answer["answers"]) == 7
-    for said, plans, weights, total in zip(
+    for actual, plans, weights, total in zip(
         answer["answers"], expected.plans, expected.weights, expected.total, strict=True
     ):
-        np.testing.assert_array_equal(np.array(said["trajectories_m"], np.float32), plans)
-        np.testing.assert_array_equal(np.array(said["confidences"], np.float32), weights)
-        np.testing.assert_array_equal(np.array(said["total_m2"], np.float32), total)
-        assert said["decision"] == "DEFER", "nothing was calibrated"
-        assert ("knowledge_m2" in said) == (expected.knowledge is not None)
+        np.testing.assert_array_equal(np.array(actual["trajectories_m"], np.float32), plans)
+        np.testing.assert_array_equal(np.array(actual["confidences"], np.float32), weights)
+        np.testing.assert_array_equal(np.array(actual["total_m2"], np.float32), total)
+        assert actual["decision"] == "DEFER", "nothing was calibrated"
+        assert ("knowledge_m2" in actual) == (expected.knowledge is not None)
 
 
 async def test_company_changes_no_digit(built: Artefact) -> None:
@@ -73,8 +73,8 @@ async def test_company_changes_no_digit(built: Artefact) -> None:
     async with serving(built, lanes=2) as served:
         alone = [await served.answer(scene=content) for content in contents]
         together = await asyncio.gather(*[served.answer(scene=content) for content in contents * 3])
-    for number, one in enumerate(together):
-        assert [*map(timeless, one["answers"])] == [*map(timeless, alone[number % len(contents)]["answers"])]
+    for number, response in enumerate(together):
+        assert [*map(timeless, response["answers"])] == [*map(timeless, alone[number % len(contents)]["answers"])]
 
 
 async def test_a_runtime_that_says_something_else_serves_nothing(built: Artefact, tmp_path: Path) -> None:

@@ -62,19 +62,19 @@ def client(target: str) -> Iterator[demur.Client]:
 def lived(name: str, *, steps: int = 25) -> Scene:
     """The street and what became of it: all drive on at their velocity, the slow one a metre to the left."""
     scene = street(name)
-    found = [scene.future_vehicle_tracks.add() for _ in range(steps)]
-    for one in agents(scene.SerializeToString()):
-        aside = 1.0 if one.track_id == SLOW else 0.0
-        path = one.in_scene(np.stack([one.speed * TIMES, np.full(25, aside)], axis=1))
-        for step, (x, y) in zip(found, path.tolist(), strict=False):
-            step.tracks.append(towns.vehicle(one.track_id, (x, y), one.yaw, one.speed))
+    future_steps = [scene.future_vehicle_tracks.add() for _ in range(steps)]
+    for vehicle in agents(scene.SerializeToString()):
+        aside = 1.0 if vehicle.track_id == SLOW else 0.0
+        path = vehicle.in_scene(np.stack([vehicle.speed * TIMES, np.full(25, aside)], axis=1))
+        for step, (x, y) in zip(future_steps, path.tolist(), strict=False):
+            step.tracks.append(towns.vehicle(vehicle.track_id, (x, y), vehicle.yaw, vehicle.speed))
     return scene
 
 
 def positions(scene: Scene, track: int) -> list[tuple[float, float]]:
     """Where a vehicle went, in the frame of the scene, m."""
     tracks = [one for step in scene.future_vehicle_tracks for one in step.tracks if one.track_id == track]
-    return [(one.position.x, one.position.y) for one in tracks]
+    return [(state.position.x, state.position.y) for state in tracks]
 
 
 def test_all_forms_of_a_request_have_one_answer(client: demur.Client, tmp_path: Path) -> None:
@@ -85,22 +85,25 @@ def test_all_forms_of_a_request_have_one_answer(client: demur.Client, tmp_path: 
     for file, content in zip(files, rendered(), strict=True):
         file.write_bytes(content)
     maps = np.frombuffer(tensor(), "<f4").reshape(-1, 17, SIZE, SIZE)
-    known = [demur.Agent(one.scene_id, one.track_id, demur.Pose(one.x, one.y, one.yaw)) for one in agents()]
+    known = [
+        demur.Agent(vehicle.scene_id, vehicle.track_id, demur.Pose(vehicle.x, vehicle.y, vehicle.yaw))
+        for vehicle in agents()
+    ]
     usual = client.motion.predict(CONTENT)
-    for asked, whose in ((path, ()), (street(), ()), (text, ()), (files, ()), (maps, known), (rendered(), known)):
-        answers = client.motion.predict(asked, agents=whose)
+    for form, vehicles in ((path, ()), (street(), ()), (text, ()), (files, ()), (maps, known), (rendered(), known)):
+        answers = client.motion.predict(form, agents=vehicles)
         assert answers.model == usual.model
-        for one, other in zip(usual, answers, strict=True):
-            np.testing.assert_allclose(other.trajectories, one.trajectories, atol=1e-4)
-            np.testing.assert_allclose(other.confidences, one.confidences, atol=1e-4)
-            assert (other.decision, other.agent.track_id) == (one.decision, one.agent.track_id)
+        for expected, other in zip(usual, answers, strict=True):
+            np.testing.assert_allclose(other.trajectories, expected.trajectories, atol=1e-4)
+            np.testing.assert_allclose(other.confidences, expected.confidences, atol=1e-4)
+            assert (other.decision, other.agent.track_id) == (expected.decision, expected.agent.track_id)
             if other.scene_trajectories is not None:
-                np.testing.assert_allclose(other.scene_trajectories, one.scene_trajectories, atol=1e-3)
+                np.testing.assert_allclose(other.scene_trajectories, expected.scene_trajectories, atol=1e-3)
 
 
 def test_trajectories_are_in_the_frames_that_they_say(client: demur.Client) -> None:
     answers = client.motion.predict(CONTENT)
-    assert [one.agent.track_id for one in answers] == [FAST, SLOW, HIDDEN]
+    assert [entry.agent.track_id for entry in answers] == [FAST, SLOW, HIDDEN]
     assert answers.scene_id == "street"
     for answer, known in zip(answers, agents(), strict=True):
         assert answer.trajectories is not None
@@ -112,7 +115,7 @@ def test_trajectories_are_in_the_frames_that_they_say(client: demur.Client) -> N
         np.testing.assert_allclose(known.in_scene(answer.best), answer.scene_trajectories[0], atol=1e-4)
         there = answer.to_agent_frame(known.in_scene(np.array([[7.0, 2.0]])))
         np.testing.assert_allclose(there, [[7, 2]], atol=1e-6)
-    assert [one.unseen_seconds for one in answers] == [None, None, pytest.approx(0.2 * UNSEEN_STEPS)]
+    assert [entry.unseen_seconds for entry in answers] == [None, None, pytest.approx(0.2 * UNSEEN_STEPS)]
 
 
 def test_tracks_are_chosen_and_unknown_ones_refused(client: demur.Client) -> None:
@@ -125,31 +128,33 @@ def test_tracks_are_chosen_and_unknown_ones_refused(client: demur.Client) -> Non
 
 def test_failures_stay_with_their_request(client: demur.Client) -> None:
     answers = client.motion.predict(broken(SLOW))
-    assert [one.agent.track_id for one in answers] == [FAST, HIDDEN]
-    assert [(one.item, one.track_id, one.error.code) for one in answers.failures] == [(1, SLOW, "not_finite")]
+    assert [answer.agent.track_id for answer in answers] == [FAST, HIDDEN]
+    assert [(failure.item, failure.track_id, failure.error.code) for failure in answers.failures] == [
+        (1, SLOW, "not_finite")
+    ]
     outcomes = list(client.motion.predict_many([CONTENT, b"\x00\x01", broken(FAST, SLOW, HIDDEN), broken(FAST)]))
-    assert [isinstance(one, demur.ChunkError) for one in outcomes] == [False, True, True, False]
-    assert [len(one.failures) for one in (outcomes[0], outcomes[3])] == [0, 1]
+    assert [isinstance(outcome, demur.ChunkError) for outcome in outcomes] == [False, True, True, False]
+    assert [len(outcome.failures) for outcome in (outcomes[0], outcomes[3])] == [0, 1]
     assert outcomes[1].error.code == "not_a_scene"
 
 
 def test_more_maps_than_a_message_holds_are_answered_in_their_order(client: demur.Client) -> None:
     maps = np.frombuffer(tensor(), "<f4").reshape(-1, 17, SIZE, SIZE)
     many = np.concatenate([maps] * 30)
-    whose = [demur.Agent("s", number) for number in range(len(many))]
-    answers = client.motion.predict(many, agents=whose, submission=True)
-    assert [one.item for one in answers] == list(range(90))
+    vehicles = [demur.Agent("s", number) for number in range(len(many))]
+    answers = client.motion.predict(many, agents=vehicles, submission=True)
+    assert [entry.item for entry in answers] == list(range(90))
     few = client.motion.predict(maps)
     for answer in answers:
         np.testing.assert_allclose(answer.trajectories, few[answer.item % 3].trajectories, atol=1e-4)
     submitted = Submission.FromString(answers.submission).predictions
-    assert [one.track_id for one in submitted] == list(range(90))
+    assert [prediction.track_id for prediction in submitted] == list(range(90))
 
 
 def test_wishes_are_heard(client: demur.Client) -> None:
     answers = client.motion.predict(CONTENT, purpose="explore", defer_above=-1e9)
-    assert {one.decision for one in answers} <= {"caller_deferred", "defer"}
-    assert not any(one.recorded for one in answers)
+    assert {answer.decision for answer in answers} <= {"caller_deferred", "defer"}
+    assert not any(answer.recorded for answer in answers)
     described = client.motion.describe()
     assert (described.heads[0].unit, described.heads[0].acceptable) == ("m", 25)
     assert len(described.names) == 17
@@ -174,8 +179,8 @@ def test_logged_futures_become_labels(three: Artefact, tmp_path: Path) -> None:
             truth = answer.to_agent_frame(logged)
             np.testing.assert_allclose(truth[:, 0], SPEEDS[answer.agent.track_id] * TIMES, atol=1e-6)
             assert client.labels.submit(demur.Label(answer.prediction_id, truth)).check().outcomes == ("accepted",)
-            found = client.resolutions.get(answer.prediction_id)
-            np.testing.assert_allclose(found.value, truth)
+            resolution = client.resolutions.get(answer.prediction_id)
+            np.testing.assert_allclose(resolution.value, truth)
         (again,) = client.motion.predict(scene, track_ids=[FAST])
         (request,) = client.requests.claim(3)
         assert "m in the frame of the agent" in request.label
@@ -221,7 +226,7 @@ def test_the_real_scene_is_answered_scored_and_drawn(
 ) -> None:
     answers = client.motion.predict(real_scene)
     scene = parse(real_scene.read_bytes())
-    assert [one.agent.track_id for one in answers] == list(scene.requests)
+    assert [entry.agent.track_id for entry in answers] == list(scene.requests)
     for answer in answers:
         known = agent(scene, answer.agent.track_id)
         np.testing.assert_allclose(answer.to_scene([[0.0, 0.0]]), [[known.x, known.y]], atol=1e-6)

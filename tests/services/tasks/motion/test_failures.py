@@ -35,7 +35,7 @@ async def test_a_request_that_fails_fails_alone(three: Artefact) -> None:
         answer, message = await served.answer(scene=broken(SLOW)), await served.message(scene=broken(SLOW))
         frames = await served.streamed({"scene": broken(SLOW)})
     same(answer, message)
-    assert [one["track_id"] for one in answer["answers"]] == [FAST, HIDDEN]
+    assert [entry["track_id"] for entry in answer["answers"]] == [FAST, HIDDEN]
     (failure,) = answer["failures"]
     assert (failure["item"], failure["track_id"], failure["error"]["code"]) == (1, SLOW, "not_finite")
     assert failure["error"]["index"] == 1
@@ -61,7 +61,7 @@ async def test_a_map_that_cannot_be_drawn_fails_alone(three: Artefact, monkeypat
     async with serving(three) as served:
         answer, message = await served.answer(scene=CONTENT), await served.message(scene=CONTENT)
     same(answer, message)
-    assert [one["track_id"] for one in answer["answers"]] == [FAST, HIDDEN]
+    assert [entry["track_id"] for entry in answer["answers"]] == [FAST, HIDDEN]
     assert answer["failures"][0]["error"]["code"] == "execution_failed"
     assert "secret" not in json.dumps(answer)
 
@@ -77,15 +77,15 @@ async def test_planning_that_fails_for_one_harms_no_other(three: Artefact, monke
 
     content = street()
     for step in content.past_vehicle_tracks:  # each sees only itself
-        for place, one in enumerate(step.tracks):
-            one.position.x += 1000.0 * place
+        for place, track in enumerate(step.tracks):
+            track.position.x += 1000.0 * place
     async with serving(three) as served:
         whole = await served.answer(scene=content.SerializeToString())
         monkeypatch.setattr(Planning, "__call__", sometimes)
         answer = await served.answer(scene=content.SerializeToString())
-    assert [one["item"] for one in answer["failures"]] == [1]
-    assert [one["trajectories_m"] for one in answer["answers"]] == [
-        one["trajectories_m"] for one in whole["answers"] if one["item"] != 1
+    assert [failure["item"] for failure in answer["failures"]] == [1]
+    assert [entry["trajectories_m"] for entry in answer["answers"]] == [
+        entry["trajectories_m"] for entry in whole["answers"] if entry["item"] != 1
     ]
 
 
@@ -96,8 +96,8 @@ async def test_a_model_that_says_no_numbers_is_deferred_and_not_submitted(
 
     def sometimes(self: Members, maps: Any) -> Any:
         plans, scores = plan(self, maps)
-        for number, one in enumerate(maps):
-            own = np.hypot(*one[1:3, 16, 16])
+        for number, feature_map in enumerate(maps):
+            own = np.hypot(*feature_map[1:3, 16, 16])
             if abs(own - SPEEDS[SLOW]) < 0.5:
                 plans[number] = np.nan
             elif abs(own - SPEEDS[HIDDEN]) < 0.5:
@@ -118,7 +118,7 @@ async def test_a_model_that_says_no_numbers_is_deferred_and_not_submitted(
     assert np.isnan(numbers(message.answers[1], "trajectories")).all()
     path = tmp_path / "submission.pb"
     path.write_bytes(message.submission)
-    assert [one.track_id for one in messages.predictions(path)] == [FAST]
+    assert [prediction.track_id for prediction in messages.predictions(path)] == [FAST]
 
 
 async def test_where_nothing_can_be_predicted_the_call_fails(three: Artefact) -> None:
@@ -136,10 +136,10 @@ async def test_what_is_deferred_and_withheld_is_in_no_field_and_no_file(three: A
         message = await served.message(scene=CONTENT, submission=True)
         archive = await served.form(scene=CONTENT, accept="application/zip")
     same(answer, message)
-    for one in answer["answers"]:
-        assert one["deferred"]
-        assert not {field.json_name for field in ARRAYS} & one.keys()
-        assert {"pose", "remarks", "uncertainty"} <= one.keys()
+    for entry in answer["answers"]:
+        assert entry["deferred"]
+        assert not {field.json_name for field in ARRAYS} & entry.keys()
+        assert {"pose", "remarks", "uncertainty"} <= entry.keys()
     assert answer["files"] == {"submission.pb": ""}
     assert not message.submission
     assert not zipfile.ZipFile(io.BytesIO(archive.content)).read("submission.pb")
@@ -151,9 +151,11 @@ async def test_some_may_be_withheld_and_others_not(three: Artefact, tmp_path: Pa
     between = (usual[0]["uncertainty"] + usual[1]["uncertainty"]) / 2
     async with serving(three, withhold=True, fixed_threshold=between) as served:
         answer = await served.answer(scene=CONTENT, submission=True)
-    told = {one["track_id"]: "trajectories_m" in one for one in answer["answers"]}
-    assert told[SLOW]
-    assert not told[FAST]
+    shown = {entry["track_id"]: "trajectories_m" in entry for entry in answer["answers"]}
+    assert shown[SLOW]
+    assert not shown[FAST]
     path = tmp_path / "submission.pb"
     path.write_bytes(base64.b64decode(answer["files"]["submission.pb"]))
-    assert [one.track_id for one in messages.predictions(path)] == [track for track, known in told.items() if known]
+    assert [prediction.track_id for prediction in messages.predictions(path)] == [
+        track for track, known in shown.items() if known
+    ]

@@ -32,11 +32,11 @@ def lived(seed: int) -> tuple[bytes, dict[int, NDArray[np.float64]]]:
     futures: dict[int, NDArray[np.float64]] = {}
     content = scene.SerializeToString()
     steps = [scene.future_vehicle_tracks.add() for _ in TIMES]
-    for one in agents(content):
-        path = np.stack([one.speed * TIMES, np.zeros(25)], axis=1) + draw.normal(0, 0.2, (25, 2)).cumsum(axis=0)
-        futures[one.track_id] = path
-        for step, place in zip(steps, to_scene(path, one.x, one.y, one.yaw), strict=True):
-            step.tracks.append(vehicle(one.track_id, (float(place[0]), float(place[1])), one.yaw, one.speed))
+    for agent in agents(content):
+        path = np.stack([agent.speed * TIMES, np.zeros(25)], axis=1) + draw.normal(0, 0.2, (25, 2)).cumsum(axis=0)
+        futures[agent.track_id] = path
+        for step, place in zip(steps, to_scene(path, agent.x, agent.y, agent.yaw), strict=True):
+            step.tracks.append(vehicle(agent.track_id, (float(place[0]), float(place[1])), agent.yaw, agent.speed))
     return scene.SerializeToString(), futures
 
 
@@ -53,12 +53,12 @@ async def test_live_errors_of_a_census_are_those_of_the_evaluation(
             answer = await served.answer(scene=content, submission=True)
             submission += base64.b64decode(answer["files"]["submission.pb"])
             assert not answer["failures"]
-            for said in answer["answers"]:
-                truth = futures[said["track_id"]]
-                plans, weights = np.array(said["trajectories_m"]), np.array(said["confidences"])
+            for entry in answer["answers"]:
+                truth = futures[entry["track_id"]]
+                plans, weights = np.array(entry["trajectories_m"]), np.array(entry["confidences"])
                 errors.append(cnll(truth[None], plans[None], weights[None])[0])
-                assert said["recorded"]
-                batch = await served.labelled(said["prediction_id"], truth.tolist())
+                assert entry["recorded"]
+                batch = await served.labelled(entry["prediction_id"], truth.tolist())
                 assert not batch["rejected"], batch
     live = judged("motion", tmp_path / "home")["census"]
     assert (live.valid, live.units, live.labels) == (True, SCENES * CARS, SCENES * CARS), live.reasons
@@ -77,8 +77,8 @@ async def test_a_deferred_request_is_asked_for_and_judged_over_grpc(three: Artef
     async with serving(three, tmp_path, fixed_threshold=-1e9) as served:
         labels = LabelServiceStub(served.channel)
         answer = await served.answer(scene=content, track_ids=[1])
-        (said,) = answer["answers"]
-        assert (said["deferred"], said["recorded"]) == (True, True)
+        (entry,) = answer["answers"]
+        assert (entry["deferred"], entry["recorded"]) == (True, True)
         claimed = await labels.Claim(labels_pb2.ClaimRequest(count=1))
         (request,) = claimed.requests
         assert "m in the frame of the agent" in request.label
@@ -87,11 +87,11 @@ async def test_a_deferred_request_is_asked_for_and_judged_over_grpc(three: Artef
         await labels.SubmitClaimed(
             labels_pb2.SubmitClaimedRequest(request=request.request, lease=request.lease, value=value)
         )
-        told = await served.resolution(said["prediction_id"])
-    np.testing.assert_allclose(told["value"], futures[1])
+        resolution = await served.resolution(entry["prediction_id"])
+    np.testing.assert_allclose(resolution["value"], futures[1])
     live = judged("motion", tmp_path)["requested"]
     assert live.labels == 1
-    plans, weights = np.array(said["trajectories_m"]), np.array(said["confidences"])
+    plans, weights = np.array(entry["trajectories_m"]), np.array(entry["confidences"])
     assert live.figures["mean_error"].estimate == pytest.approx(
         cnll(futures[1][None], plans[None], weights[None])[0], rel=1e-6
     )
@@ -99,13 +99,13 @@ async def test_a_deferred_request_is_asked_for_and_judged_over_grpc(three: Artef
 
 async def test_a_future_that_is_known_in_part_is_kept_and_has_no_error(three: Artefact, tmp_path: Path) -> None:
     async with serving(three, tmp_path, census=HEAD) as served:
-        (said, *_) = (await served.answer(scene=CONTENT))["answers"]
-        batch = await served.labelled(said["prediction_id"], [[2.0, 0.0], None, [6.0, 0.0]])
+        (entry, *_) = (await served.answer(scene=CONTENT))["answers"]
+        batch = await served.labelled(entry["prediction_id"], [[2.0, 0.0], None, [6.0, 0.0]])
         assert batch["outcomes"] == ["accepted"]
-        told = await served.resolution(said["prediction_id"])
-    assert told["value"] == [[2.0, 0.0], None, [6.0, 0.0], *[None] * 22]
+        resolution = await served.resolution(entry["prediction_id"])
+    assert resolution["value"] == [[2.0, 0.0], None, [6.0, 0.0], *[None] * 22]
     live = judged("motion", tmp_path)
-    assert not any(one.labels for one in live.values()), "it is no error of anybody"
+    assert not any(window.labels for window in live.values()), "it is no error of anybody"
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ async def test_labels_that_are_no_trajectories_are_refused(
     three: Artefact, tmp_path: Path, value: Any, words: str
 ) -> None:
     async with serving(three, tmp_path, census=HEAD) as served:
-        (said, *_) = (await served.answer(scene=CONTENT))["answers"]
-        (rejected,) = (await served.labelled(said["prediction_id"], value))["rejected"]
+        (entry, *_) = (await served.answer(scene=CONTENT))["answers"]
+        (rejected,) = (await served.labelled(entry["prediction_id"], value))["rejected"]
     assert rejected["error"]["code"] == "bad_label"
     assert words in rejected["error"]["message"]
 
@@ -133,10 +133,10 @@ async def test_kept_inputs_are_scenes_with_one_request_and_without_the_future(th
     async with serving(three, tmp_path, fixed_threshold=-1e9, keep_payload="on") as served:
         await served.answer(scene=content)
         claimed = await served.claimed(count=10)
-    kept = [Scene.FromString(base64.b64decode(one["input"]["base64"])) for one in claimed]
-    assert {one["input"]["media_type"] for one in claimed} == {"application/x-protobuf"}
+    kept = [Scene.FromString(base64.b64decode(unit["input"]["base64"])) for unit in claimed]
+    assert {unit["input"]["media_type"] for unit in claimed} == {"application/x-protobuf"}
     came = Scene.FromString(content)
-    assert sorted(one.prediction_requests[0].track_id for one in kept) == list(range(1, CARS + 1))
+    assert sorted(kept_scene.prediction_requests[0].track_id for kept_scene in kept) == list(range(1, CARS + 1))
     for scene in kept:
         assert (scene.id, len(scene.prediction_requests)) == (came.id, 1)
         assert scene.past_vehicle_tracks == came.past_vehicle_tracks
@@ -147,14 +147,14 @@ async def test_kept_inputs_are_scenes_with_one_request_and_without_the_future(th
 async def test_of_maps_and_of_large_scenes_ids_are_kept(three: Artefact, tmp_path: Path) -> None:
     large = street("large")
     large.path_graph.lanes[0].centers.extend(list(large.path_graph.lanes[0].centers) * 2000)
-    whose = [{"scene_id": one.scene_id, "track_id": one.track_id} for one in agents()]
+    vehicles = [{"scene_id": agent.scene_id, "track_id": agent.track_id} for agent in agents()]
     async with serving(three, tmp_path, fixed_threshold=-1e9, keep_payload="on") as served:
         await served.answer(scene=large.SerializeToString(), track_ids=[FAST])
-        await served.answer(tensor=tensor(), agents=whose)
+        await served.answer(tensor=tensor(), agents=vehicles)
         claimed = await served.claimed(count=10)
-    kept = [Scene.FromString(base64.b64decode(one["input"]["base64"])) for one in claimed]
-    told = {(scene.id, scene.prediction_requests[0].track_id) for scene in kept}
-    assert told == {("large", FAST), *((one["scene_id"], one["track_id"]) for one in whose)}
+    kept = [Scene.FromString(base64.b64decode(unit["input"]["base64"])) for unit in claimed]
+    identities = {(scene.id, scene.prediction_requests[0].track_id) for scene in kept}
+    assert identities == {("large", FAST), *((reference["scene_id"], reference["track_id"]) for reference in vehicles)}
     assert all(scene.ByteSize() < 100 for scene in kept)
 
 
@@ -163,18 +163,18 @@ async def test_another_measure_may_be_chosen_at_start(three: Artefact) -> None:
         usual = (await served.answer(scene=CONTENT))["answers"]
     async with serving(three, measures="trajectories=knowledge_spread") as served:
         other = (await served.answer(scene=CONTENT))["answers"]
-    for one, two in zip(usual, other, strict=True):
-        assert (one["measure"], two["measure"]) == ("request_uncertainty", "knowledge_spread")
+    for default, two in zip(usual, other, strict=True):
+        assert (default["measure"], two["measure"]) == ("request_uncertainty", "knowledge_spread")
         assert two["uncertainty"] == pytest.approx(np.mean(two["knowledge_m2"]), rel=1e-5)
-        assert one["trajectories_m"] == two["trajectories_m"]
+        assert default["trajectories_m"] == two["trajectories_m"]
 
 
 async def test_what_looks_unlike_training_is_flagged_and_may_be_deferred(three: Artefact) -> None:
     scene = street()
     for step in scene.past_vehicle_tracks:
-        for one in step.tracks:
-            one.linear_velocity.x *= 8 if one.track_id == FAST else 1
-            one.linear_velocity.y *= 8 if one.track_id == FAST else 1
+        for track in step.tracks:
+            track.linear_velocity.x *= 8 if track.track_id == FAST else 1
+            track.linear_velocity.y *= 8 if track.track_id == FAST else 1
     content = scene.SerializeToString()
     async with serving(three, fixed_threshold=1e9) as served:
         fast, slow, _ = (await served.answer(scene=content))["answers"]

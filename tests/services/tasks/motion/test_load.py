@@ -79,12 +79,12 @@ async def test_requests_of_many_callers_share_passes_and_get_their_own_answers(
         monkeypatch.setattr(Planning, "__call__", noting)
         slowly(monkeypatch)
         async with queued(served, len(contents)):
-            asked = [asyncio.create_task(served.answer(scene=content)) for content in contents]
-        together = await asyncio.gather(*asked)
+            tasks = [asyncio.create_task(served.answer(scene=content)) for content in contents]
+        together = await asyncio.gather(*tasks)
     assert sum(passes) == 3 * len(contents)
     assert len(passes) < len(contents), passes
-    for one, other in zip(alone, together, strict=True):
-        assert list(map(timeless, one["answers"])) == list(map(timeless, other["answers"])), "in no digit"
+    for single, other in zip(alone, together, strict=True):
+        assert list(map(timeless, single["answers"])) == list(map(timeless, other["answers"])), "in no digit"
 
 
 async def test_a_short_request_is_not_held_up_by_a_large_scene(
@@ -109,8 +109,8 @@ async def test_a_short_request_is_not_held_up_by_a_large_scene(
     assert order == ["small"] * 3 + ["large"]
 
 
-def _planning(found: Any) -> Planning:
-    return found._planning
+def _planning(motion_task: Any) -> Planning:
+    return motion_task._planning
 
 
 async def test_however_small_a_request_is_it_is_read_and_answered_beside_the_event_loop(
@@ -128,31 +128,31 @@ async def test_however_small_a_request_is_it_is_read_and_answered_beside_the_eve
         await served.streamed({"scene": CONTENT, "submission": True})
         await served.form(scene=CONTENT, accept="application/zip")
         await served.job({"scene": CONTENT}, {"submission": "1"})
-    for name, found in threads.items():
-        assert found, name
-        assert threading.main_thread() not in found, name
+    for name, workers in threads.items():
+        assert workers, name
+        assert threading.main_thread() not in workers, name
 
 
 def test_memory_is_declared_by_what_is_held_at_once(three: Artefact) -> None:
     """Maps of a chunk, not of the whole scene, beside the scene itself or the maps that came."""
-    asked = made(three)
+    motion_task = made(three)
     few, many = (town(1, cars=cars).SerializeToString() for cars in (4, 200))
-    small, large = (asked.expand(MotionRequest(SceneForm(content))) for content in (few, many))
+    small, large = (motion_task.expand(MotionRequest(SceneForm(content))) for content in (few, many))
     assert (small.count, large.count) == (4, 200)
     assert large.nbytes < 200 * MAP_BYTES
     assert small.nbytes > len(few) + MAP_BYTES
-    packed = asked.expand(MotionRequest(TensorForm(tensor())))
+    packed = motion_task.expand(MotionRequest(TensorForm(tensor())))
     assert packed.nbytes > 3 * MAP_BYTES
     assert large.seconds > 10 * small.seconds
 
 
 def test_many_files_wait_as_they_came(three: Artefact, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = made(three)
-    unpacked = asked.expand(MotionRequest(RenderedForm(tuple(rendered()))))
+    motion_task = made(three)
+    unpacked = motion_task.expand(MotionRequest(RenderedForm(tuple(rendered()))))
     monkeypatch.setattr(inputs, "WAITING_BYTES", MAP_BYTES)
-    waiting = asked.expand(MotionRequest(RenderedForm(tuple(rendered()))))
+    waiting = motion_task.expand(MotionRequest(RenderedForm(tuple(rendered()))))
     assert waiting.nbytes < unpacked.nbytes - 2 * MAP_BYTES
-    first, second = (_input(one).source.opened() for one in (unpacked, waiting))
+    first, second = (_input(units).source.opened() for units in (unpacked, waiting))
     for item in range(3):
         np.testing.assert_array_equal(first(item), second(item))
 
@@ -164,12 +164,12 @@ def _input(units: Units[Any]) -> Input:
 async def test_explored_requests_hold_no_input(
     three: Artefact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Units[Any]] = []
+    expanded: list[Units[Any]] = []
     expand = MotionTask.expand
 
     def noting(self: MotionTask, request: MotionRequest) -> Units[Any]:
-        asked.append(expand(self, request))
-        return asked[-1]
+        expanded.append(expand(self, request))
+        return expanded[-1]
 
     monkeypatch.setattr(MotionTask, "expand", noting)
     async with serving(three, tmp_path) as served:
@@ -177,10 +177,10 @@ async def test_explored_requests_hold_no_input(
         assert ledger is not None
         answer = await served.answer(scene=CONTENT, purpose="explore")
         held = ledger.explored.nbytes
-        ids = [one["prediction_id"] for one in answer["answers"]]
+        ids = [entry["prediction_id"] for entry in answer["answers"]]
         reply = await served.http.post("/v1/commit", json={"units": ids})
         assert (reply.status_code, reply.json()["units"]) == (200, 3), reply.text
-    assert [one.payload.input for one in asked] == [None]
+    assert [units.payload.input for units in expanded] == [None]
     assert 0 < held < 3 * MAP_BYTES / 2
 
 
@@ -211,15 +211,15 @@ def test_however_requests_are_cut_each_ends_once(
 ) -> None:
     """Whichever fail: the others of a chunk that follow each other are in one ``Done``."""
     monkeypatch.setattr(task, "MOST_CHUNK", most)
-    asked = made(three, lanes=lanes)
-    _planning(asked).quantum_rows = quantum
+    motion_task = made(three, lanes=lanes)
+    _planning(motion_task).quantum_rows = quantum
     scene = town(2, cars=10, lanes=3, walkers=1)
     for step in scene.past_vehicle_tracks:
-        for one in step.tracks:
-            if one.track_id - 1 in bad:
-                one.yaw = math.nan
-    units = asked.expand(MotionRequest(SceneForm(scene.SerializeToString())))
-    done, failed = _played(asked, units)
+        for track in step.tracks:
+            if track.track_id - 1 in bad:
+                track.yaw = math.nan
+    units = motion_task.expand(MotionRequest(SceneForm(scene.SerializeToString())))
+    done, failed = _played(motion_task, units)
     assert failed == sorted(bad)
     assert [item for items in done for item in items] == [item for item in range(10) if item not in bad]
     chunk = max(quantum, min(most, quantum * lanes))
@@ -231,16 +231,16 @@ def test_every_lane_has_work(three: Artefact, lanes: int, lengths: list[int]) ->
     planning = _planning(made(three, lanes=lanes))
     planning.quantum_rows = 8
     steps = next(planned(planning, np.zeros((12, planning.row_values), np.float32), list(range(12)), lanes))
-    assert [len(one.rows) for one in steps.steps] == lengths
+    assert [len(step.rows) for step in steps.steps] == lengths
 
 
-def _played(asked: MotionTask, units: Units[Any]) -> tuple[list[range], list[int]]:
+def _played(motion_task: MotionTask, units: Units[Any]) -> tuple[list[range], list[int]]:
     """The work run without a schedule: items of each ``Done``, and those that failed."""
 
-    def ran(one: Any) -> Any:
-        return one.executor(one.rows) if isinstance(one, RowBatch) else one.call()
+    def ran(step: Any) -> Any:
+        return step.executor(step.rows) if isinstance(step, RowBatch) else step.call()
 
-    work, done, failed = asked.run(units), [], []
+    work, done, failed = motion_task.run(units), [], []
     result: Any = None
     while True:
         try:
@@ -249,7 +249,7 @@ def _played(asked: MotionTask, units: Units[Any]) -> tuple[list[range], list[int
             return done, failed
         result = None
         if isinstance(event, Steps):
-            result = [ran(one) for one in event.steps]
+            result = [ran(step) for step in event.steps]
         elif isinstance(event, Step | RowBatch):
             result = ran(event)
         elif isinstance(event, Done):

@@ -40,26 +40,26 @@ async def test_a_real_scene_is_answered_alike_in_every_form(
         ]
     for answer in answers:
         same(answer, message)
-    assert [one["track_id"] for one in answers[0]["answers"]] == [one.track_id for one in agents(content)]
+    assert [row["track_id"] for row in answers[0]["answers"]] == [vehicle.track_id for vehicle in agents(content)]
     path = tmp_path / "submission.pb"
     path.write_bytes(message.submission)
     assert len(list(messages.predictions(path))) == len(answers[0]["answers"]) == 2
-    for said, one in zip(answers[0]["answers"], agents(content), strict=True):
-        plans = np.array(said["trajectories_m"])
+    for entry, agent in zip(answers[0]["answers"], agents(content), strict=True):
+        plans = np.array(entry["trajectories_m"])
         assert plans.shape == (5, 25, 2)
         assert np.abs(plans[:, 0]).max() < 40 * 0.2 + 3, "0.2 s from now nobody is far"
-        there = np.array(said["scene_trajectories_m"])
-        assert np.hypot(*(there[:, 0] - (one.x, one.y)).T).max() < 40 * 0.2 + 3
+        there = np.array(entry["scene_trajectories_m"])
+        assert np.hypot(*(there[:, 0] - (agent.x, agent.y)).T).max() < 40 * 0.2 + 3
 
 
 async def test_real_maps_are_answered_as_their_scene(three: Artefact, real_scene: Path) -> None:
     content = real_scene.read_bytes()
-    whose = [
-        {"scene_id": one.scene_id, "track_id": one.track_id, "pose": {"x": one.x, "y": one.y, "yaw": one.yaw}}
-        for one in agents(content)
+    vehicles = [
+        {"scene_id": agent.scene_id, "track_id": agent.track_id, "pose": {"x": agent.x, "y": agent.y, "yaw": agent.yaw}}
+        for agent in agents(content)
     ]
     async with serving(three) as served:
         scene = await served.answer(scene=content)
-        maps = await served.answer(rendered=rendered(content), agents=whose)
-    for one, other in zip(scene["answers"], maps["answers"], strict=True):
-        assert timeless(other) == timeless(one)
+        maps = await served.answer(rendered=rendered(content), agents=vehicles)
+    for expected, other in zip(scene["answers"], maps["answers"], strict=True):
+        assert timeless(other) == timeless(expected)

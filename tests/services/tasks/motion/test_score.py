@@ -45,15 +45,18 @@ def score(target: str, *arguments: object) -> int:
 
 
 def submitted(path: Path) -> list[tuple[str, int]]:
-    return [(one.scene_id, one.track_id) for one in Submission.FromString(path.read_bytes()).predictions]
+    return [
+        (prediction.scene_id, prediction.track_id)
+        for prediction in Submission.FromString(path.read_bytes()).predictions
+    ]
 
 
 def test_one_scene(target: str, motion: MotionStandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "out"
     assert score(target, save(tmp_path / "a.pb", scene("a")), out, "--figure") == 0
-    said = capsys.readouterr().out
-    assert "scene a, track 7: answered" in said
-    assert said.endswith(f"2 requests of 1 file, 1 deferred, 1 shifted → {out}\n")
+    output = capsys.readouterr().out
+    assert "scene a, track 7: answered" in output
+    assert output.endswith(f"2 requests of 1 file, 1 deferred, 1 shifted → {out}\n")
     assert {path.name for path in out.iterdir()} == {"submission.pb", "summary.csv", "figures"}
     assert {path.name for path in (out / "figures").iterdir()} == {"a_7.png", "a_9.png"}
     assert (out / "figures" / "a_7.png").read_bytes().startswith(b"\x89PNG")
@@ -159,10 +162,10 @@ def test_what_fails_spoils_nothing_else(
 ) -> None:
     data, out = troubled(motion, tmp_path / "data"), tmp_path / "out"
     assert score(target, data, out) == 1
-    said = capsys.readouterr().out
-    assert "2.pb: failed: scene is no Scene" in said
-    assert "1.pb, track 9: failed: position.x is nan m" in said
-    assert "3 requests of 3 files, 1 deferred, 1 shifted, 1 failed, 1 files failed" in said
+    output = capsys.readouterr().out
+    assert "2.pb: failed: scene is no Scene" in output
+    assert "1.pb, track 9: failed: position.x is nan m" in output
+    assert "3 requests of 3 files, 1 deferred, 1 shifted, 1 failed, 1 files failed" in output
     rows = table(out / "summary.csv")
     assert [(row["file"], row["track"], bool(row["error"])) for row in rows] == [
         ("1.pb", "7", False),

@@ -59,5 +59,5 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Artefact:
 @pytest.fixture(scope="session")
 def one(tmp_path_factory: pytest.TempPathFactory, three: Artefact) -> Artefact:
     """A single model: the first of the three."""
-    found = small_ensemble.ensemble(three.directory.parent / "parts")
-    return small_ensemble.artefact(tmp_path_factory.mktemp("one"), source=found.subset([0]))
+    ensemble = small_ensemble.ensemble(three.directory.parent / "parts")
+    return small_ensemble.artefact(tmp_path_factory.mktemp("one"), source=ensemble.subset([0]))

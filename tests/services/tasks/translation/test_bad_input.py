@@ -12,10 +12,10 @@ GOOD = "The dog sees a house today."
 @pytest.mark.parametrize("text", ["", " \n\t ", "123 456 - !!! ???", "😀👨‍👩‍👧‍👦🇷🇺", "— … «»", "\u202e\u200b"])
 async def test_what_has_no_letter_comes_back_as_it_is(three: Artefact, text: str) -> None:
     async with serving(three) as served:
-        found = await served.answer(text)
+        answer = await served.answer(text)
         message = await served.message(text, GOOD)
-    assert found["texts"] == [{"translation": text, "first": 0, "sentences": 0}]
-    assert found["sentences"] == []
+    assert answer["texts"] == [{"translation": text, "first": 0, "sentences": 0}]
+    assert answer["sentences"] == []
     assert message.texts[0].translation == text
     assert len(message.sentences) == 1
 
@@ -25,29 +25,29 @@ async def test_what_has_no_letter_comes_back_as_it_is(three: Artefact, text: str
 )
 async def test_what_is_not_english_stands_as_it_came_and_is_deferred(three: Artefact, text: str) -> None:
     async with serving(three, fixed_threshold=1e9) as served:
-        found = await served.answer(text, GOOD)
-    foreign, good = found["sentences"]
-    assert found["texts"][0]["translation"] == text
+        answer = await served.answer(text, GOOD)
+    foreign, good = answer["sentences"]
+    assert answer["texts"][0]["translation"] == text
     assert (foreign["decision"], foreign["uncertainty"]) == ("DEFER", None)
     assert foreign["remarks"][0]["code"] == "not_english"
     assert foreign["shifted"]
-    assert [one["text"] for one in foreign["hypotheses"]] == [text]
+    assert [hypothesis["text"] for hypothesis in foreign["hypotheses"]] == [text]
     assert good["decision"] == "ANSWER"
 
 
 async def test_words_of_other_scripts_and_literals_are_copied(three: Artefact) -> None:
     text = "The dog sees 你好 https://example.org/a?b=1 and the house <b> today."
     async with serving(three) as served:
-        (said,) = (await served.answer(text))["texts"]
+        (translated,) = (await served.answer(text))["texts"]
     for literal in ("你好", "https://example.org/a?b=1", "<b>"):
-        assert literal in said["translation"]
+        assert literal in translated["translation"]
 
 
 async def test_control_and_direction_characters_are_not_in_the_translation(three: Artefact) -> None:
     async with serving(three) as served:
         (plain,) = (await served.answer(GOOD))["texts"]
-        (said,) = (await served.answer("The\u200b dog\u0007 sees \u202ea house\u202c today."))["texts"]
-    assert said["translation"] == plain["translation"]
+        (translated,) = (await served.answer("The\u200b dog\u0007 sees \u202ea house\u202c today."))["texts"]
+    assert translated["translation"] == plain["translation"]
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ async def test_control_and_direction_characters_are_not_in_the_translation(three
 )
 async def test_odd_texts_are_translated_like_any_other(three: Artefact, text: str) -> None:
     async with serving(three) as served:
-        found = await served.answer(text, GOOD, tokens="none")
-    assert found["sentences"][-1]["source"] == GOOD
-    assert not found["failures"]
+        answer = await served.answer(text, GOOD, tokens="none")
+    assert answer["sentences"][-1]["source"] == GOOD
+    assert not answer["failures"]
 
 
 async def test_too_much_is_refused_with_what_to_do(three: Artefact) -> None:

@@ -19,9 +19,9 @@ HEAD = "hypotheses"
 PAIRS = corpus(24, seed=5).pairs
 
 
-def error(said: Json, reference: str) -> float:
-    gleus = n_best_gleu([reference], [[one["text"] for one in said["hypotheses"]]])
-    weights = np.array([[one["confidence"] for one in said["hypotheses"]]])
+def error(sentence: Json, reference: str) -> float:
+    gleus = n_best_gleu([reference], [[hypothesis["text"] for hypothesis in sentence["hypotheses"]]])
+    weights = np.array([[hypothesis["confidence"] for hypothesis in sentence["hypotheses"]]])
     return float(egleu_error(gleus, weights / weights.sum())[0])
 
 
@@ -30,15 +30,18 @@ async def test_live_errors_of_a_census_are_those_of_the_evaluation(
 ) -> None:
     errors, records = [], []
     async with serving(three, tmp_path / "home", census=HEAD) as served:
-        found = await served.answer(*[pair.english for pair in PAIRS])
-        for number, (said, pair) in enumerate(zip(found["sentences"], PAIRS, strict=True)):
-            assert said["recorded"]
+        answer = await served.answer(*[pair.english for pair in PAIRS])
+        for number, (sentence, pair) in enumerate(zip(answer["sentences"], PAIRS, strict=True)):
+            assert sentence["recorded"]
             reference = pair.russian if number % 3 else "Это совсем другое предложение."
-            batch = await served.labelled(said["prediction_id"], reference)
+            batch = await served.labelled(sentence["prediction_id"], reference)
             assert not batch["rejected"], batch
-            errors.append(error(said, reference))
-            hypos = [{"text": one["text"], "confidence": one["confidence"]} for one in said["hypotheses"]]
-            records.append(({"id": number, "uncertainty": said["uncertainty"], "hypos": hypos}, reference))
+            errors.append(error(sentence, reference))
+            hypos = [
+                {"text": hypothesis["text"], "confidence": hypothesis["confidence"]}
+                for hypothesis in sentence["hypotheses"]
+            ]
+            records.append(({"id": number, "uncertainty": sentence["uncertainty"], "hypos": hypos}, reference))
     live = judged("translation", tmp_path / "home")["census"]
     assert (live.valid, live.units, live.labels) == (True, len(PAIRS), len(PAIRS)), live.reasons
     assert live.figures["mean_error"].estimate == pytest.approx(np.mean(errors), rel=1e-6)
@@ -56,15 +59,15 @@ async def test_a_deferred_sentence_is_asked_for_with_its_text_and_can_be_forgott
 ) -> None:
     pair = PAIRS[0]
     async with serving(three, tmp_path, fixed_threshold=-1.0, keep_payload="on") as served:
-        (said,) = (await served.answer(pair.english))["sentences"]
-        assert (said["deferred"], said["recorded"]) == (True, True)
+        (sentence,) = (await served.answer(pair.english))["sentences"]
+        assert (sentence["deferred"], sentence["recorded"]) == (True, True)
         (request,) = await served.claimed(count=5)
         assert request["input"]["media_type"].startswith("text/plain")
         assert base64.b64decode(request["input"]["base64"]).decode() == pair.english
         assert (await served.submitted(request, pair.russian)).status_code == 200
-        unit = said["prediction_id"]
-        told = await served.resolution(unit)
-        assert told["value"] == pair.russian
+        unit = sentence["prediction_id"]
+        resolution = await served.resolution(unit)
+        assert resolution["value"] == pair.russian
         erased = await served.http.post("/v1/erase", json={"units": [unit], "reason": "asked for"})
         assert erased.status_code == 200, erased.text
         after = await served.resolution(unit)
@@ -85,11 +88,11 @@ async def test_texts_are_not_kept_unless_settings_say_so(three: Artefact, tmp_pa
 
 async def test_what_is_not_english_has_an_error_when_its_reference_comes(three: Artefact, tmp_path: Path) -> None:
     async with serving(three, tmp_path) as served:
-        (said,) = (await served.answer("Он открыл дверь."))["sentences"]
+        (sentence,) = (await served.answer("Он открыл дверь."))["sentences"]
         (request,) = await served.claimed(count=5)
         assert "reference translation" in request["label"]
         assert (await served.submitted(request, "Он открыл дверь.")).status_code == 200
-    assert said["deferred"]
+    assert sentence["deferred"]
     assert judged("translation", tmp_path)["requested"].figures["mean_error"].estimate == pytest.approx(0.0, abs=1e-9)
 
 
@@ -98,7 +101,7 @@ async def test_labels_that_are_no_translations_are_refused(
     three: Artefact, tmp_path: Path, value: Any, words: str
 ) -> None:
     async with serving(three, tmp_path, census=HEAD) as served:
-        (said,) = (await served.answer(PAIRS[2].english))["sentences"]
-        (rejected,) = (await served.labelled(said["prediction_id"], value))["rejected"]
+        (sentence,) = (await served.answer(PAIRS[2].english))["sentences"]
+        (rejected,) = (await served.labelled(sentence["prediction_id"], value))["rejected"]
     assert rejected["error"]["code"] == "bad_label"
     assert words in rejected["error"]["message"]

@@ -17,15 +17,15 @@ SENTENCES = [pair.english for pair in corpus(40, seed=7).pairs]
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Sentences of each pass."""
-    found: list[int] = []
+    sizes: list[int] = []
     together = Decoder.together
 
     def counted(self: Decoder, batches: Sequence[Batch]) -> list[Batch]:
-        found.append(sum(map(len, batches)))
+        sizes.append(sum(map(len, batches)))
         return together(self, batches)
 
     monkeypatch.setattr(Decoder, "together", counted)
-    return found
+    return sizes
 
 
 async def test_requests_that_come_together_share_passes(three: Artefact, passes: list[int]) -> None:
@@ -33,7 +33,7 @@ async def test_requests_that_come_together_share_passes(three: Artefact, passes:
         alone = [(await served.answer(text))["texts"] for text in SENTENCES[:8]]
         passes.clear()
         crowd = await asyncio.gather(*[served.answer(text) for text in SENTENCES[:8]])
-    assert [found["texts"] for found in crowd] == alone
+    assert [answer["texts"] for answer in crowd] == alone
     assert max(passes) > 4
     assert max(passes) <= 16
 
@@ -41,9 +41,9 @@ async def test_requests_that_come_together_share_passes(three: Artefact, passes:
 async def test_a_long_text_keeps_its_order_and_passes_stay_full(three: Artefact, passes: list[int]) -> None:
     async with serving(three, lanes=2) as served:
         passes.clear()
-        found = await served.answer("\n".join(SENTENCES), tokens="none")
-    assert [said["source"] for said in found["sentences"]] == SENTENCES
-    assert [said["item"] for said in found["sentences"]] == list(range(len(SENTENCES)))
+        answer = await served.answer("\n".join(SENTENCES), tokens="none")
+    assert [sentence["source"] for sentence in answer["sentences"]] == SENTENCES
+    assert [sentence["item"] for sentence in answer["sentences"]] == list(range(len(SENTENCES)))
     assert max(passes) == 16
     full = [size for size in passes if size >= 12]
     assert len(full) > len(passes) / 4
@@ -61,15 +61,15 @@ async def test_a_sentence_that_breaks_the_model_fails_alone(three: Artefact, mon
     async with serving(three) as served:
         usual = await served.answer(*SENTENCES[:6])
         monkeypatch.setattr(Decoder, "together", breaking)
-        found = await served.answer(*SENTENCES[:6])
+        answer = await served.answer(*SENTENCES[:6])
         refused = await served.post({"text": bad})
-    (failure,) = found["failures"]
+    (failure,) = answer["failures"]
     assert (failure["item"], failure["text"], failure["error"]["code"]) == (3, 3, "execution_failed")
-    assert "own words" not in str(found)
-    assert found["texts"][3]["translation"] == bad, "it stands as it came"
-    assert [one["item"] for one in found["sentences"]] == [0, 1, 2, 4, 5]
-    assert [one["translation"] for place, one in enumerate(found["texts"]) if place != 3] == [
-        one["translation"] for place, one in enumerate(usual["texts"]) if place != 3
+    assert "own words" not in str(answer)
+    assert answer["texts"][3]["translation"] == bad, "it stands as it came"
+    assert [sentence["item"] for sentence in answer["sentences"]] == [0, 1, 2, 4, 5]
+    assert [text["translation"] for place, text in enumerate(answer["texts"]) if place != 3] == [
+        text["translation"] for place, text in enumerate(usual["texts"]) if place != 3
     ]
     assert refused.status_code == 500
 

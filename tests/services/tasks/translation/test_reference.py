@@ -72,14 +72,14 @@ def test_figures_by_domain_are_worse_where_it_is_shifted(shipped: Artefact) -> N
 )
 async def test_it_translates_what_it_knows(shipped: Artefact, english: str, russian: str) -> None:
     async with serving(shipped) as served:
-        found = await served.answer(english)
-    assert russian in found["texts"][0]["translation"]
-    assert found["sentences"][0]["decision"] == "ANSWER"
+        answer = await served.answer(english)
+    assert russian in answer["texts"][0]["translation"]
+    assert answer["sentences"][0]["decision"] == "ANSWER"
 
 
 async def test_it_defers_what_is_no_text(shipped: Artefact) -> None:
     strange = "Qwx zzkj vbnm plorf grendix, thrumbled squonk vexingly 'twixt ye gallimaufry o' wyrms."
     async with serving(shipped) as served:
         known, *odd = (await served.answer("I have two dogs.", strange))["sentences"]
-    assert max(one["uncertainty"] for one in odd) > 2 * known["uncertainty"]
-    assert any(one["deferred"] for one in odd)
+    assert max(sentence["uncertainty"] for sentence in odd) > 2 * known["uncertainty"]
+    assert any(sentence["deferred"] for sentence in odd)

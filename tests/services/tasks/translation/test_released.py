@@ -25,28 +25,28 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def test_an_imported_ensemble_serves_in_its_own_tokens(imported: Path) -> None:
     from models import artefact
 
-    found = artefact.read(imported, "translation")
-    assert (found.manifest.family, found.manifest.members) == ("released", 3)
-    async with serving(found) as served:
+    loaded = artefact.read(imported, "translation")
+    assert (loaded.manifest.family, loaded.manifest.members) == ("released", 3)
+    async with serving(loaded) as served:
         answer = await served.answer(ENGLISH[0], "Two sentences. It's open & closed.")
-    assert [one["sentences"] for one in answer["texts"]] == [1, 2]
-    for said in answer["sentences"]:
-        best = said["hypotheses"][0]
-        text = answer["texts"][said["text"]]["translation"]
-        assert text[said["start"] : said["stop"]] == best["text"]
+    assert [entry["sentences"] for entry in answer["texts"]] == [1, 2]
+    for sentence in answer["sentences"]:
+        best = sentence["hypotheses"][0]
+        text = answer["texts"][sentence["text"]]["translation"]
+        assert text[sentence["start"] : sentence["stop"]] == best["text"]
         assert "@@" not in best["text"]
         assert best["tokens"][-1]["stop"] == len(best["text"])
         assert np.isfinite(list(best["scores"].values())).all()
-        assert said["decision"] == "DEFER", "nothing was calibrated"
+        assert sentence["decision"] == "DEFER", "nothing was calibrated"
 
 
 def test_its_files_are_its_tokeniser(imported: Path, tmp_path: Path) -> None:
     from models import artefact
 
-    found = artefact.read(imported)
-    assert {"code", "dict.en.txt", "dict.ru.txt", "recipe.json"} <= set(found.manifest.files)
-    files = {name: found.path(name) for name in found.manifest.files}
-    broken = artefact.write(tmp_path / "broken", found.manifest, files | {"dict.ru.txt": b"no dictionary"})
+    loaded = artefact.read(imported)
+    assert {"code", "dict.en.txt", "dict.ru.txt", "recipe.json"} <= set(loaded.manifest.files)
+    files = {name: loaded.path(name) for name in loaded.manifest.files}
+    broken = artefact.write(tmp_path / "broken", loaded.manifest, files | {"dict.ru.txt": b"no dictionary"})
     with pytest.raises(ArtefactError, match=r"dict\.ru\.txt"):
         members.translator(broken)
 
@@ -57,12 +57,12 @@ def test_pairs_calibrate_it_and_few_bits_have_to_rank_alike(tmp_path: Path) -> N
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text(
         "domain\tsource\ten\tru\n"
-        + "".join(f"{one.domain}\t{one.source}\t{one.english}\t{one.russian}\n" for one in corpus(40).pairs)
+        + "".join(f"{pair.domain}\t{pair.source}\t{pair.english}\t{pair.russian}\n" for pair in corpus(40).pairs)
     )
     pairs_folder.select([pairs], [pairs], data, domains=["everyday"], shifted=["docs"])
-    found = importing.import_released(
+    released = importing.import_released(
         folder(tmp_path / "baselines", members=2), tmp_path / "artefact", data, precision="fp32"
     )
-    (calibration,) = found.manifest.heads["hypotheses"].values()
+    (calibration,) = released.manifest.heads["hypotheses"].values()
     assert calibration.retention.units > 5
-    assert set(found.manifest.quality) == {"calibration", "held out: everyday", "shifted: docs"}
+    assert set(released.manifest.quality) == {"calibration", "held out: everyday", "shifted: docs"}

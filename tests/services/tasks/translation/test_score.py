@@ -45,7 +45,7 @@ async def test_a_file_becomes_a_submission_a_text_and_a_table(
     assert text[-3:] == ["123", "Он открыл дверь.", ""]
     assert [record["id"] for record in records] == list(range(len(LINES)))
     assert {len(record["hypos"]) for record in records} == {5}
-    assert all(abs(sum(one["confidence"] for one in record["hypos"]) - 1) < 1e-5 for record in records)
+    assert all(abs(sum(hypothesis["confidence"] for hypothesis in record["hypos"]) - 1) < 1e-5 for record in records)
     assert (records[-3]["uncertainty"], records[-2]["uncertainty"]) == (0.0, float("inf"))
     assert [row["line"] for row in rows][-3:] == ["6", "6", "8"]
     assert rows[-1]["remarks"].startswith("not_english")
@@ -69,15 +69,15 @@ async def test_a_line_of_several_sentences_is_one_list_weighted_by_tokens(
     assert await scored(three, source, out) == 0
     record = json.loads((out / "submission.jsonl").read_text().splitlines()[len(PAIRS)])
     async with serving(three) as served:
-        found = await served.answer(LINES[len(PAIRS)], tokens="all")
+        answer = await served.answer(LINES[len(PAIRS)], tokens="all")
     ranks = range(5)
-    texts = [" ".join(said["hypotheses"][rank]["text"] for said in found["sentences"]) for rank in ranks]
-    assert [one["text"] for one in record["hypos"]] == texts
+    texts = [" ".join(sentence["hypotheses"][rank]["text"] for sentence in answer["sentences"]) for rank in ranks]
+    assert [hypothesis["text"] for hypothesis in record["hypos"]] == texts
     weighted = []
     for rank in ranks:
-        chosen = [said["hypotheses"][rank] for said in found["sentences"]]
-        lengths = [len(one["tokens"]) for one in chosen]
-        values = [one["scores"]["scr_pe"] for one in chosen]
+        chosen = [sentence["hypotheses"][rank] for sentence in answer["sentences"]]
+        lengths = [len(hypothesis["tokens"]) for hypothesis in chosen]
+        values = [hypothesis["scores"]["scr_pe"] for hypothesis in chosen]
         weighted.append(sum(length * value for length, value in zip(lengths, values, strict=True)) / sum(lengths))
     assert record["uncertainty"] == pytest.approx(sum(weighted) / 5, rel=1e-4)
 
