@@ -227,7 +227,7 @@ def test_the_monitor_is_in_the_same_image(start: Start, volume: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "words", "code", "said"),
+    ("flags", "words", "code", "message"),
     [
         ([], (), 2, "the task is missing"),
         (["--env=DEMUR_TASK=wether"], (), 2, "DEMUR_TASK = 'wether'"),
@@ -235,7 +235,7 @@ def test_the_monitor_is_in_the_same_image(start: Start, volume: str) -> None:
         ([REMOTE, "--read-only-tmpfs=false"], ("serve", "vessel"), 1, "DEMUR_HOME = /var/lib/demur: Read-only"),
     ],
 )
-def test_what_is_missing_is_said(flags: list[str], words: tuple[str, ...], code: int, said: str) -> None:
+def test_what_is_missing_is_said(flags: list[str], words: tuple[str, ...], code: int, message: str) -> None:
     ran = subprocess.run(
         ["podman", "run", "--rm", *containers.RESTRICTED, *flags, IMAGE, *words],
         env=containers.environment(),
@@ -243,7 +243,7 @@ def test_what_is_missing_is_said(flags: list[str], words: tuple[str, ...], code:
         text=True,
         timeout=60,
     )
-    assert (ran.returncode, said in ran.stderr) == (code, True), ran.stderr
+    assert (ran.returncode, message in ran.stderr) == (code, True), ran.stderr
 
 
 def test_artefacts_as_an_image(start: Start) -> None:

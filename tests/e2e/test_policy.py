@@ -111,7 +111,7 @@ def test_audits_are_part_of_the_policy(changing: Installation) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--target-retention", "0.99999"), "outside"),
         (("--audit-rate", "2"), "0.0001 to 1"),
@@ -119,10 +119,10 @@ def test_audits_are_part_of_the_policy(changing: Installation) -> None:
         (("--head", "speed", "--threshold", "1"), "head = speed: must be power"),
     ],
 )
-def test_what_cannot_be_is_refused_in_words(changing: Installation, words: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_is_refused_in_words(changing: Installation, words: tuple[str, ...], message: str) -> None:
     done = changing.run("policy", "set", "vessel", *words)
     assert done.returncode == 1
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_an_audit_rate_below_that_of_the_setting_is_refused_by_all_protocols(changing: Installation) -> None:

@@ -81,7 +81,7 @@ def test_absurd_variances_have_finite_scores() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mean", "variance", "said"),
+    ("mean", "variance", "message"),
     [
         (np.zeros(3), np.ones(2), "shapes"),
         (np.zeros(2), np.ones(2), "shapes"),
@@ -90,8 +90,8 @@ def test_absurd_variances_have_finite_scores() -> None:
         (np.zeros(3), np.array([1.0, np.nan, 1.0]), "nan"),
     ],
 )
-def test_unfit_arrays_are_refused(mean: np.ndarray, variance: np.ndarray, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_unfit_arrays_are_refused(mean: np.ndarray, variance: np.ndarray, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         crps.normal(np.zeros(3), mean, variance)
 
 

@@ -85,7 +85,7 @@ def nan(weights: State) -> object:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (without, r"model\.2\.conv\.bias is missing \(1 of 26"),
         (more, r"model\.3\.extra is no weight of this U-Net"),
@@ -97,9 +97,9 @@ def nan(weights: State) -> object:
         (lambda entries: {name: value.long() for name, value in entries.items()}, "not a dictionary of weights"),
     ],
 )
-def test_what_is_no_released_member_is_named(change: Callable[[State], object], said: str, tmp_path: Path) -> None:
+def test_what_is_no_released_member_is_named(change: Callable[[State], object], message: str, tmp_path: Path) -> None:
     saved(tmp_path, 1, change(state()))
-    with pytest.raises(ArtefactError, match=said):
+    with pytest.raises(ArtefactError, match=message):
         released.load_released(tmp_path)
 
 

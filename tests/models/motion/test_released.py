@@ -85,7 +85,7 @@ def nan(weights: State) -> object:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (without, r"_output\.bias is missing \(1 of"),
         (lambda weights: weights | {"_output.more": torch.zeros(1)}, r"_output\.more is no weight of this BC network"),
@@ -102,9 +102,9 @@ def nan(weights: State) -> object:
         (lambda weights: {name: value.long() for name, value in weights.items()}, "not a dictionary of weights"),
     ],
 )
-def test_what_is_no_released_member_is_named(change: Callable[[State], object], said: str, tmp_path: Path) -> None:
+def test_what_is_no_released_member_is_named(change: Callable[[State], object], message: str, tmp_path: Path) -> None:
     saved(tmp_path, 1, change(state()))
-    with pytest.raises(ArtefactError, match=said):
+    with pytest.raises(ArtefactError, match=message):
         released.load_released(tmp_path)
 
 
@@ -160,15 +160,15 @@ def test_released_members_are_calibrated_where_requests_are_given(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("rip-bc-k_5-plan_ma-scene_ma", "the name says 5 members of bc, the files are 2 of bc"),
         ("rip-dim-k_2-plan_ma-scene_ma", "the name says 2 members of dim, the files are 2 of bc"),
         ("rip-bc-k_2-plan_median-scene_ma", "an operator that is none"),
     ],
 )
-def test_a_name_that_says_otherwise_is_refused(name: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(ArtefactError, match=said):
+def test_a_name_that_says_otherwise_is_refused(name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ArtefactError, match=message):
         released.import_released(rip(tmp_path / "given", name), tmp_path / "out")
 
 

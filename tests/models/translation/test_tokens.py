@@ -44,7 +44,7 @@ def test_sides_have_what_they_need() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "said"),
+    ("sentence", "spelling"),
     [
         ("The dog sees a house.", "The dog sees a house."),
         ("The naïve café, Übung in Łódź", "The naive cafe, Ubung in Lodz"),
@@ -59,8 +59,8 @@ def test_sides_have_what_they_need() -> None:
         ("", ""),
     ],
 )
-def test_sentences_are_read(sentence: str, said: str) -> None:
-    assert spelled(sentence) == said
+def test_sentences_are_read(sentence: str, spelling: str) -> None:
+    assert spelled(sentence) == spelling
 
 
 @given(st.text(st.one_of(st.characters(), st.sampled_from("abé\u0301й \ue000\u2581."))))

@@ -69,7 +69,7 @@ def test_what_is_revoked_is_gone(path: Path, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["create", "settings", "--scope", "predict"], "name = 'settings'"),
         (["create", "bridge", "--scope", "predict", "--burst", "5"], "burst: 1 or more"),
@@ -78,8 +78,8 @@ def test_what_is_revoked_is_gone(path: Path, capsys: pytest.CaptureFixture[str])
     ],
 )
 def test_what_cannot_be_is_said_and_nothing_is_written(
-    path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+    path: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
     assert main(["tokens", *words]) != 0
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not path.exists()

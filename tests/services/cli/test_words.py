@@ -31,17 +31,17 @@ def test_help_names_the_families(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["lesion", "--brief", "--full"], "--full and --brief exclude each other"),
         (["vessel", "--brief"], "--brief: vessel has no such recipe"),
     ],
 )
 def test_recipes_that_a_task_does_not_have_are_refused(
-    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["train", *words, "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_a_folder_that_does_not_exist_cannot_be_imported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
