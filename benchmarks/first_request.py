@@ -69,7 +69,7 @@ def requests(task: str, source: artefact.Artefact, size: int) -> Any:
         return MotionRequest(TensorForm(np.resize(maps, (size, *maps.shape[1:])).astype("<f4").tobytes()))
     import nibabel as nib
 
-    from services.tasks.lesion.task import ScanRequest
+    from services.tasks.lesion.request import ScanRequest
 
     draw = np.random.default_rng(0)
     place = np.indices((96, 96, 96)) - 48

@@ -16,7 +16,8 @@ from models.tasks.lesion.inference.members import Members
 from services.request.contract import Done, Priority, Progress, RowBatch, Work
 from services.request.schedule import Limits, Scheduler
 from services.runtime.cores import available_cores
-from services.tasks.lesion.task import LesionTask, Pace, ScanRequest
+from services.tasks.lesion.request import ScanRequest
+from services.tasks.lesion.task import LesionTask, Pace
 
 VESSEL = Path(__file__).resolve().parents[2] / "artefacts" / "vessel" / "dnn-10"
 EVERY_SECONDS = 0.02

@@ -17,13 +17,14 @@ from services.runtime.errors import InvalidInput
 from services.runtime.settings import Settings
 from services.tasks.unit_model import UnitModel, unit_model
 from services.transport.binding import TensorSpec
+from services.transport.http.predict_body import PredictBody
 from services.transport.served_model import Parts, ServedModel
-from services.transport.table_binding import UnitBindings, UnitsBody
+from services.transport.table_binding import UnitBindings
 
 INPUTS = (TensorSpec("images", "UINT8", (-1, SIDE, SIDE), "", "pixels, 0 (paper) to 16 (ink)", optional=False),)
 
 
-class DigitsBody(UnitsBody, kw_only=True):
+class DigitsBody(PredictBody):
     """JSON request: pixels [n][8][8], 0 (paper) to 16 (ink)."""
 
     images: list[list[list[int]]]

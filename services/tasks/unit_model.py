@@ -11,8 +11,9 @@ from models.executors.reduced import Reduced
 from models.schema import Schema
 from services.request.contract import Description, Task
 from services.runtime.settings import Settings
+from services.transport.http.predict_body import PredictBody
 from services.transport.served_model import Parts, ServedModel
-from services.transport.table_binding import UnitBindings, UnitsBody
+from services.transport.table_binding import UnitBindings
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class UnitModel:
     schema: Schema | None
     """Description of the inputs; None: they are not rows of numbers."""
     bindings: UnitBindings
-    body: type[UnitsBody]
+    body: type[PredictBody]
     """Decodes JSON requests."""
     service: str
     """Full name of the gRPC service."""

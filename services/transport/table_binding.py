@@ -5,9 +5,7 @@ A task gives the table of one unit's answer, a function that fills it, and reade
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
-
-import msgspec
+from typing import Any
 
 from demur.v1 import common_pb2
 from services.ledger.contract import Portion
@@ -22,29 +20,18 @@ from services.transport.binding import (
     TensorOutputs,
     TensorSpec,
     message_of,
-    stricter,
 )
 from services.transport.grpc import codec
 from services.transport.grpc.answer_message import filler
 from services.transport.http import decoding
 from services.transport.http.answer_json import schema, writer
-from services.transport.http.components import PURPOSE_OR_NULL
-from services.transport.http.rows import purpose
-from services.transport.http.struct_schema import documented, struct_schema
+from services.transport.http.predict_body import PredictBody
+from services.transport.http.struct_schema import struct_schema
 from services.transport.oip.answer_tensors import TensorWriter, specs
 from services.transport.oip.decided import decided, parameters
 
 ANSWERS = "answers"
 """Field of the records of all units."""
-
-
-class UnitsBody(decoding.JsonBody):
-    """Base of the JSON bodies of such a task; the task adds its inputs."""
-
-    purpose: Annotated[str | None, documented(PURPOSE_OR_NULL)] = None
-    defer_above: Annotated[
-        float | None, msgspec.Meta(description="Defer above this uncertainty even where the policy would answer.")
-    ] = None
 
 
 @dataclass(frozen=True)
@@ -137,9 +124,7 @@ class UnitBindings:
         table, fill = self.table, filler(self.table.answer, response)
 
         def read(message: Any) -> tuple[Any, Options]:
-            threshold = message.defer_above if message.HasField("defer_above") else None
-            wishes = Options(codec.purpose(message.purpose), stricter(threshold, (table.head,)), message.plain)
-            return self._read(message), wishes
+            return self._read(message), codec.options(message, (table.head,))
 
         return GrpcBinding(
             service=service,
@@ -152,14 +137,13 @@ class UnitBindings:
             smaller=f"send fewer {table.unit}s in each call",
         )
 
-    def http(self, body: type[UnitsBody]) -> HttpBinding:
+    def http(self, body: type[PredictBody]) -> HttpBinding:
         """Return the JSON bodies; ``body`` decodes requests."""
         table, write = self.table, writer(self.table.answer)
 
         def read(content: bytes) -> tuple[Any, Options]:
             parsed = decoding.json_body(content, body)
-            wishes = Options(purpose(parsed.purpose), stricter(parsed.defer_above, (table.head,)))
-            return self._read(parsed), wishes
+            return self._read(parsed), parsed.options(table.head)
 
         return HttpBinding(
             read_json=read,

@@ -125,10 +125,10 @@ def answered(name: str, tenant: ServedModel) -> Json:
 
 
 class SimpleQuestion:
-    """A question of which only its id and the wanted outputs are known."""
+    """A question of which only its id and the output_names outputs are known."""
 
-    def __init__(self, id: str, wanted: frozenset[str]) -> None:
-        self.id, self.wanted = id, wanted
+    def __init__(self, id: str, output_names: frozenset[str]) -> None:
+        self.id, self.output_names = id, output_names
 
 
 def fixed(name: str, tenant: ServedModel, *, arrays: bool = False) -> Iterator[tuple[str, list[Any]]]:
@@ -174,7 +174,7 @@ def asked(name: str, tenant: ServedModel) -> Json:
 
         def understood(question: Any = question) -> Any:
             taken = model.read(oip_messages.question(question))
-            return [taken.request, sorted(taken.wanted)]
+            return [taken.request, sorted(taken.output_names)]
 
         results[f"tensors {place}"] = read(understood)
     return results

@@ -10,27 +10,21 @@ from services.ledger.contract import Portion
 from services.runtime.errors import InvalidInput
 from services.tasks.lesion import presentation
 from services.tasks.lesion.answer import ANSWER, HEAD
-from services.tasks.lesion.task import ScanRequest
-from services.transport.binding import FormBinding, FormField, HttpBinding, Options, stricter
+from services.tasks.lesion.request import INPUTS, NAME, ScanRequest
+from services.transport.binding import FormBinding, FormField, HttpBinding, Options
 from services.transport.http import decoding
 from services.transport.http.answer_json import schema, writer
-from services.transport.http.components import PURPOSE_OR_NULL, choice
-from services.transport.http.rows import purpose
+from services.transport.http.components import choice
+from services.transport.http.predict_body import OPTION_FIELDS, PredictBody, form_options
 from services.transport.http.struct_schema import documented, struct_schema
 
-_HEADS = (HEAD,)
 _WRITE = writer(ANSWER)
 MAPS = tuple(OFFICIAL)
-_UNIT = "the unit of the scan's measure"
-_NIFTI = "NIfTI-1 or NIfTI-2 file, plain or gzipped"
 _FIELDS = {
-    "flair": FormField(f"FLAIR image, {_NIFTI}", file=True, required=True),
-    "t1": FormField(f"T1-weighted image on the grid of the FLAIR image, {_NIFTI}; where the model wants it", file=True),
-    "brain_mask": FormField(f"Where the brain is, 0 and 1 on the grid of the FLAIR image, {_NIFTI}", file=True),
+    **{name: FormField(about, file=True, required=name == "flair") for name, about in INPUTS.items()},
     "maps": FormField(f"Volumes to be answered, with commas between, of {', '.join(MAPS)}; absent: all"),
-    "purpose": FormField("decide, explore or replay; absent: decide"),
-    "defer_above": FormField("Defer above this uncertainty even where the policy would answer, unit of the measure"),
-    "name": FormField("The caller's own name of the scan, echoed; never stored"),
+    **OPTION_FIELDS,
+    "name": FormField(NAME.capitalize()),
 }
 
 
@@ -38,7 +32,7 @@ def _described(name: str) -> msgspec.Meta:
     return msgspec.Meta(description=_FIELDS[name].description)
 
 
-class ScanBody(decoding.JsonBody):
+class ScanBody(PredictBody):
     """Scan as JSON; files as base64."""
 
     EXAMPLE = '{"flair": "<the NIfTI file as base64>"}, or a form: curl -F flair=@FLAIR.nii.gz'
@@ -49,8 +43,6 @@ class ScanBody(decoding.JsonBody):
     maps: Annotated[list[Annotated[str, documented(choice("Map", MAPS))]], _described("maps")] = msgspec.field(
         default_factory=list
     )
-    purpose: Annotated[str | None, documented(PURPOSE_OR_NULL)] = None
-    defer_above: Annotated[float | None, _described("defer_above")] = None
     name: Annotated[str, _described("name")] = ""
 
 
@@ -74,7 +66,7 @@ def read_json(body: bytes) -> tuple[ScanRequest, Options]:
     """
     parsed = decoding.json_body(body, ScanBody)
     request = ScanRequest(parsed.flair, parsed.t1, parsed.brain_mask, _maps(parsed.maps), parsed.name)
-    return request, Options(purpose(parsed.purpose), stricter(parsed.defer_above, _HEADS))
+    return request, parsed.options(HEAD)
 
 
 def read_form(fields: Mapping[str, bytes]) -> tuple[ScanRequest, Options]:
@@ -92,8 +84,7 @@ def read_form(fields: Mapping[str, bytes]) -> tuple[ScanRequest, Options]:
         _maps([name for name in names if name]),
         texts.get("name", ""),
     )
-    wish = decoding.number("defer_above", texts["defer_above"], _UNIT) if "defer_above" in texts else None
-    return request, Options(purpose(texts.get("purpose")), stricter(wish, _HEADS))
+    return request, form_options(texts, HEAD)
 
 
 def answer(answers: list[Portion]) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from services.request.pipeline import Pipeline
 from services.runtime.errors import InvalidInput, TooLarge
 from services.tasks.lesion import presentation
 from services.tasks.lesion.answer import ANSWER, HEAD
-from services.tasks.lesion.task import ScanRequest
-from services.transport.binding import Begin, Chunk, GrpcBinding, Options, message_of, stricter
+from services.tasks.lesion.request import ScanRequest
+from services.transport.binding import Begin, Chunk, GrpcBinding, Options, message_of
 from services.transport.grpc import codec
 from services.transport.grpc.answer_message import filler
 from services.transport.grpc.chunks import ChunkFrames, ChunkMessages, StreamOptions
@@ -61,7 +61,6 @@ def read(message: Any) -> tuple[ScanRequest, Options]:
     Raises:
         InvalidInput: an unknown map, encoding or purpose.
     """
-    wish = message.defer_above if message.HasField("defer_above") else None
     request = ScanRequest(
         message.flair,
         message.t1,
@@ -70,7 +69,7 @@ def read(message: Any) -> tuple[ScanRequest, Options]:
         message.name,
         encoding=_encoding(message.encoding),
     )
-    return request, Options(codec.purpose(message.purpose), stricter(wish, _HEADS), message.plain)
+    return request, codec.options(message, _HEADS)
 
 
 def _maps(numbers: Any) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from models.tasks.lesion.spec import HEADS
 from services.request.contract import Description
 from services.runtime.settings import Settings
 from services.tasks.lesion import bodies, messages, tensors
-from services.tasks.lesion.task import LesionTask, Pace, ScanRequest
+from services.tasks.lesion.request import ScanRequest
+from services.tasks.lesion.task import LesionTask, Pace
 from services.transport.served_model import Parts, ServedModel
 
 _REPEATS = 3

@@ -25,6 +25,7 @@ from services.ledger.contract import Portion
 from services.policy.decision import Shift
 from services.request.contract import Done, Progress, Step, Steps, Units, Work
 from services.runtime.errors import InvalidInput, refused
+from services.tasks.lesion.request import ScanRequest
 
 FILE_SECONDS = 0.3
 """Declared device time of writing a map, in seconds."""
@@ -32,22 +33,6 @@ WAITING_BYTES = 128 << 20
 """Maximum size of a waiting scan's unpacked images in memory, in bytes; larger ones are read again."""
 PREPARE_SECONDS = 0.5
 """Declared device time of reorienting, resampling and normalising a scan, in seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScanRequest:
-    """Scan to segment, with its files as received; empty if a file is absent."""
-
-    flair: bytes
-    t1: bytes = b""
-    brain_mask: bytes = b""
-    maps: tuple[str, ...] = ()
-    """Names of the requested maps; empty: all that the model has."""
-    name: str = ""
-    arrays: bool = False
-    """True to return maps as arrays instead of files."""
-    encoding: files.Encoding = "float32"
-    """Encoding of numeric maps in files."""
 
 
 @dataclass(frozen=True, slots=True)

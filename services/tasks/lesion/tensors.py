@@ -6,14 +6,14 @@ from models.tasks.lesion.artefact.recipe import Recipe
 from services.ledger.contract import Portion
 from services.tasks.lesion import presentation
 from services.tasks.lesion.answer import AFFINE, HEAD, SCAN, VOLUMES
-from services.tasks.lesion.task import ScanRequest, ScanResult, offered
+from services.tasks.lesion.request import INPUTS, NAME, ScanRequest
+from services.tasks.lesion.task import ScanResult, offered
 from services.transport.binding import OipBinding, TensorInputs, TensorOutputs, TensorSpec
 from services.transport.oip.answer_tensors import TensorWriter, specs
 from services.transport.oip.decided import decided, parameters
 from services.transport.oip.request_parameters import text
 
 _WRITE = TensorWriter(SCAN)
-_FILE = "NIfTI-1 or NIfTI-2 file, plain or gzipped"
 
 
 def binding(recipe: Recipe, *, ensemble: bool) -> OipBinding:
@@ -27,16 +27,12 @@ def binding(recipe: Recipe, *, ensemble: bool) -> OipBinding:
     return OipBinding(
         inputs=tuple(
             TensorSpec(name, "BYTES", (1,), "", description, optional=name != "flair")
-            for name, description in (
-                ("flair", f"FLAIR image, {_FILE}"),
-                ("t1", f"T1-weighted image on the grid of flair, {_FILE}; where the model wants it"),
-                ("brain_mask", f"where the brain is, 0 and 1 on the grid of flair, {_FILE}"),
-            )
+            for name, description in INPUTS.items()
         ),
         outputs=tuple(specs(fields, repeated=False, unit="scan", has=has)),
         read=read,
         answer=answer,
-        parameters={"name": "the caller's own name of the scan, answered as it came; never stored"},
+        parameters={"name": NAME},
         files=True,
     )
 

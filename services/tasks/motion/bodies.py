@@ -13,6 +13,8 @@ from services.tasks.motion.answer import ANSWER, HEAD
 from services.tasks.motion.inputs import MOST_REQUESTS
 from services.tasks.motion.request import (
     MOST_TRACK,
+    RENDERED,
+    SCENE,
     AgentRef,
     Form,
     MotionRequest,
@@ -24,21 +26,19 @@ from services.tasks.motion.request import (
     track,
     without_tracks,
 )
-from services.transport.binding import FormBinding, FormField, HttpBinding, Options, stricter
+from services.transport.binding import FormBinding, FormField, HttpBinding, Options
 from services.transport.http import decoding
 from services.transport.http.answer_json import schema, writer
-from services.transport.http.components import PURPOSE_OR_NULL, Json
+from services.transport.http.components import Json
 from services.transport.http.decoding import Integer, integer
-from services.transport.http.rows import purpose
+from services.transport.http.predict_body import OPTION_FIELDS, PredictBody, form_options
 from services.transport.http.struct_schema import documented, struct_schema, variants
 
 SUBMISSION = "submission.pb"
-_HEADS = (HEAD,)
 _WRITE = writer(ANSWER)
-_UNIT = "the unit of the request's measure"
 _FLAGS = {"1": True, "true": True, "0": False, "false": False}
 FIELDS = {
-    "scene": FormField("Scene of the Shifts motion data set, protobuf or its JSON", file=True),
+    "scene": FormField(SCENE, file=True),
     "rendered": FormField("One feature map as a file {scene_id}_{track_id}.npy of the data set", file=True),
     "tensor": FormField("Feature maps [N, 17, rows, columns], float32 little-endian, row-major", file=True),
     "track_ids": FormField("Vehicles of the scene to predict, with commas between; absent: its prediction requests"),
@@ -46,8 +46,7 @@ FIELDS = {
     "track_id": FormField("Of one map: the vehicle that it is about"),
     "pose": FormField("Of one map: where that vehicle is now in the frame of the scene: x (m), y (m), yaw (rad)"),
     "submission": FormField("1: answer with the official submission as well; an archive always holds it"),
-    "purpose": FormField("decide, explore or replay; absent: decide"),
-    "defer_above": FormField("Defer above this uncertainty even where the policy would answer, unit of the measure"),
+    **OPTION_FIELDS,
 }
 
 
@@ -58,7 +57,7 @@ _TRACK: Json = {
     "description": "Id of a track, 0 to 2^64 - 1; the official JSON has texts.",
 }
 _SCENE: Json = {
-    "description": f"{FIELDS['scene'].description}: an object of protobuf JSON, or base64 of the protobuf.",
+    "description": f"{SCENE}: an object of protobuf JSON, or base64 of the protobuf.",
     "oneOf": [{"type": "object", "additionalProperties": True}, _FILE],
 }
 _RENDERED: Json = {
@@ -66,8 +65,7 @@ _RENDERED: Json = {
     "items": _FILE,
     "minItems": 1,
     "maxItems": MOST_REQUESTS,
-    "description": "Feature maps as files {scene_id}_{track_id}.npy of the data set: zlib-compressed NPY, float32 "
-    "[17, rows, columns].",
+    "description": f"{RENDERED}: zlib-compressed NPY, float32 [17, rows, columns].",
 }
 _TRACKS: Json = {
     "type": "array",
@@ -102,7 +100,7 @@ class AgentBody(msgspec.Struct, forbid_unknown_fields=True):
     pose: Annotated[PoseBody | None, documented(_POSE)] = None
 
 
-class MotionBody(decoding.JsonBody):
+class MotionBody(PredictBody):
     """Motion request as JSON; maps, and a scene that is not an object, as base64."""
 
     EXAMPLE = '{"scene": "<the scene as base64>"}, or a form: curl -F scene=@scene.pb'
@@ -118,8 +116,6 @@ class MotionBody(decoding.JsonBody):
     submission: Annotated[
         bool, msgspec.Meta(description="Answer with the official submission, too. Absent: false.")
     ] = False
-    purpose: Annotated[str | None, documented(PURPOSE_OR_NULL)] = None
-    defer_above: Annotated[float | None, msgspec.Meta(description=FIELDS["defer_above"].description)] = None
 
 
 _VARIANTS = {
@@ -157,9 +153,7 @@ def read_json(body: bytes) -> tuple[MotionRequest, Options]:
     }
     agents = tuple(_agent_of_body(agent) for agent in parsed.agents)
     form = _form(inputs, tuple(_track(value, "track_ids") for value in parsed.track_ids), agents)
-    return MotionRequest(form, parsed.submission), Options(
-        purpose(parsed.purpose), stricter(parsed.defer_above, _HEADS)
-    )
+    return MotionRequest(form, parsed.submission), parsed.options(HEAD)
 
 
 def read_form(fields: Mapping[str, bytes]) -> tuple[MotionRequest, Options]:
@@ -178,9 +172,7 @@ def read_form(fields: Mapping[str, bytes]) -> tuple[MotionRequest, Options]:
     tracks = tuple(track(part.strip(), "track_ids") for part in texts.get("track_ids", "").split(",") if part.strip())
     named = not texts.keys().isdisjoint(("scene_id", "track_id", "pose"))
     form = _form(inputs, tracks, (_agent_of_form(texts),) if named else ())
-    wish = decoding.number("defer_above", texts["defer_above"], _UNIT) if "defer_above" in texts else None
-    request = MotionRequest(form, _flag("submission", texts.get("submission", "0")))
-    return request, Options(purpose(texts.get("purpose")), stricter(wish, _HEADS))
+    return MotionRequest(form, _flag("submission", texts.get("submission", "0"))), form_options(texts, HEAD)
 
 
 def answer(answers: list[Any]) -> dict[str, Any]:

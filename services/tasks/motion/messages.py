@@ -19,7 +19,7 @@ from services.tasks.motion.request import (
     TensorForm,
     without_tracks,
 )
-from services.transport.binding import GrpcBinding, Options, message_of, stricter
+from services.transport.binding import GrpcBinding, Options, message_of
 from services.transport.grpc import codec
 from services.transport.grpc.answer_message import filler
 from services.transport.grpc.chunks import ChunkFrames, ChunkMessages, ChunkReader, StreamOptions, check_of_chunk
@@ -58,9 +58,7 @@ def read(message: Any) -> tuple[MotionRequest, Options]:
     Raises:
         InvalidInput: neither scene nor maps, tracks of maps, or an unknown purpose.
     """
-    wish = message.defer_above if message.HasField("defer_above") else None
-    options = Options(codec.purpose(message.purpose), stricter(wish, _HEADS), message.plain)
-    return MotionRequest(_form(message), message.submission), options
+    return MotionRequest(_form(message), message.submission), codec.options(message, _HEADS)
 
 
 def answer(answers: list[Any]) -> Any:

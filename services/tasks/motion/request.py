@@ -9,6 +9,9 @@ from services.runtime.errors import InvalidInput
 MOST_TRACK = 2**64 - 1
 _DIGITS = re.compile(r"\d{1,20}", re.ASCII)
 _SHOWN = 40
+SCENE = "Scene of the Shifts motion data set, protobuf or its JSON"
+RENDERED = "Feature maps as files {scene_id}_{track_id}.npy of the data set"
+"""Descriptions of the inputs that several protocols have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from services.runtime.errors import InvalidInput
 from services.tasks.motion import presentation
 from services.tasks.motion.answer import ANSWER, HEAD, SUBMISSION
 from services.tasks.motion.request import (
+    RENDERED,
+    SCENE,
     AgentRef,
     Form,
     MotionRequest,
@@ -36,9 +38,9 @@ def binding(grid: Grid, *, ensemble: bool) -> OipBinding:
         ensemble: whether there are several members, so that uncertainty has two parts.
     """
     inputs = (
-        TensorSpec("scene", "BYTES", (1,), "", "Scene of the Shifts motion data set, protobuf or its JSON"),
+        TensorSpec("scene", "BYTES", (1,), "", SCENE),
         TensorSpec("maps", "FP32", (-1, *grid.shape), "", "feature maps, one a request", _FLOATS - {"FP32"} | {"FP64"}),
-        TensorSpec("rendered", "BYTES", (-1,), "", "feature maps as files {scene_id}_{track_id}.npy of the data set"),
+        TensorSpec("rendered", "BYTES", (-1,), "", RENDERED),
         TensorSpec(
             "track_ids",
             "UINT64",

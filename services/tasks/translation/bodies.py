@@ -2,21 +2,18 @@
 
 from typing import Annotated, Any, get_args
 
-import msgspec
-
 from services.runtime.errors import InvalidInput
 from services.tasks.translation import presentation
 from services.tasks.translation.answer import ANSWER, HEAD
 from services.tasks.translation.request import Detail, TranslationRequest, detail
 from services.tasks.translation.texts import MOST_CHARACTERS, MOST_SENTENCES, MOST_TEXTS
-from services.transport.binding import HttpBinding, Options, stricter
+from services.transport.binding import HttpBinding, Options
 from services.transport.http import decoding
 from services.transport.http.answer_json import schema, writer
-from services.transport.http.components import PURPOSE_OR_NULL, Json, choice, or_null
-from services.transport.http.rows import purpose
+from services.transport.http.components import Json, choice, or_null
+from services.transport.http.predict_body import PredictBody
 from services.transport.http.struct_schema import documented, variants
 
-_HEADS = (HEAD,)
 _WRITE = writer(ANSWER)
 
 
@@ -34,7 +31,7 @@ _TOKENS = or_null(
 )
 
 
-class TranslationBody(decoding.JsonBody):
+class TranslationBody(PredictBody):
     """Translation request as JSON: ``text``, or ``texts``."""
 
     EXAMPLE = '{"texts": ["It rains."]}'
@@ -42,13 +39,6 @@ class TranslationBody(decoding.JsonBody):
     text: Annotated[str | None, documented(_TEXT)] = None
     texts: Annotated[list[str] | None, documented(_TEXTS)] = None
     tokens: Annotated[str | None, documented(_TOKENS)] = None
-    purpose: Annotated[str | None, documented(PURPOSE_OR_NULL)] = None
-    defer_above: Annotated[
-        float | None,
-        msgspec.Meta(
-            description="Defer sentences above this uncertainty even where the policy would answer, in its unit."
-        ),
-    ] = None
 
 
 def binding() -> HttpBinding:
@@ -79,8 +69,7 @@ def read_json(body: bytes) -> tuple[TranslationRequest, Options]:
             allowed="text, texts",
         )
     texts = (parsed.text,) if parsed.text is not None else tuple(parsed.texts or ())
-    options = Options(purpose(parsed.purpose), stricter(parsed.defer_above, _HEADS))
-    return TranslationRequest(texts, detail(parsed.tokens)), options
+    return TranslationRequest(texts, detail(parsed.tokens)), parsed.options(HEAD)
 
 
 def answer(answers: list[Any]) -> dict[str, Any]:

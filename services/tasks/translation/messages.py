@@ -12,7 +12,7 @@ from services.runtime.errors import InvalidInput
 from services.tasks.translation import presentation
 from services.tasks.translation.answer import ANSWER, HEAD, SENTENCE
 from services.tasks.translation.request import Detail, TranslationRequest
-from services.transport.binding import GrpcBinding, Options, message_of, stricter
+from services.transport.binding import GrpcBinding, Options, message_of
 from services.transport.grpc import codec
 from services.transport.grpc.answer_message import filler
 from services.transport.grpc.chunks import ChunkFrames, ChunkMessages, ChunkReader, StreamOptions, check_of_chunk
@@ -59,8 +59,7 @@ def read(message: Any) -> tuple[TranslationRequest, Options]:
     Raises:
         InvalidInput: unknown purpose, or unknown detail of tokens.
     """
-    wish = message.defer_above if message.HasField("defer_above") else None
-    return _request(message), Options(codec.purpose(message.purpose), stricter(wish, _HEADS), message.plain)
+    return _request(message), codec.options(message, _HEADS)
 
 
 def answer(answers: list[Any], *, whole: bool = True) -> Any:

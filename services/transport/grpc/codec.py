@@ -34,7 +34,7 @@ def options(message: Any, heads: tuple[str, ...]) -> Options:
     """
     stated = purpose(message.purpose)
     wish = message.defer_above if message.HasField("defer_above") else None
-    by_head = dict(message.defer_above_by_head)
+    by_head = dict(getattr(message, "defer_above_by_head", ()))  # of rows alone, which may have several heads
     if by_head and wish is not None:
         raise InvalidInput.about(
             "defer_above", f"{wish:g}", "must not be given together with defer_above_by_head", code="two_goals"

@@ -1,7 +1,7 @@
 """JSON bodies of tabular tasks."""
 
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from models.calibration import IntervalTable
 from models.familiarity import Departures
 from models.schema import Schema
-from services.ledger.contract import Portion, Purpose
+from services.ledger.contract import Portion
 from services.request.contract import Description
 from services.request.row_task import Named, RowsRequest
 from services.request.validate import Column, no_rows
@@ -22,6 +22,7 @@ from services.transport.http.answer_json import schema as answer_schema
 from services.transport.http.answer_json import writer
 from services.transport.http.components import PURPOSE_OR_NULL
 from services.transport.http.number_parsing import Number
+from services.transport.http.predict_body import purpose
 from services.transport.http.schema import row_parts
 from services.transport.http.struct_schema import documented, variants
 
@@ -125,21 +126,6 @@ def _named(body: bytes, schema: Schema) -> tuple[RowsBody, dict[str, list[Number
 def _narrowed(name: str, values: list[Number], schema: Schema) -> Any:
     """Return the values of a column; those of an unknown column are dropped, since its name is refused later."""
     return number_parsing.narrowed(name, values, schema) if name in schema.position else ()
-
-
-def purpose(text: str | None) -> Purpose | None:
-    """Return the purpose of a call; None: the transport's default.
-
-    Raises:
-        InvalidInput: the text is not a purpose.
-    """
-    known: tuple[Purpose, ...] = get_args(Purpose)
-    for name in known:
-        if text == name:
-            return name
-    if text is None:
-        return None
-    raise InvalidInput.about("purpose", text[:60], code="unknown_purpose", allowed=", ".join(known))
 
 
 def _columns(raw: bytes, skipped: Collection[str]) -> dict[str, list[Number]]:

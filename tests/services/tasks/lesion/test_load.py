@@ -13,7 +13,8 @@ from models.tasks.lesion.artefact import recipe
 from models.tasks.lesion.inference import members
 from services.request.contract import Units
 from services.tasks.lesion import presentation, task
-from services.tasks.lesion.task import LesionTask, ScanRequest
+from services.tasks.lesion.request import ScanRequest
+from services.tasks.lesion.task import LesionTask
 from tests.models.lesion.heads import head, packed
 from tests.services.tasks.lesion.conftest import serving
 from tests.services.tasks.served_task import threads_of

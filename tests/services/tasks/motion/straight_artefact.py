@@ -10,7 +10,7 @@ from models.artefact import Artefact, Executor, Manifest, numeric_profile, write
 from models.building import CARD, GOLDEN, UNSTATED
 from models.tasks.motion import spec
 from models.tasks.motion.artefact import calibration, recipe
-from models.tasks.motion.artefact.calibration import Judged
+from models.tasks.motion.artefact.calibration import LabelledPredictions
 from models.tasks.motion.artefact.ensemble import GRAPH
 from models.tasks.motion.artefact.recipe import RECIPE, Recipe
 from models.tasks.motion.errors import request_errors
@@ -45,7 +45,9 @@ def artefact(folder: Path, members: int = 3, *, towns: int = 30) -> Artefact:
         schema_hash="0" * 64,
         executor=executor,
         heads={
-            spec.TRAJECTORIES.name: {numeric_profile([executor]): calibration.calibration(Judged(predictive, errors))}
+            spec.TRAJECTORIES.name: {
+                numeric_profile([executor]): calibration.calibration(LabelledPredictions(predictive, errors))
+            }
         },
         golden=GOLDEN,
         golden_tolerance=1e-4,

@@ -54,7 +54,7 @@ async def test_a_sentence_that_breaks_the_model_fails_alone(three: Artefact, mon
 
     def breaking(self: Decoder, batches: Sequence[Batch]) -> list[Batch]:
         names: list[Any] = [name for batch in batches for name in batch.beams.names]
-        if any(name.asked.text == bad for name in names):
+        if any(name.sentence.text == bad for name in names):
             raise RuntimeError("the model's own words")
         return together(self, batches)
 
