@@ -17,35 +17,35 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 
 INTRODUCTION = """# Settings
 
-All settings are environment variables, read once at start. A value that is not of the setting's type or range stops
-the start and is named; a `DEMUR_…` variable that is no setting is logged with the one that may be meant. With the name
-of a task between, a setting is for that task alone and goes before the general one: `DEMUR_WEATHER_CENSUS=temperature`,
-`DEMUR_VESSEL_MODEL=vessel-variational-10x10`.
+All settings are environment variables, read once at start. A service does not start with a value of another type or
+outside the range, and names the variable. An unknown `DEMUR_…` variable is logged with the most similar setting. Put
+the name of a task after `DEMUR_` to set a value for that task alone, which takes precedence over the general one:
+`DEMUR_WEATHER_CENSUS=temperature`, `DEMUR_VESSEL_MODEL=vessel-variational-10x10`.
 
-| variable | default | range | what |
+| variable | default | range | description |
 |---|---|---|---|
 """
 
 REMAINDER = """
-Two more are read elsewhere:
+Two more variables are not settings of a service:
 
-| variable | default | what |
+| variable | default | description |
 |---|---|---|
-| `DEMUR_ALLOW_REMOTE` | empty | 1: `DEMUR_HOST` may be one that others reach. A proxy in front must check callers |
-| `DEMUR_ARTEFACTS` | the repository's `artefacts` | Directory of the reference artefacts, one folder a task |
+| `DEMUR_ALLOW_REMOTE` | empty | 1: `DEMUR_HOST` may be reachable by others; a proxy must authenticate callers |
+| `DEMUR_ARTEFACTS` | the repository's `artefacts` | Directory of the reference artefacts, one folder per task |
 
 ## Thresholds and `DEMUR_PROVIDER`
 
 A calibrated threshold is bound to a *numeric profile*: provider, precision and layout of the graph; on a GPU also
-version, arithmetic and architecture. The artefacts that are shipped are calibrated on the CPU (`cpu-…`). With
+version, arithmetic and architecture. The shipped artefacts are calibrated on the CPU (`cpu-…`). With
 `DEMUR_PROVIDER=cuda` a service scores the artefact's replay set at its first start, compares the device's scores with
-the recorded ones, and carries the thresholds over where they hold: [qualification.md](qualification.md). Where they do
-not, predictions are made, but **everything is deferred**, and the policy says so and why (`defer_all`, with a reason).
+the recorded ones, and keeps the thresholds if they hold there: [qualification.md](qualification.md). If they do not,
+the service predicts but **defers everything**, and the policy states the reason (`defer_all`).
 
-The shipped translation artefact computes in eight bits, which CUDA does not take: with `DEMUR_PROVIDER=cuda` alone its
-service fails to start, and `demur up` with it. Set `DEMUR_TRANSLATION_PROVIDER=cpu` beside it, or serve an artefact of
-`demur train translation --precision fp16 --provider cuda`. Trees, as of the shipped weather artefact, are computed on
-the CPU whatever the provider.
+The shipped translation artefact computes in eight bits, which CUDA does not support: with `DEMUR_PROVIDER=cuda` alone
+its service fails to start, and so does `demur up`. Also set `DEMUR_TRANSLATION_PROVIDER=cpu`, or serve an artefact made
+by `demur train translation --precision fp16 --provider cuda`. Trees, such as those of the shipped weather artefact, run
+on the CPU with every provider.
 """
 
 

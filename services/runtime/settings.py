@@ -26,13 +26,13 @@ TASKS = tuple(sorted(REGISTRY, key=lambda name: REGISTRY[name].port))
 
 
 def address(host: str, port: int) -> str:
-    """``host:port`` for URLs and gRPC targets; an IPv6 address stands in brackets."""
+    """Return ``host:port`` for URLs and gRPC targets, with an IPv6 address in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Each field is the environment variable DEMUR_<NAME IN CAPITALS>; docs/settings.md is made of what stands here."""
+    """Settings of a service, each the environment variable DEMUR_<FIELD>; docs/settings.md is generated from here."""
 
     task: str = DEFAULT_TASK
     """Name of the task that this process serves; `demur up` and `demur serve` set it."""
@@ -41,180 +41,193 @@ class Settings:
     model: str = ""
     """Name or tag of the artefact; empty: the task's reference artefact."""
     start_without_model: bool = False
-    """1 or 0: whether a service without its artefact, or with a broken one, starts all the same: alive, not ready, and
-    saying why to whoever asks. Else `demur serve` ends with the reason. Images set it."""
+    """1 or 0: whether a service whose artefact is missing or broken starts anyway. It is then alive, not ready, and its
+    readiness probe states the reason. Otherwise `demur serve` exits with the reason. Images set it."""
     host: str = "127.0.0.1"
-    """Address that both protocols listen on. Other than a loopback address only with `DEMUR_TOKENS`, or with
+    """Address that both protocols listen on. An address other than loopback needs `DEMUR_TOKENS` or
     `DEMUR_ALLOW_REMOTE=1`."""
     http_port: int = 0
-    """TCP port of HTTP; 0: the task's, 3001 to 3005, plus `DEMUR_PORT_OFFSET`."""
+    """TCP port of HTTP; 0: the task's port, 3001 to 3005, plus `DEMUR_PORT_OFFSET`."""
     grpc_port: int = 0
-    """TCP port of gRPC; 0: the task's, 4001 to 4005, plus `DEMUR_PORT_OFFSET`."""
+    """TCP port of gRPC; 0: the task's port, 4001 to 4005, plus `DEMUR_PORT_OFFSET`."""
     port_offset: int = 0
-    """Added to the task's port numbers, so that a second set of services can run beside the first."""
+    """Number added to all ports of tasks, so that a second set of services can run beside the first."""
     probe_port: int = 0
-    """TCP port that answers /livez and /readyz in plain HTTP, for probes that bring no client certificate; 0: none.
-    `DEMUR_<TASK>_PROBE_PORT` and `DEMUR_MONITOR_PROBE_PORT` where several run on one host."""
+    """TCP port that answers /livez and /readyz in plain HTTP, for probes without a client certificate; 0: none. If
+    several services run on one host, set `DEMUR_<TASK>_PROBE_PORT` and `DEMUR_MONITOR_PROBE_PORT`."""
     tokens: str = ""
-    """File of hashed bearer tokens, which `demur tokens` writes; empty: nobody is asked for one. Read anew when it
+    """File of hashed bearer tokens, written by `demur tokens`; empty: callers need no token. Reloaded when it
     changes."""
     tls_certificate: str = ""
-    """File of the certificate chain in PEM, for both protocols and the monitor; empty: plain text. Read anew when it
-    changes, as are the next two."""
+    """PEM file with the certificate chain, for both protocols and the monitor; empty: no TLS. This file and the next
+    two are reloaded when they change."""
     tls_key: str = ""
-    """File of its private key in PEM, not encrypted."""
+    """PEM file with the private key of the certificate, not encrypted."""
     tls_client_ca: str = ""
-    """File of the authorities of callers in PEM; then only who has a certificate of one gets a connection (mTLS)."""
+    """PEM file with the authorities of client certificates; if set, callers need a certificate of one of them
+    (mTLS)."""
     provider: Literal["cpu", "cuda"] = "cpu"
     """Device that runs the model; part of the numeric profile that thresholds are bound to, see below. `cuda` needs the
-    extra `cuda`, which brings CUDA and cuDNN, and NVIDIA's driver."""
+    extra `cuda`, which installs CUDA and cuDNN, and NVIDIA's driver."""
     device_index: int = 0
-    """CUDA's number of the device, among those that the process sees."""
+    """CUDA device number, among the devices that the process sees."""
     device_memory_bytes: int = 0
-    """Bytes that the arena of one session may take on the device; 0: no limit. A model of several graphs has as many
-    sessions."""
+    """Maximum size of one session's memory arena on the device, in bytes; 0: no limit. A model of several graphs has
+    one session per graph."""
     device_arena: Literal["same", "double"] = "same"
-    """How a session's arena grows on the device: `same` by what is asked for, `double` to the next power of two, which
-    is faster and larger."""
+    """How a session's arena grows on the device: `same` by the requested size, `double` to the next power of two, which
+    is faster and takes more memory."""
     tf32: bool = False
     """1 or 0: whether CUDA may round factors of float32 products to 10 bits of mantissa (TF32); part of the numeric
     profile."""
     convolution_search: Literal["heuristic", "exhaustive", "default"] = "heuristic"
-    """How cuDNN chooses the algorithm of a convolution; part of the numeric profile. `exhaustive` measures all for each
-    new shape, and may choose another at the next start."""
+    """How cuDNN chooses the algorithm of a convolution; part of the numeric profile. `exhaustive` measures all
+    algorithms for each new shape, and may choose a different one at the next start."""
     qualify: Literal["auto", "require", "off"] = "auto"
     """What happens under a numeric profile that the artefact was not calibrated for: `auto` measures it at start with
-    the artefact's replay set, `require` starts only where `demur models qualify` has measured it, `off` defers
+    the artefact's replay set, `require` starts only if `demur models qualify` has measured it, `off` defers
     everything."""
     qualify_seconds: float = 60.0
-    """Seconds of start that such a measurement may take before the service is ready; what is left goes on beside it,
-    and until its verdict everything is deferred."""
+    """Time that this measurement may delay readiness, in seconds. If it takes longer, it continues in the background,
+    and everything is deferred until its verdict."""
     lanes: int = 0
-    """Count of quanta that run at once; 0: one per available core on CPU (those of the container's CPU limit, in
-    whole), one on GPU."""
+    """Number of quanta that run in parallel; 0: one per available core on a CPU (whole cores of a container's CPU
+    limit), one on a GPU."""
     intra_op_threads: int = 1
-    """Count of threads that compute one quantum."""
+    """Number of threads that compute one quantum."""
     target_retention: float = 0.95
-    """Share of in-domain inputs that should be answered, above 0 and below 1; it chooses the calibrated threshold."""
+    """Share of in-domain inputs that should be answered, above 0 and below 1; it selects the calibrated threshold."""
     fixed_threshold: float | None = None
-    """A threshold instead of the calibrated one, in the unit of the head's measure (power: kW²); empty: none. Only for
-    tasks of one head; `demur policy set` takes one for each head."""
+    """Threshold that replaces the calibrated one, in the unit of the head's measure (power: kW²); empty: none. Only for
+    tasks with one head; `demur policy set` sets one for each head."""
     measures: str = ""
-    """What to defer by instead of the head's own measure, with commas between: `temperature=varm,precipitation=mi`."""
+    """Measures to defer by instead of the heads' own, separated by commas: `temperature=varm,precipitation=mi`."""
     defer_on_shift: bool = False
-    """1 or 0: whether inputs that look unlike the training data are deferred, however certain the model is."""
+    """1 or 0: whether inputs unlike the training data are deferred, even if the model is certain."""
     withhold: bool = False
-    """1 or 0: whether answers keep the predictions of deferred inputs to themselves."""
+    """1 or 0: whether answers leave out the predictions of deferred inputs."""
     audits: Literal["uniform", "stratified"] = "uniform"
-    """How labels are drawn among answered inputs: all alike, or more often where an error would cost the curve more."""
+    """How answered inputs are sampled for labels: all at the same rate, or more often where an error would change the
+    retention curve more."""
     audit_rate: float = 0.01
     """Share of answered inputs for which a label is requested at random."""
     audit_floor: float = 0.2
-    """With `DEMUR_AUDITS=stratified`: the least rate of any input, as a share of `DEMUR_AUDIT_RATE`."""
+    """Minimum rate of any input with `DEMUR_AUDITS=stratified`, as a share of `DEMUR_AUDIT_RATE`."""
     ledger: str = "sqlite"
-    """Where decisions are recorded: `sqlite` for a file of the task in `DEMUR_HOME`, `sqlite:///FILE`,
+    """Database of decisions: `sqlite` for a file of the task in `DEMUR_HOME`, `sqlite:///FILE`,
     `postgresql+psycopg://USER:PASSWORD@HOST/NAME`, or `none`."""
     ledger_durability: Literal["process", "power"] = "process"
-    """What a recorded answer outlives: `process` a kill of the service, `power` the loss of its host."""
+    """Failure that a recorded answer survives: `process` a kill of the service, `power` the loss of its host."""
     ledger_deadline_seconds: float = 0.25
-    """Seconds that an answer waits for its record; then it leaves with `recorded = false`, and a gap is noted."""
+    """Maximum time that an answer waits for its record, in seconds; after that it is sent with `recorded = false`, and
+    a gap is noted."""
     ledger_store: str = ""
-    """Directory or fsspec address of what is too large for the database; empty: a directory in `DEMUR_HOME`."""
+    """Directory or fsspec URL for content that is too large for the database; empty: a directory in `DEMUR_HOME`."""
     keep_payload: Literal["task", "on", "off"] = "task"
-    """Whether inputs of deferred and audited units are kept for those who label; `task`: as the task has it."""
+    """Whether the inputs of deferred and audited units are kept for reviewers; `task`: the task's default."""
     journal_bytes: int = 1 << 30
-    """Bytes of answers that wait in `DEMUR_HOME` while the database is down."""
+    """Maximum size of the answers that wait in `DEMUR_HOME` while the database is down, in bytes."""
     explore_bytes: int = 64 << 20
-    """Bytes of explored units that are held in memory, so that callers can commit to some."""
+    """Maximum size of the explored units that are held in memory so that callers can commit to some of them, in
+    bytes."""
     explore_seconds: float = 900.0
-    """Seconds for which explored units are held."""
+    """Time that explored units are held, in seconds."""
     retention_days: float = 0.0
-    """Days after which inputs, evidence and raw labels are erased, while the numbers stay; 0: never."""
+    """Age at which inputs, evidence and raw labels are erased, in days; numbers are kept; 0: never."""
     census: str = ""
-    """Heads, with commas between, whose every unit gets a label (telemetry, stations): each is a row of the ledger."""
+    """Heads, separated by commas, whose every unit gets a label (telemetry, stations); each unit is then a row of the
+    ledger."""
     request_days: float = 30.0
-    """Days after which a request for a label expires, and counts as not answered."""
+    """Time after which a request for a label expires and counts as not answered, in days."""
     second_phase: float = 0.0
-    """Share of skipped and expired requests that is drawn at random and asked again, to be completed; 0: none."""
+    """Share of skipped and expired requests that is drawn at random and requested again; 0: none."""
     callbacks: str = ""
-    """Beginnings of addresses that may be told of labels, with commas between (`https://host/path`); empty: none."""
+    """URL prefixes to which notices of labels may be sent, separated by commas (`https://host/path`); empty: none."""
     request_webhook: str = ""
-    """Address that is told of each new request for a label, without what it is about; empty: none."""
+    """URL that receives a notice of each new request for a label, without its content; empty: none."""
     webhook_secret: str = ""
-    """Secret that signs what is sent to addresses, 16 characters or more; needed for the two settings above."""
+    """Secret that signs these notices, 16 characters or more; required by the two settings above."""
     max_rows: int = 262_144
-    """Count of rows of one unary call, or of one chunk of a stream, at most."""
+    """Maximum number of rows of one unary call, or of one chunk of a stream."""
     max_message_bytes: int = 16 << 20
-    """Bytes of one HTTP body or gRPC message, at most."""
+    """Maximum size of one HTTP body or gRPC message, in bytes."""
     max_upload_bytes: int = 256 << 20
-    """Bytes of the files of one form, or of one item of a stream that comes in pieces, at most."""
+    """Maximum size of the files of one form, or of one item of a stream that is sent in pieces, in bytes."""
     max_header_bytes: int = 16 << 10
-    """Bytes of the headers of one HTTP request, or of the metadata of one gRPC call, at most."""
+    """Maximum size of the headers of one HTTP request, or of the metadata of one gRPC call, in bytes."""
     max_connections: int = 4096
-    """Count of connections of each protocol at once; further ones are closed."""
+    """Maximum number of open connections of each protocol; further ones are closed."""
     max_connection_calls: int = 32
-    """Count of gRPC calls and streams that one connection may have open at once; further ones wait at the caller."""
+    """Maximum number of open gRPC calls and streams on one connection; further ones wait at the caller."""
     slow_seconds: float = 15.0
-    """Seconds for the headers of an HTTP request, and between two parts of its body or answer; then its connection is
-    closed. Also for handshakes of gRPC, and until its peer has acknowledged the settings of HTTP/2."""
+    """Maximum time for the headers of an HTTP request, and between two parts of its body or answer, in seconds; after
+    that the connection is closed. It also limits gRPC handshakes and the acknowledgement of HTTP/2 settings."""
     message_seconds: float = 60.0
-    """Seconds from the metadata of a gRPC call to its message, where it has one; then the call is refused. Streams of
-    messages may be silent."""
+    """Maximum time from the metadata of a unary gRPC call to its message, in seconds; after that the call is refused.
+    Streams may be silent."""
     inline_bytes: int = 64 << 10
-    """Bytes of text that are read, checked and written on the event loop; larger ones in threads beside it."""
+    """Size up to which text is read, checked and written on the event loop, in bytes; larger text is handled in
+    threads."""
     queue_seconds: float = 20.0
-    """Seconds of model time that may wait or run, per lane; beyond it callers are told that the service is busy. Bulk
-    work fills it for bulk work only."""
+    """Maximum model time of waiting and running requests, in seconds per lane; beyond it callers get an error that the
+    service is busy. Bulk work counts for bulk work only."""
     lane_calls: int = 16
-    """Count of interactive requests that may wait or run, per lane, before callers are told that the service is busy;
-    four times as many for a moment. They take turns, so each takes as many times as long as alone."""
+    """Maximum number of interactive requests that wait or run, per lane; beyond it callers get an error that the
+    service is busy. Bursts may reach four times this number. Requests take turns, so their duration grows with their
+    number."""
     waiting_calls: int = 16
-    """Count of small calls that may wait for the event loop, on each protocol; more are refused at once. Over HTTP four
-    times as many for a moment. So many callers can ask at once for long; latency under overload grows with it."""
+    """Maximum number of small calls that wait for the event loop, on each protocol; further ones are refused at once.
+    Over HTTP bursts may reach four times this number. It bounds the number of concurrent callers; latency under
+    overload grows with it."""
     queue_bytes: int = 512 << 20
-    """Bytes of waiting and running requests; beyond it callers are told that the service is busy."""
+    """Maximum size of waiting and running requests, in bytes; beyond it callers get an error that the service is
+    busy."""
     stream_window_chunks: int = 4
-    """Count of a stream's chunks that may be unanswered at once."""
+    """Maximum number of unanswered chunks of a stream."""
     request_seconds: float = 60.0
-    """Seconds for an HTTP call that brings no deadline of its own."""
+    """Deadline of an HTTP call that sets none, in seconds."""
     drain_seconds: float = 30.0
-    """Seconds that running calls have to end after SIGTERM."""
+    """Time that running calls have to finish after SIGTERM, in seconds."""
     job_seconds: float = 3600.0
-    """Seconds that the results of a job are kept after its end."""
+    """Time that the results of a finished job are kept, in seconds."""
     max_jobs: int = 256
-    """Count of jobs, running and kept; an ended one gives way to a new one."""
+    """Maximum number of running and finished jobs; a new job replaces the oldest finished one."""
     max_job_bytes: int = 256 << 20
-    """Bytes of kept results; the oldest are forgotten first, the newest is kept whatever its size."""
+    """Maximum size of kept results, in bytes; the oldest are removed first, and the newest is always kept."""
     max_connection_age_seconds: float = 1800.0
-    """Seconds until a gRPC connection is asked to reconnect, which rebalances; its calls and streams end in peace."""
+    """Age at which a gRPC connection is closed gracefully, in seconds, so that clients reconnect and load is
+    rebalanced; its calls and streams finish."""
     monitor_port: int = 0
-    """TCP port of the monitor's HTTP; 0: 3000 plus `DEMUR_PORT_OFFSET`."""
+    """TCP port of the monitor; 0: 3000 plus `DEMUR_PORT_OFFSET`."""
     monitor_ledgers: str = ""
-    """Ledgers that the monitor follows, URLs as of `DEMUR_LEDGER` divided by commas; empty: those of this home."""
+    """Ledgers that the monitor follows, URLs as in `DEMUR_LEDGER`, separated by commas; empty: those in
+    `DEMUR_HOME`."""
     monitor_windows: str = "15m,1h,1d,7d,30d"
-    """Windows by time that the monitor judges: numbers with m, h or d, at most 30d."""
+    """Lengths of the monitor's windows of time: numbers with m, h or d, at most 30d."""
     monitor_last_units: int = 100_000
-    """Count of units of the monitor's window by count, which is judged exactly."""
+    """Number of units in the monitor's window by count, whose figures are exact."""
     monitor_exact_units: int = 20_000
-    """Count of units up to which windows by time are judged exactly; larger ones are sums of panes of 512 bins."""
+    """Number of units up to which the figures of windows of time are exact; larger windows are sums of panes of 512
+    bins."""
     monitor_estimator: Literal["ht", "hajek", "aipw"] = "aipw"
-    """How labels that were drawn by chance stand for the others: Horvitz-Thompson, Hájek, or augmented (AIPW)."""
+    """Estimator that weights sampled labels: Horvitz-Thompson, Hájek, or augmented inverse probability weighting
+    (AIPW)."""
     monitor_alpha: float = 0.05
-    """Probability of a false alarm of drift, and of risk, for each model, however long it is watched."""
+    """Probability of a false alarm of drift, and of risk, for each model over all time."""
     monitor_seconds: float = 1.0
-    """Seconds between two looks at the ledgers."""
+    """Interval between two reads of the ledgers, in seconds."""
     monitor_gone: str = ""
-    """Epochs of processes that will never be heard of again, 16 hex digits each, divided by commas: windows do not wait
-    for what they may have decided."""
+    """Epochs of processes that will not come back, 16 hex digits each, separated by commas; windows do not wait for
+    their decisions."""
     tracing: Literal["off", "otlp"] = "off"
-    """Whether calls are traced: `otlp` sends OpenTelemetry spans where `OTEL_EXPORTER_OTLP_ENDPOINT` says; see
-    docs/tracing.md. Needs the extra `tracing`."""
+    """Whether calls are traced: `otlp` sends OpenTelemetry spans to `OTEL_EXPORTER_OTLP_ENDPOINT`; see docs/tracing.md.
+    Needs the extra `tracing`."""
     log_level: str = "INFO"
-    """Least severe level that is logged: DEBUG, INFO, WARNING or ERROR. DEBUG also has a line for each call."""
+    """Minimum level of log lines: DEBUG, INFO, WARNING or ERROR. DEBUG also writes a line for each call."""
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None, *, task: str | None = None) -> Settings:
-        """Settings from the environment; those of the task, ``DEMUR_<TASK>_…``, go before those of all.
+        """Return the settings in the environment; ``DEMUR_<TASK>_…`` takes precedence over ``DEMUR_…``.
 
         Args:
             task: in place of ``DEMUR_TASK``.
