@@ -17,22 +17,25 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 
 INTRODUCTION = """# Settings
 
-All settings are environment variables, read once at start. A service does not start with a value of another type or
-outside the range, and names the variable. An unknown `DEMUR_…` variable is logged with the most similar setting. Put
-the name of a task after `DEMUR_` to set a value for that task alone, which takes precedence over the general one:
-`DEMUR_WEATHER_CENSUS=temperature`, `DEMUR_VESSEL_MODEL=vessel-variational-10x10`.
+All settings are environment variables, read once at start. A service refuses to start if a value has the wrong type or
+is out of range, and its error names the variable. An unknown `DEMUR_…` variable is logged with the most similar
+setting. Put the name of a task after `DEMUR_` to set a value for that task alone, which takes precedence over the
+general one: `DEMUR_WEATHER_CENSUS=temperature`, `DEMUR_VESSEL_MODEL=vessel-variational-10x10`.
 
 | variable | default | range | description |
 |---|---|---|---|
 """
 
 REMAINDER = """
-Two more variables are not settings of a service:
+Other variables:
 
 | variable | default | description |
 |---|---|---|
 | `DEMUR_ALLOW_REMOTE` | empty | 1: `DEMUR_HOST` may be reachable by others; a proxy must authenticate callers |
 | `DEMUR_ARTEFACTS` | the repository's `artefacts` | Directory of the reference artefacts, one folder per task |
+| `DEMUR_TOKEN`, `DEMUR_TOKEN_FILE` | empty | Bearer token of clients, or the file with it |
+| `DEMUR_ROOTS` | empty | PEM file with the authorities that clients trust; empty: the system's |
+| `DEMUR_CLIENT_CERTIFICATE`, `DEMUR_CLIENT_KEY` | empty | PEM files with a client's certificate and key (mTLS) |
 
 ## Thresholds and `DEMUR_PROVIDER`
 

@@ -51,7 +51,8 @@ class Settings:
     grpc_port: int = 0
     """TCP port of gRPC; 0: the task's port, 4001 to 4005, plus `DEMUR_PORT_OFFSET`."""
     port_offset: int = 0
-    """Number added to all ports of tasks, so that a second set of services can run beside the first."""
+    """Number added to the default ports of the tasks and the monitor, so that a second set of services can run beside
+    the first; ports that are set explicitly, and probe ports, stay."""
     probe_port: int = 0
     """TCP port that answers /livez and /readyz in plain HTTP, for probes without a client certificate; 0: none. If
     several services run on one host, set `DEMUR_<TASK>_PROBE_PORT` and `DEMUR_MONITOR_PROBE_PORT`."""
@@ -91,8 +92,8 @@ class Settings:
     """Time that this measurement may delay readiness, in seconds. If it takes longer, it continues in the background,
     and everything is deferred until its verdict."""
     lanes: int = 0
-    """Number of quanta that run in parallel; 0: one per available core on a CPU (whole cores of a container's CPU
-    limit), one on a GPU."""
+    """Number of quanta (parts of a request, see docs/glossary.md) that run in parallel; 0: one per available core on a
+    CPU (whole cores of a container's CPU limit), one on a GPU."""
     intra_op_threads: int = 1
     """Number of threads that compute one quantum."""
     target_retention: float = 0.95
@@ -133,10 +134,11 @@ class Settings:
     explore_seconds: float = 900.0
     """Time that explored units are held, in seconds."""
     retention_days: float = 0.0
-    """Age at which inputs, evidence and raw labels are erased, in days; numbers are kept; 0: never."""
+    """Age at which inputs, evidence and raw labels are erased, in days; decisions, scores and errors are kept; 0:
+    never. Unrelated to `DEMUR_TARGET_RETENTION`."""
     census: str = ""
-    """Heads, separated by commas, whose every unit gets a label (telemetry, stations); each unit is then a row of the
-    ledger."""
+    """Heads, separated by commas, of which every unit will get a label, such as from telemetry or weather stations;
+    each unit is then a row of the ledger."""
     request_days: float = 30.0
     """Time after which a request for a label expires and counts as not answered, in days."""
     second_phase: float = 0.0
@@ -148,7 +150,8 @@ class Settings:
     webhook_secret: str = ""
     """Secret that signs these notices, 16 characters or more; required by the two settings above."""
     max_rows: int = 262_144
-    """Maximum number of rows of one unary call, or of one chunk of a stream."""
+    """Maximum number of rows of one unary call or of one chunk of a stream, for tasks that take rows, and of labels of
+    one call."""
     max_message_bytes: int = 16 << 20
     """Maximum size of one HTTP body or gRPC message, in bytes."""
     max_upload_bytes: int = 256 << 20
@@ -176,9 +179,9 @@ class Settings:
     service is busy. Bursts may reach four times this number. Requests take turns, so their duration grows with their
     number."""
     waiting_calls: int = 16
-    """Maximum number of small calls that wait for the event loop, on each protocol; further ones are refused at once.
-    Over HTTP bursts may reach four times this number. It bounds the number of concurrent callers; latency under
-    overload grows with it."""
+    """Maximum number of small calls that wait for the event loop, on each protocol; further ones are refused at once
+    (over gRPC: CANCELLED without details). Over HTTP bursts may reach four times this number. It bounds the number of
+    concurrent callers; latency under overload grows with it."""
     queue_bytes: int = 512 << 20
     """Maximum size of waiting and running requests, in bytes; beyond it callers get an error that the service is
     busy."""
@@ -191,7 +194,8 @@ class Settings:
     job_seconds: float = 3600.0
     """Time that the results of a finished job are kept, in seconds."""
     max_jobs: int = 256
-    """Maximum number of running and finished jobs; a new job replaces the oldest finished one."""
+    """Maximum number of running and finished jobs; a new job then replaces the oldest finished one, or is refused if
+    all are running."""
     max_job_bytes: int = 256 << 20
     """Maximum size of kept results, in bytes; the oldest are removed first, and the newest is always kept."""
     max_connection_age_seconds: float = 1800.0
@@ -207,8 +211,8 @@ class Settings:
     monitor_last_units: int = 100_000
     """Number of units in the monitor's window by count, whose figures are exact."""
     monitor_exact_units: int = 20_000
-    """Number of units up to which the figures of windows of time are exact; larger windows are sums of panes of 512
-    bins."""
+    """Number of units up to which the figures of windows of time are exact; larger windows are sums of histograms with
+    512 bins."""
     monitor_estimator: Literal["ht", "hajek", "aipw"] = "aipw"
     """Estimator that weights sampled labels: Horvitz-Thompson, Hájek, or augmented inverse probability weighting
     (AIPW)."""
@@ -217,8 +221,8 @@ class Settings:
     monitor_seconds: float = 1.0
     """Interval between two reads of the ledgers, in seconds."""
     monitor_gone: str = ""
-    """Epochs of processes that will not come back, 16 hex digits each, separated by commas; windows do not wait for
-    their decisions."""
+    """Epochs (ids of processes, 16 hex digits) of processes that will not come back, separated by commas; windows do
+    not wait for their decisions."""
     tracing: Literal["off", "otlp"] = "off"
     """Whether calls are traced: `otlp` sends OpenTelemetry spans to `OTEL_EXPORTER_OTLP_ENDPOINT`; see docs/tracing.md.
     Needs the extra `tracing`."""

@@ -8,9 +8,9 @@ _NIFTI = "NIfTI-1 or NIfTI-2 file, plain or gzipped"
 INPUTS = {
     "flair": f"FLAIR image, {_NIFTI}",
     "t1": f"T1-weighted image on the grid of the FLAIR image, {_NIFTI}; if the model needs it",
-    "brain_mask": f"Mask of the brain, 0 and 1 on the grid of the FLAIR image, {_NIFTI}",
+    "brain_mask": f"Optional mask of the brain, 0 and 1 on the grid of the FLAIR image, {_NIFTI}",
 }
-"""Files of a scan: name to description. Only ``flair`` is required."""
+"""Files of a scan: name to description. A form needs ``flair``; ``t1`` is needed by models that use it."""
 NAME = "the caller's own name of the scan, answered as it came; never stored"
 """Description of ``ScanRequest.name``."""
 

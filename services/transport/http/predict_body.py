@@ -12,7 +12,7 @@ from services.transport.http import decoding
 from services.transport.http.components import PURPOSE_OR_NULL
 from services.transport.http.struct_schema import documented
 
-_DEFER_ABOVE = "Defer above this uncertainty even where the policy would answer, unit of the measure"
+_DEFER_ABOVE = "Defer units above this uncertainty, unit of the measure, even if the policy would answer them"
 OPTION_FIELDS = {
     "purpose": FormField("decide, explore or replay; absent: decide"),
     "defer_above": FormField(_DEFER_ABOVE),
@@ -49,7 +49,7 @@ def form_options(texts: Mapping[str, str], head: str) -> Options:
 
 
 def purpose(text: str | None) -> Purpose | None:
-    """Return the purpose of a call; None: the transport's default.
+    """Return the purpose of a call; None if it is absent: decide for single calls, explore for streams of rows.
 
     Raises:
         InvalidInput: the text is not a purpose.
