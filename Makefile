@@ -37,8 +37,9 @@ environments: $(VENV)/train $(OIP)/ready $(BUF)/ready $(GENERATORS)/ready $(VENV
 test: environments check audit
 	$(THREADS) $(BIN)/python -m pytest -q -n $(WORKERS) -m "not long and not slow and not statistical"
 
-test-all: environments check audit
-	$(THREADS) $(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not statistical"
+# In processes of their own, so that none holds the libraries and caches of both.
+test-all: test
+	$(THREADS) $(BIN)/python -m pytest -q -n $(WORKERS) -m "long and not slow and not statistical"
 
 check: $(VENV)/train
 	$(BIN)/ruff format --check .

@@ -37,6 +37,7 @@ def test_noise_of_labels_is_that_of_the_paper(noisy: Table) -> None:
     assert vessel_simulated.noise_of_labels(noisy) == pytest.approx(expected, rel=0.5)
 
 
+@pytest.mark.slow
 def test_the_command_prints_all_numbers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vessel_simulated, "TREES", vessel_simulated.TREES | {"iterations": 5})
     options = ["--scale", str(SCALE), "--seeds", "1", "--generalisation-rows", "100"]

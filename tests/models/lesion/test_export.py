@@ -88,7 +88,7 @@ def test_the_same_weights_give_the_same_bytes() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("family", ["unet", "unet_mcdp", "unetr"])
+@pytest.mark.parametrize("family", ["unet", "unet_mcdp", pytest.param("unetr", marks=pytest.mark.slow)])
 def test_nothing_of_the_machine_enters_a_graph(family: str) -> None:
     graph = ensemble(family, (0,))[0].graphs[0]
     assert traces_of_the_machine(graph) == []
@@ -113,7 +113,7 @@ def test_slopes_are_cheap_and_nothing_unused_is_stored() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("family", ["unet", "unet_mcdp"])
+@pytest.mark.parametrize("family", ["unet", pytest.param("unet_mcdp", marks=pytest.mark.slow)])
 def test_the_golden_window_is_small_and_shows_another_network(family: str, tmp_path: Path) -> None:
     export, _ = ensemble(family, (0, 1))
     members = opened(export, tmp_path)

@@ -30,7 +30,7 @@ def test_an_earlier_report_is_replaced_and_other_files_stay(tmp_path: Path) -> N
     assert sorted(path.name for path in folder.iterdir()) == ["figures", "mine.txt", "report.html"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_failure_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "r"
     earlier = written(folder, evaluate(regression(n=50)))

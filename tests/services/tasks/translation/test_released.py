@@ -51,7 +51,7 @@ def test_its_files_are_its_tokeniser(imported: Path, tmp_path: Path) -> None:
         members.translator(broken)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_pairs_calibrate_it_and_few_bits_have_to_rank_alike(tmp_path: Path) -> None:
     data = tmp_path / "pairs"
     pairs = tmp_path / "pairs.tsv"
