@@ -34,12 +34,19 @@ down:
 
 environments: $(VENV)/train $(OIP)/ready $(BUF)/ready $(GENERATORS)/ready $(VENV)-audit/bin/pip-audit
 
-test: environments check audit
-	$(THREADS) $(BIN)/python -m pytest -q -n $(WORKERS) -m "not long and not slow and not statistical"
+# Numerics, services and long tests in processes of their own, so that none holds the libraries and caches of all.
+PYTEST = $(THREADS) $(BIN)/python -m pytest -q -n $(WORKERS)
+NUMERICS := tests/models tests/studies tests/statistical
+SHORT := not long and not slow and not statistical
 
-# In processes of their own, so that none holds the libraries and caches of both.
+test: environments check audit
+	status=0; \
+	$(PYTEST) -m "$(SHORT)" $(NUMERICS) || status=1; \
+	$(PYTEST) -m "$(SHORT)" $(NUMERICS:%=--ignore=%) || status=1; \
+	exit $$status
+
 test-all: test
-	$(THREADS) $(BIN)/python -m pytest -q -n $(WORKERS) -m "long and not slow and not statistical"
+	$(PYTEST) -m "long and not slow and not statistical"
 
 check: $(VENV)/train
 	$(BIN)/ruff format --check .
