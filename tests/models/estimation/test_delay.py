@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.estimation.delay import corrected, fit
+from models.estimation.delay import LEAST, Law, corrected, fit
 from models.estimation.window import BadWindow, Window
 from tests.statistical.streams import audited, delayed
 
@@ -104,3 +104,9 @@ def test_delays_without_ages_are_refused() -> None:
     window = audited(8, 100, 0.5).window
     with pytest.raises(BadWindow, match="age of every unit in seconds"):
         corrected(replace(window, delay=np.ones(100)))
+
+
+@pytest.mark.parametrize(("arrived", "youngest"), [((LEAST / 2, LEAST), 20.0), ((LEAST / 3, LEAST / 2), np.inf)])
+def test_the_youngest_age_is_that_at_which_enough_has_arrived(arrived: tuple[float, float], youngest: float) -> None:
+    law = Law(np.array([10.0, 20.0]), np.array(arrived), 100, True, True, 1.0, 0.0)
+    assert law.youngest == youngest

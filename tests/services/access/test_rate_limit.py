@@ -56,6 +56,11 @@ def test_a_debt_is_paid_in_the_time_that_is_told() -> None:
     assert bucket.wait(100.001) == 0.0
 
 
+def test_a_long_pause_saves_no_more_than_the_burst() -> None:
+    bucket = Bucket(10.0, 3.0, 0.0)
+    assert [bucket.take_whole(1e6) for _ in range(4)] == [0.0, 0.0, 0.0, pytest.approx(0.1)]
+
+
 def test_a_clock_that_goes_back_gives_nothing() -> None:
     bucket = Bucket(1.0, 1.0, 100.0)
     assert bucket.take_whole(100.0) == 0.0
