@@ -12,7 +12,7 @@ from services.ledger.backup.archive import DATABASE, MANIFEST, Archive, BadBacku
 from services.ledger.backup.database_copy import snapshot
 from services.ledger.database import Database, LedgerRefused
 from services.ledger.store import INLINE_BYTES, ORPHAN_SECONDS
-from services.ledger.tables import gap, item, label, metadata, schema_version, writer
+from services.ledger.tables import gap, item, label, metadata, schema_version, segment, writer
 from tests.services.ledger.backups import backed_up, decide_large, faults, quiet, restored
 from tests.services.ledger.recording import counted, read, recording, table
 from tests.services.ledger.test_erasure import add_labels
@@ -245,3 +245,20 @@ async def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadBackup, match="another version"):
         Archive(str(tmp_path / "backups")).manifest("toy")
     assert table(Database(f"sqlite:///{copy}"), item) == table(Database(url), item)
+
+
+async def test_units_that_are_in_two_segments_are_a_fault(ledger_url: str, tmp_path: Path) -> None:
+    async with recording(ledger_url, tmp_path) as recorder:
+        await recorder.decide([0.1, 0.2, 0.3])
+        await recorder.decide([0.4])
+        epoch = recorder.ledger.writer.epoch
+    assert faults(ledger_url, tmp_path) == ()
+    database = Database(ledger_url)
+    rows = table(database, segment)
+    engine = database.writing()
+    with engine.begin() as connection:
+        last = max(row["flush"] for row in rows)
+        connection.execute(segment.insert(), [{**row, "flush": last + 1 + place} for place, row in enumerate(rows)])
+    engine.dispose()
+    (fault,) = [text for text in faults(ledger_url, tmp_path) if "more than once" in text]
+    assert f"{epoch:016x}-3" in fault  # of one unit: it overlaps by this unit alone
