@@ -1,6 +1,6 @@
 # make up    - environment, install, start everything, wait until ready (Ctrl-C stops it)
 # make test  - style, types, stubs, and the tests that are not long, in WORKERS=3 processes
-# make test-all - all that CI runs: and the long tests: service processes, trainings, whole reports (half an hour)
+# make test-all - everything CI runs: make test, then the long tests: service processes, trainings, whole reports
 # make audit - pins, licences and known vulnerabilities of what is installed
 # make bench - the benchmarks of benchmarks/README.md
 # make gpu   - checks and benchmarks to run on a machine with a GPU, part by part; PROVIDER=cpu runs them on a CPU (docs/gpu)

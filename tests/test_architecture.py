@@ -318,15 +318,23 @@ STILL_VAGUE = {"clients/python/demur/_async/motion.py", "clients/python/demur/_s
 """Modules that still have such a name, a public parameter; this list only shrinks."""
 
 
+def bound_name(node: ast.AST) -> str:
+    """Return the name that a node binds; empty for none."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+            return name
+        case ast.arg(arg=name) | ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return name
+    return ""
+
+
 def test_names_say_what_they_hold() -> None:
-    """No variable, parameter, function or class is called after the act by which it was got."""
+    """No variable, attribute, parameter, function or class is called after the act by which it was got."""
     vague = {
         path.relative_to(PROJECT).as_posix()
         for root in ("services", "models", "clients/python/demur", "examples")
         for path in sources(PROJECT / root)
         for node in nodes(path)
-        if (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in VAGUE)
-        or (isinstance(node, ast.arg) and node.arg in VAGUE)
-        or (isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name.strip("_").lower() in VAGUE)
+        if bound_name(node).strip("_").lower() in VAGUE
     }
     assert vague == STILL_VAGUE

@@ -93,7 +93,7 @@ class Graph:
         self._initialisers: list[Any] = []
         self._inputs: list[Any] = []
         self._outputs: list[Any] = []
-        self._given: dict[str, str] = {}
+        self._output_names: dict[str, str] = {}
 
     def input(self, name: str, shape: tuple[str | int, ...], kind: Kind = "float32") -> Value:
         """Return an input; a string in the shape names a free dimension."""
@@ -175,11 +175,11 @@ class Graph:
             ValueError: a value that is exported twice, or that no node of this graph makes.
         """
         if not copied:
-            if value.name in self._given or not any(value.name in node.output for node in self._nodes):
+            if value.name in self._output_names or not any(value.name in node.output for node in self._nodes):
                 raise ValueError(
                     f"{name}: {value.name} cannot be given away: it is another output already, or no node's"
                 )
-            self._given[value.name] = name
+            self._output_names[value.name] = name
             self._outputs.append(helper.make_tensor_value_info(name, _KINDS[kind], list(shape)))
             return
         self._nodes.append(helper.make_node("Identity", [value.name], [name], name=f"out_{name}"))
@@ -187,7 +187,7 @@ class Graph:
 
     def serialise(self) -> bytes:
         """Return the checked model."""
-        _rename(self._nodes, self._given)
+        _rename(self._nodes, self._output_names)
         graph = helper.make_graph(self._nodes, self._name, self._inputs, self._outputs, self._initialisers)
         domains = sorted({node.domain for node in self._nodes} | {""})
         opsets = [helper.make_opsetid(domain, 1 if domain else OPSET) for domain in domains]

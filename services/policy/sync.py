@@ -58,7 +58,7 @@ class PolicyKeeper:
         self._provisional = frozenset(provisional)
         self._elsewhere: Mapping[str, Entry] = {}
         """Head to the operator's last policy under another numeric profile, as last read."""
-        self._told = False
+        self._defaults_recorded = False
         self._book = book
         self._defaults = {policy.head: policy for policy in book.all()}
         self._transactions = transactions
@@ -92,7 +92,7 @@ class PolicyKeeper:
             self._defaults[default.head] = default
             if self._book[default.head].version == replaced.version:
                 self._book.put(self._automatic(default, self._elsewhere)[0])
-        self._told = False
+        self._defaults_recorded = False
 
     async def set(self, change: PolicyChange) -> Entry:
         """Make a change; on return it is durable and in force here, and within two seconds on other replicas.
@@ -173,12 +173,12 @@ class PolicyKeeper:
         away = False
         while True:
             try:
-                if not self._told:
-                    self._told = True  # a verdict meanwhile is written in the next turn
+                if not self._defaults_recorded:
+                    self._defaults_recorded = True  # a verdict meanwhile is written in the next turn
                     try:
-                        await self._transactions.run(self._tell_defaults)
+                        await self._transactions.run(self._record_defaults)
                     except BaseException:
-                        self._told = False
+                        self._defaults_recorded = False
                         raise
                 await self.refresh()
                 away = False
@@ -190,7 +190,7 @@ class PolicyKeeper:
                 away = True
             await asyncio.sleep(POLL_SECONDS)
 
-    def _tell_defaults(self, connection: Connection, place: Any) -> None:
+    def _record_defaults(self, connection: Connection, place: Any) -> None:
         """Write automatic policies that changed since they were last written, unless an operator has set one."""
         known = self._log.latest(connection, self._bound)
         elsewhere = self._read_elsewhere(connection) if self._carry else {}

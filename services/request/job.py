@@ -19,9 +19,9 @@ _log = get_logger(__name__)
 class Turn:
     """Quanta that a job has to run before its generator goes on: one, or several side by side."""
 
-    def __init__(self, turn: Quantum | Steps) -> None:
-        self._several = isinstance(turn, Steps)
-        quanta = turn.steps if isinstance(turn, Steps) else (turn,)
+    def __init__(self, work: Quantum | Steps) -> None:
+        self._several = isinstance(work, Steps)
+        quanta = work.steps if isinstance(work, Steps) else (work,)
         self._waiting = deque(enumerate(quanta))
         self._results: list[Any] = [None] * len(quanta)
         self._missing = len(quanta)

@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 
 from services.runtime.system import lower_priority
 
-Given = ParamSpec("Given")
+Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 INLINE_BYTES = 64 << 10
 """Largest size, in bytes of text, of work that is done on the event loop."""
@@ -28,7 +28,7 @@ class Offload:
         )
 
     async def run(
-        self, nbytes: int, function: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs
+        self, nbytes: int, function: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Result:
         """Return the result of the function; ``nbytes`` is the size of the text that it reads or writes.
 

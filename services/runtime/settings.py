@@ -41,8 +41,8 @@ class Settings:
     model: str = ""
     """Name or tag of the artefact; empty: the task's reference artefact."""
     start_without_model: bool = False
-    """1 or 0: whether a service whose artefact is missing or broken starts anyway. It is then alive, not ready, and its
-    readiness probe states the reason. Otherwise `demur serve` exits with the reason. Images set it."""
+    """1: a service starts even if its artefact is missing or broken; it is then alive, not ready, and its readiness
+    probe states the reason. 0: `demur serve` exits with the reason. Images set 1."""
     host: str = "127.0.0.1"
     """Address that both protocols listen on. An address other than loopback needs `DEMUR_TOKENS` or
     `DEMUR_ALLOW_REMOTE=1`."""
@@ -76,18 +76,17 @@ class Settings:
     """Maximum size of one session's memory arena on the device, in bytes; 0: no limit. A model of several graphs has
     one session per graph."""
     device_arena: Literal["same", "double"] = "same"
-    """How a session's arena grows on the device: `same` by the requested size, `double` to the next power of two, which
+    """Growth of a session's arena on the device: `same` by the requested size, `double` to the next power of two, which
     is faster and takes more memory."""
     tf32: bool = False
-    """1 or 0: whether CUDA may round factors of float32 products to 10 bits of mantissa (TF32); part of the numeric
-    profile."""
+    """1: CUDA may round factors of float32 products to 10 bits of mantissa (TF32); part of the numeric profile. 0: it
+    may not."""
     convolution_search: Literal["heuristic", "exhaustive", "default"] = "heuristic"
-    """How cuDNN chooses the algorithm of a convolution; part of the numeric profile. `exhaustive` measures all
+    """Search of cuDNN for the algorithm of a convolution; part of the numeric profile. `exhaustive` measures all
     algorithms for each new shape, and may choose a different one at the next start."""
     qualify: Literal["auto", "require", "off"] = "auto"
-    """What happens under a numeric profile that the artefact was not calibrated for: `auto` measures it at start with
-    the artefact's replay set, `require` starts only if `demur models qualify` has measured it, `off` defers
-    everything."""
+    """Behaviour under a numeric profile that the artefact was not calibrated for: `auto` measures it at start with the
+    artefact's replay set, `require` starts only if `demur models qualify` has measured it, `off` defers everything."""
     qualify_seconds: float = 60.0
     """Time that this measurement may delay readiness, in seconds. If it takes longer, it continues in the background,
     and everything is deferred until its verdict."""
@@ -104,12 +103,12 @@ class Settings:
     measures: str = ""
     """Measures to defer by instead of the heads' own, separated by commas: `temperature=varm,precipitation=mi`."""
     defer_on_shift: bool = False
-    """1 or 0: whether inputs unlike the training data are deferred, even if the model is certain."""
+    """1: inputs unlike the training data are deferred, even if the model is certain. 0: they are only flagged."""
     withhold: bool = False
-    """1 or 0: whether answers leave out the predictions of deferred inputs."""
+    """1: answers leave out the predictions of deferred inputs. 0: they contain them."""
     audits: Literal["uniform", "stratified"] = "uniform"
-    """How answered inputs are sampled for labels: all at the same rate, or more often where an error would change the
-    retention curve more."""
+    """Sampling of answered inputs for labels: `uniform` at one rate, `stratified` more often where an error would
+    change the retention curve more."""
     audit_rate: float = 0.01
     """Share of answered inputs for which a label is requested at random."""
     audit_floor: float = 0.2
@@ -125,7 +124,8 @@ class Settings:
     ledger_store: str = ""
     """Directory or fsspec URL for content that is too large for the database; empty: a directory in `DEMUR_HOME`."""
     keep_payload: Literal["task", "on", "off"] = "task"
-    """Whether the inputs of deferred and audited units are kept for reviewers; `task`: the task's default."""
+    """Storage of the inputs of deferred and audited units, for reviewers: `on`, `off`, or `task`, which stores rows,
+    but not scans, scenes and texts."""
     journal_bytes: int = 1 << 30
     """Maximum size of the answers that wait in `DEMUR_HOME` while the database is down, in bytes."""
     explore_bytes: int = 64 << 20
@@ -224,8 +224,8 @@ class Settings:
     """Epochs (ids of processes, 16 hex digits) of processes that will not come back, separated by commas; windows do
     not wait for their decisions."""
     tracing: Literal["off", "otlp"] = "off"
-    """Whether calls are traced: `otlp` sends OpenTelemetry spans to `OTEL_EXPORTER_OTLP_ENDPOINT`; see docs/tracing.md.
-    Needs the extra `tracing`."""
+    """Destination of traces: `otlp` sends OpenTelemetry spans to `OTEL_EXPORTER_OTLP_ENDPOINT` (docs/tracing.md; needs
+    the extra `tracing`), `off` records none."""
     log_level: str = "INFO"
     """Minimum level of log lines: DEBUG, INFO, WARNING or ERROR. DEBUG also writes a line for each call."""
 

@@ -57,7 +57,7 @@ class TranslationTask:
         """
         call_data = texts.read(request, self._translator)
         steps = [
-            self._pace.steps(len(sentence.sentence.tokens)) for sentence in call_data.sentences if sentence.english
+            self._pace.steps(len(sentence.tokenised.tokens)) for sentence in call_data.sentences if sentence.english
         ]
         width = min(max(len(steps), 1), self._stepping.quantum_size)
         under_way = sorted(steps, reverse=True)[: width * self._lanes]
@@ -97,7 +97,7 @@ class TranslationTask:
                 return
             turns = [result.turn for result in results]
             for item, translation, steps in (finished for result in results for finished in result.done):
-                self._pace.note(len(left.pop(item).sentence.sentence.tokens), steps)
+                self._pace.note(len(left.pop(item).sentence.tokenised.tokens), steps)
                 yield _done(call_data, item, translation)
                 yield Progress(1 - len(left) / units.count, "translating")
 

@@ -63,7 +63,7 @@ def described(description: str, kind: str = "number") -> Json:
 def decided_schema(unit: str) -> Json:
     """Return the schema of the decision on a unit; ``unit`` is its name, such as "scan"."""
     properties = {
-        "measure": described("What is compared with the threshold.", "string"),
+        "measure": described("Name of the deferral measure; larger is less certain.", "string"),
         "uncertainty": NUMBER_OR_NULL | {"description": f"Of the {unit}, unit of the measure."},
         "threshold": NUMBER_OR_NULL | {"description": "Deferred above; null: all or nothing, see policy."},
         "decision": DECISION,

@@ -30,7 +30,7 @@ MANEUVERS = {
 }
 """Tags of requests in each column; several are joined by a plus."""
 
-_Told = tuple[Path, Scene, tags.Tags, bool | None]
+_SceneOfSplit = tuple[Path, Scene, tags.Tags, bool | None]
 """File of a scene, the scene, its tags, and whether it is shifted."""
 
 
@@ -122,7 +122,7 @@ def _of_submission(path: Path) -> Truth:
     return Truth(str(path), rows, _stacked(kept), {}, _flags(kept) if flagged else None, {})
 
 
-def _of_scenes(path: Path, scenes: Iterable[_Told]) -> Truth:
+def _of_scenes(path: Path, scenes: Iterable[_SceneOfSplit]) -> Truth:
     left_out: dict[Key, str] = {}
 
     def known_futures() -> Iterator[KnownFuture]:
@@ -143,7 +143,7 @@ def _of_scenes(path: Path, scenes: Iterable[_Told]) -> Truth:
     return Truth(str(path), rows, _stacked(kept), left_out, _flags(kept), columns)
 
 
-def _scenes(path: Path) -> Iterator[_Told]:
+def _scenes(path: Path) -> Iterator[_SceneOfSplit]:
     """Yield the scenes of an official folder by its tags and rules; elsewhere all files, with unknown shift."""
     splits = folders.named_splits(path)
     if any(next(folders.scene_files(split), None) is not None for split in splits):
@@ -157,7 +157,7 @@ def _scenes(path: Path) -> Iterator[_Told]:
     yield from (_alone(scene_file) for scene_file in files)
 
 
-def _alone(file: Path) -> _Told:
+def _alone(file: Path) -> _SceneOfSplit:
     scene = messages.scene(file)
     return file, scene, tags.of_scene(scene.scene_tags), None
 

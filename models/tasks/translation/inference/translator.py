@@ -43,7 +43,7 @@ class SourceSentence:
     """Sentence to be translated."""
 
     text: str
-    sentence: Sentence
+    tokenised: Sentence
     remarks: tuple[InputWarning, ...]
 
     @property
@@ -110,13 +110,13 @@ class Translator:
         sentence = self._tokeniser.sentence(text)
         return SourceSentence(text, sentence, appearance.remarks(text, sentence, self.recipe.typical))
 
-    def source(self, name: Any, source: SourceSentence) -> Source:
+    def source(self, name: Any, sentence: SourceSentence) -> Source:
         """Return a sentence in the form that the decoder takes."""
-        return Source(name, source.sentence.tokens, len(source.sentence.literals))
+        return Source(name, sentence.tokenised.tokens, len(sentence.tokenised.literals))
 
     def translation(self, source: SourceSentence, hypotheses: Sequence[Hypothesis]) -> Translation:
         """Convert the hypotheses of a search to texts with scores."""
-        surfaces = [self._tokeniser.surface(hypothesis.tokens, source.sentence.literals) for hypothesis in hypotheses]
+        surfaces = [self._tokeniser.surface(hypothesis.tokens, source.tokenised.literals) for hypothesis in hypotheses]
         return Translation(
             texts=tuple("".join(parts) for parts in surfaces),
             score=np.array([hypothesis.score for hypothesis in hypotheses], np.float32),

@@ -78,7 +78,7 @@ class Decoder:
         self._caches = tuple(f"s{name}" for name in self._memory)
         self.members = int(stepper.inputs[settings.PREFIX][0])
         _, self._heads, _, self._one = stepper.inputs[self._caches[0]]
-        self._told = (
+        self._step_outputs = (
             settings.CANDIDATES,
             settings.LOG_PROBABILITIES,
             settings.SPECIAL,
@@ -129,7 +129,7 @@ class Decoder:
             **inside.memory,
             **inside.caches,
         }
-        outputs: list[NDArray[Any]] = list(self._stepper.run(fed, self._told))
+        outputs: list[NDArray[Any]] = list(self._stepper.run(fed, self._step_outputs))
         candidates, logs, special, uncertainty = outputs[:4]
         answer = MemberOutputs(
             candidates,
