@@ -119,9 +119,9 @@ def answered_error(files: Sequence[File]) -> Block:
         width=WIDE,
     )
     lead = (
-        "Here the errors are divided by the units that are answered (selective risk): what an answer costs on average "
-        f"where only the most certain are given. The dot marks {percent(OPERATING_POINT)}{of_first(files)}. Whoever "
-        "answers the rest is not counted; --human-error draws the system error with theirs."
+        "Here the errors are averaged over the answered units alone (selective risk), the most certain first. "
+        f"The dot marks {percent(OPERATING_POINT)}{of_first(files)}. Errors of the people who answer the rest are left "
+        "out; --human-error draws the system error with them."
     )
     panel = Panel(charts.lines(frame, series, marks, OPERATING_POINT), caption)
     return Block("answered-error", "Error of the answers", lead, (panel,), file_legend(files, references=True))

@@ -88,13 +88,13 @@ def uncertainty(files: Sequence[File]) -> Block | None:
     }
     shifted = any(file.evaluation.judged.shifted is not None for file in files)
     lead = (
-        "The further apart the two, the better does the uncertainty "
-        + ("notice that data have shifted." if shifted else "notice answers that are not acceptable.")
+        "The further apart the two, the better the uncertainty "
+        + ("detects shifted data." if shifted else "detects unacceptable answers.")
         if len(entries) > 1
-        else "How the uncertainty is spread over the units."
+        else "Distribution of the uncertainty over the units."
     )
     legend = tuple(entries.items()) if len(entries) > 1 else ()
-    return Block("uncertainty", "How uncertain, where", lead, tuple(panels), legend)
+    return Block("uncertainty", "Uncertainty by outcome", lead, tuple(panels), legend)
 
 
 def uncertainty_histogram(judged: UnitErrors) -> Histogram | None:
