@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -144,14 +145,18 @@ async def test_time_never_runs_back() -> None:
 
 
 async def test_a_caller_that_gave_up_left_nothing_behind(ledger_url: str) -> None:
+    begun, gone = threading.Event(), threading.Event()
+
     def slow(connection: Connection, place: Place) -> None:
-        time.sleep(0.4)
+        begun.set()
+        assert gone.wait(60)
 
     async with writing(ledger_url) as ledger_writer:
         blocked = asyncio.create_task(ledger_writer.run(slow))
-        await asyncio.sleep(0.1)
+        await asyncio.to_thread(begun.wait, 60)
         with pytest.raises(LedgerUnavailable, match="did not commit in time"):
             await ledger_writer.run(note(1), seconds=0.05)
+        gone.set()
         await blocked
         await ledger_writer.run(note(2))
         assert [units for _, units in await noted(ledger_writer)] == [2]
