@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.ledger.segments import Runs, join
-from services.policy.decision import ANSWER, DEFER
+from services.policy.decision import Decision
 
 _HEAD = struct.Struct("<HQdIBd")
 _NONE = np.zeros(0, np.intp)
@@ -54,7 +54,7 @@ class Decided:
     @property
     def audited(self) -> int:
         """Number of units drawn for an audit."""
-        drawn = self.decisions[self.itemised] != DEFER
+        drawn = self.decisions[self.itemised] != Decision.DEFER.value
         return int(np.count_nonzero(drawn if self.requested is None else drawn & self.requested))
 
     @property
@@ -74,7 +74,7 @@ class Decided:
 def frame(decided: Decided) -> bytes:
     """Encode units without items as the content of a journal's frame."""
     key = _encoded(decided.key)
-    answered = not (decided.decisions != ANSWER).any()
+    answered = not (decided.decisions != Decision.ANSWER.value).any()
     constant = isinstance(decided.propensity, float)
     head = _HEAD.pack(
         len(key),

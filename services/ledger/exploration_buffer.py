@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from services.ledger.contract import Payload, Portion
 from services.ledger.decided import Key
 from services.ledger.segments import histogram, pack_histogram
-from services.policy.decision import DEFER
+from services.policy.decision import Decision
 
 _SAMPLE = 256
 """Most scores of one portion in the histogram: drift needs only a sample; counts are exact."""
@@ -100,7 +100,7 @@ class ExplorationBuffer:
             if tally is None:
                 tally = self._tallies[key] = Tally(first_time=now)
             tally.count += len(verdict.decisions)
-            tally.deferred += int(np.count_nonzero(verdict.decisions == DEFER))
+            tally.deferred += int(np.count_nonzero(verdict.decisions == Decision.DEFER.value))
             tally.last_time = now
             tally.sample.append(self._sampled(verdict.uncertainty))
         if portion.purpose == "explore" and portion.ids:

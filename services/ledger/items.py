@@ -20,7 +20,7 @@ from services.ledger.segments import Runs, join, pack
 from services.ledger.store import INLINE_BYTES, Store
 from services.ledger.tables import UNASKED, segment
 from services.policy.audit_draws import Draws
-from services.policy.decision import DEFER
+from services.policy.decision import Decision
 
 _FIXED = ("epoch", "writer", "flush", "head", "model", "policy", "time", "payload_type", "census")
 """Columns with the same value in all items of a portion."""
@@ -70,7 +70,7 @@ def write_segments(connection: Connection, place: Place, runs: Mapping[Key, Runs
             number,
             *key,
             len(units),
-            int(np.count_nonzero(units.decisions == DEFER)),
+            int(np.count_nonzero(units.decisions == Decision.DEFER.value)),
             float(units.time[0]),
             float(units.time[-1]),
             pack(units),
@@ -145,7 +145,7 @@ def _varying(decided: Decided, draws: Draws) -> Iterable[tuple[Any, ...]]:
         [None if math.isnan(score) else score for score in decided.uncertainty[units].tolist()],
         (None,) * n if decided.raw is None else _raw(decided.uncertainty[units], decided.raw[units]),
         decisions.tolist(),
-        np.where(decisions == DEFER, 1.0, rates).tolist(),
+        np.where(decisions == Decision.DEFER.value, 1.0, rates).tolist(),
         evidence,
         evidence_refs,
         payload,

@@ -33,7 +33,7 @@ from services.ledger.recovery import take_over
 from services.ledger.store import Store
 from services.ledger.writer import Writer
 from services.policy.audit_draws import Draws, propensity
-from services.policy.decision import DEFER
+from services.policy.decision import Decision
 from services.runtime.errors import LedgerUnavailable
 from services.runtime.logging import get_logger
 
@@ -197,11 +197,11 @@ class DurableLedger:
         uncertainty, decisions = verdict.uncertainty[start:end], verdict.decisions[start:end]
         rate = propensity(verdict.policy, uncertainty)
         if len(decisions) == 1:  # the same as below, but faster
-            requested = decisions[0] == DEFER or self._draws.uniform(first) < rate
+            requested = decisions[0] == Decision.DEFER.value or self._draws.uniform(first) < rate
             itemised = _FIRST if requested else _NONE
         else:
             drawn = self._draws.uniforms(first, len(decisions)) < rate
-            itemised = np.flatnonzero((decisions == DEFER) | drawn)
+            itemised = np.flatnonzero((decisions == Decision.DEFER.value) | drawn)
         key = Key(head, self._streams.get(head, portion.model), verdict.policy.version, "decide")
         decided = self._whole(Decided(key, first, uncertainty, decisions, rate, itemised=itemised))
         decided.raw = None if verdict.raw is None else verdict.raw[start:end]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.policy.decision import ANSWER, CALLER_DEFERRED, DEFER
+from services.policy.decision import Decision
 
 _HEAD = struct.Struct("<BBxxIId")
 _FORMAT = 1
@@ -56,7 +56,7 @@ class Runs:
     def propensities(self) -> NDArray[np.float64]:
         """Probability of a label request of each unit [n]; 1 where the policy deferred."""
         answered = np.asarray(self.propensity, np.float64)
-        return np.where(self.decisions == DEFER, 1.0, answered)
+        return np.where(self.decisions == Decision.DEFER.value, 1.0, answered)
 
 
 def join(parts: Sequence[Runs]) -> Runs:
@@ -80,7 +80,7 @@ def join(parts: Sequence[Runs]) -> Runs:
 
 def pack(runs: Runs) -> bytes:
     """Encode runs as a body."""
-    deferred, caller = runs.decisions == DEFER, runs.decisions == CALLER_DEFERRED
+    deferred, caller = runs.decisions == Decision.DEFER.value, runs.decisions == Decision.CALLER_DEFERRED.value
     flags, tail, constant = 0, b"", float("nan")
     for flag, bits in ((_DEFERRED, deferred), (_CALLER, caller)):
         if bits.any():
@@ -129,8 +129,8 @@ def unpack(body: bytes) -> Runs:
     if count.sum(dtype=np.uint64) != n:
         raise ValueError(f"a segment's body has runs of {count.sum(dtype=np.uint64)} units, and scores of {n}")
     uncertainty = take("<f4", n)
-    decisions = np.full(n, ANSWER, np.uint8)
-    for flag, decision in ((_DEFERRED, DEFER), (_CALLER, CALLER_DEFERRED)):
+    decisions = np.full(n, Decision.ANSWER, np.uint8)
+    for flag, decision in ((_DEFERRED, Decision.DEFER), (_CALLER, Decision.CALLER_DEFERRED)):
         if flags & flag:
             decisions[np.unpackbits(take("u1", bits).view(np.uint8), count=n).view(np.bool_)] = decision
     propensity = take("<f4", n) if flags & _PROPENSITIES else constant

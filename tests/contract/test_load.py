@@ -34,7 +34,7 @@ async def test_work_whose_deadline_passed_is_dropped_before_it_runs(toy: Toy, pr
         first = await started(served, toy.good)
         late = await served.ask(protocol, toy.slow, timeout=0.1)
         assert late.code == ("504" if protocol == "http" else "DEADLINE_EXCEEDED")
-        await served.until(lambda: served.scheduler.active == 1)  # a gRPC caller's clock ends before the service's
+        await served.until(lambda: served.scheduler.active == 1)  # a gRPC caller's deadline passes before the service's
         served.probe.release()
         assert (await first).code == "OK"
         await settled(served)

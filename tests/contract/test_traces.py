@@ -136,7 +136,7 @@ async def test_a_deadline_that_passes_in_the_queue_is_told_where_it_did(protocol
         first = asyncio.create_task(served.ask("http", rows.TOY.good))
         await served.until(lambda: bool(served.probe.executed))
         await ask(served, protocol, rows.TOY.good, timeout=0.1)
-        await served.until(lambda: served.scheduler.active == 1)  # a gRPC caller's clock ends before the service's
+        await served.until(lambda: served.scheduler.active == 1)  # a gRPC caller's deadline passes before the service's
         served.probe.release()
         await first
         await served.until(lambda: len(kept.calls) == 2)

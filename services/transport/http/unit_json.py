@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from services.ledger.contract import Portion
-from services.policy.decision import ANSWER, Decision, Shift
+from services.policy.decision import Decision, Shift
 from services.transport.http.components import DECISION, NUMBER_OR_NULL, SHIFT, Json
 
 _DECISIONS = {decision.value: decision.name for decision in Decision}
@@ -31,7 +31,7 @@ def decided(portion: Portion, head: str, index: int | None) -> Json:
             "uncertainty": verdict.uncertainty.tolist(),
             "threshold": threshold,
             "decision": [_DECISIONS[value] for value in verdict.decisions.tolist()],
-            "deferred": (verdict.decisions != ANSWER).tolist(),
+            "deferred": (verdict.decisions != Decision.ANSWER.value).tolist(),
             "shifted": [_REASONS[value] for value in verdict.shifts.tolist()],
             "policy": policy.version,
             "prediction_ids": [ids.text(place) for place in range(ids.count)],
@@ -43,7 +43,7 @@ def decided(portion: Portion, head: str, index: int | None) -> Json:
         "uncertainty": uncertainty if np.isfinite(uncertainty) else None,
         "threshold": threshold,
         "decision": _DECISIONS[decision],
-        "deferred": decision != ANSWER,
+        "deferred": decision != Decision.ANSWER,
         "shifted": _REASONS[int(verdict.shifts[index])],
         "policy": policy.version,
         "prediction_id": ids.text(index),

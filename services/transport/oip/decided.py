@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from services.ledger.contract import Portion
 from services.ledger.unit_ids import UnitIds
-from services.policy.decision import ANSWER, Decision, Policy
+from services.policy.decision import Decision, Policy
 from services.request.contract import ItemFailed
 from services.runtime.errors import DemurError
 from services.transport.answer import Record
@@ -51,7 +51,7 @@ def decided(portions: Sequence[Portion], head: str, prefix: str = "") -> dict[st
     decisions = joined([verdict.decisions for verdict in verdicts], np.uint8)
     return {
         f"{prefix}uncertainty": joined([verdict.uncertainty for verdict in verdicts], np.float32),
-        f"{prefix}deferred": decisions != ANSWER,
+        f"{prefix}deferred": decisions != Decision.ANSWER.value,
         f"{prefix}decision": decisions.astype(np.int8),
         f"{prefix}shifted": joined([verdict.shifts for verdict in verdicts], np.uint8),
         f"{prefix}unit_ids": joined([unit_ids(portion.ids[head]) for portion in portions], np.dtype("S1")),

@@ -153,7 +153,7 @@ async def test_a_caller_that_gave_up_left_nothing_behind(ledger_url: str) -> Non
 
     async with writing(ledger_url) as ledger_writer:
         blocked = asyncio.create_task(ledger_writer.run(slow))
-        await asyncio.to_thread(begun.wait, 60)
+        assert await asyncio.to_thread(begun.wait, 60)
         with pytest.raises(LedgerUnavailable, match="did not commit in time"):
             await ledger_writer.run(note(1), seconds=0.05)
         gone.set()
