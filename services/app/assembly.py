@@ -251,7 +251,7 @@ def assemble(
     bound = Bound(artefact.manifest.task, artefact.tag, in_force)
     if ledger is not None:
         label_service = build_labels(
-            ledger.writer,
+            ledger.current,
             ledger.clock,
             store_of(settings),
             tenant.description.heads,

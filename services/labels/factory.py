@@ -1,4 +1,4 @@
-"""Build the label service and its periodic jobs from settings and the ledger's writer."""
+"""Build the label service and its periodic jobs from settings and the writer of a ledger."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from services.labels.label_types import Options
 from services.labels.periodic_jobs import PeriodicJobs
 from services.labels.service import LabelService
 from services.labels.webhooks import Webhooks
+from services.ledger.contract import LedgerWriter
 from services.ledger.erasure import Erasure
 from services.ledger.store import Store
-from services.ledger.writer import Writer
 from services.runtime.offload import Offload
 from services.runtime.settings import Settings
 
@@ -25,7 +25,7 @@ class LabelComponents:
 
 
 def build_labels(
-    writer: Writer,
+    writer: LedgerWriter,
     clock: Callable[[], float],
     store: Store,
     heads: Sequence[Head],

@@ -1,6 +1,6 @@
 """Types shared by the ledger and the rooms above it: decided portions, the ledger's interface, and its writer."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -64,8 +64,8 @@ class Committed:
 class Ledger(Protocol):
     """Durable record of decisions, as the pipeline uses it."""
 
-    async def record(self, portion: Portion, payload: Payload | None) -> bool:
-        """Record a portion; return True when its decisions are durable."""
+    def record(self, portion: Portion, payload: Payload | None) -> bool | Awaitable[bool]:
+        """Record a portion; return whether its decisions are durable, or an awaitable of that if it takes longer."""
         ...
 
     async def commit(self, ids: Sequence[tuple[int, int]]) -> Committed:
@@ -80,7 +80,7 @@ class Ledger(Protocol):
 class NoLedger:
     """Ledger of a service that runs without one: records nothing."""
 
-    async def record(self, portion: Portion, payload: Payload | None) -> bool:
+    def record(self, portion: Portion, payload: Payload | None) -> bool:
         return False
 
     async def commit(self, ids: Sequence[tuple[int, int]]) -> Committed:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +14,8 @@ from services.ledger.segments import Runs, join
 from services.policy.decision import Decision
 
 _HEAD = struct.Struct("<HQdIBd")
+_ANSWERED, _CONSTANT, _ITEMISED = 1, 2, 4
+"""Flags of a frame: all units are answered; one propensity for all; units have items."""
 _NONE = np.zeros(0, np.intp)
 
 
@@ -71,17 +74,37 @@ class Decided:
         )
 
 
+class _Items(msgspec.Struct, array_like=True, omit_defaults=False):
+    """Itemised units [k] in a frame."""
+
+    places: bytes
+    """uint32 [k]."""
+    requested: bytes | None
+    """bool [k]; None: a label of each is requested."""
+    census: bool
+    raw: bytes | None
+    """float32 [k]."""
+    evidence: list[bytes | None]
+    payload: list[bytes | None]
+    payload_type: str
+
+
+_encode_items = msgspec.msgpack.Encoder().encode
+_decode_items = msgspec.msgpack.Decoder(_Items).decode
+
+
 def frame(decided: Decided) -> bytes:
-    """Encode units without items as the content of a journal's frame."""
+    """Encode units as the content of a journal's frame; contents of items must be bytes, not references."""
     key = _encoded(decided.key)
-    answered = not (decided.decisions != Decision.ANSWER.value).any()
+    decisions, itemised = decided.decisions, len(decided.itemised) > 0
+    answered = not itemised and not (decisions != Decision.ANSWER.value).any()
     constant = isinstance(decided.propensity, float)
     head = _HEAD.pack(
         len(key),
         decided.first,
         decided.time,
         len(decided.uncertainty),
-        answered + 2 * constant,
+        answered * _ANSWERED | constant * _CONSTANT | itemised * _ITEMISED,
         decided.propensity if constant else 0.0,
     )
     return b"".join(
@@ -89,37 +112,80 @@ def frame(decided: Decided) -> bytes:
             head,
             key,
             decided.uncertainty.tobytes(),
-            b"" if answered else decided.decisions.tobytes(),
+            b"" if answered else decisions.tobytes(),
             b"" if constant else decided.propensity.tobytes(),  # type: ignore[union-attr]
+            _packed_items(decided) if itemised else b"",
         )
     )
 
 
-def unframe(frames: Iterable[bytes]) -> dict[Key, Runs]:
-    """Decode frames to runs by key, in the frames' order."""
+def _packed_items(decided: Decided) -> bytes:
+    places = decided.itemised
+    return _encode_items(
+        _Items(
+            places.astype(np.uint32).tobytes(),
+            None if decided.requested is None else decided.requested.tobytes(),
+            decided.census,
+            None if decided.raw is None else decided.raw[places].tobytes(),
+            list(decided.evidence),
+            list(decided.payload),
+            decided.payload_type,
+        )
+    )
+
+
+def unframe(frames: Iterable[bytes]) -> tuple[dict[Key, Runs], list[Decided]]:
+    """Decode frames: all units as runs by key, in the frames' order, and the portions that have items."""
     gathered: dict[tuple[bytes, float | None], _Gathered] = {}
+    itemised = []
     for content in frames:
         length, first, time, count, flags, constant = _HEAD.unpack_from(content)
         place = _HEAD.size + length
-        group = content[_HEAD.size : place], constant if flags & 2 else None
+        group = content[_HEAD.size : place], constant if flags & _CONSTANT else None
         columns = gathered.get(group)
         if columns is None:
             columns = gathered[group] = _Gathered()
         columns.first.append(first)
         columns.time.append(time)
         columns.count.append(count)
-        columns.uncertainty.append(content[place : place + 4 * count])
+        columns.uncertainty.append(uncertainty := content[place : place + 4 * count])
         place += 4 * count
-        if flags & 1:
-            columns.decisions.append(b"\x01" * count)
-        else:
-            columns.decisions.append(content[place : place + count])
+        decisions = b"\x01" * count
+        if not flags & _ANSWERED:
+            decisions = content[place : place + count]
             place += count
-        columns.propensity.append(content[place:])
+        columns.decisions.append(decisions)
+        rates = b""
+        if not flags & _CONSTANT:
+            rates = content[place : place + 4 * count]
+            place += 4 * count
+        columns.propensity.append(rates)
+        if flags & _ITEMISED:
+            propensity = constant if flags & _CONSTANT else np.frombuffer(rates, np.float32)
+            part = Decided(
+                _decoded(group[0]),
+                first,
+                np.frombuffer(uncertainty, np.float32),
+                np.frombuffer(decisions, np.uint8),
+                propensity,
+                time,
+            )
+            itemised.append(_with_items(part, _decode_items(content[place:])))
     by_key: dict[Key, list[Runs]] = {}
     for (key, constant_or_none), columns in gathered.items():
         by_key.setdefault(_decoded(key), []).append(columns.runs(constant_or_none))
-    return {key: join(parts) for key, parts in by_key.items()}
+    return {key: join(parts) for key, parts in by_key.items()}, itemised
+
+
+def _with_items(decided: Decided, items: _Items) -> Decided:
+    decided.itemised = np.frombuffer(items.places, np.uint32).astype(np.intp)
+    decided.requested = None if items.requested is None else np.frombuffer(items.requested, np.bool_)
+    decided.census = items.census
+    decided.evidence, decided.payload, decided.payload_type = items.evidence, items.payload, items.payload_type
+    if items.raw is not None:
+        decided.raw = np.full(len(decided.uncertainty), np.nan, np.float32)
+        decided.raw[decided.itemised] = np.frombuffer(items.raw, np.float32)
+    return decided
 
 
 @dataclass(slots=True)

@@ -3,10 +3,9 @@
 Items are kept of deferred and audited units, and of all units under a census.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,11 @@ from services.ledger.tables import UNASKED, segment
 from services.policy.audit_draws import Draws
 from services.policy.decision import Decision
 
-_FIXED = ("epoch", "writer", "flush", "head", "model", "policy", "time", "payload_type", "census")
-"""Columns with the same value in all items of a portion."""
+_FIXED = ("epoch", "writer", "flush", "head", "model", "policy", "payload_type", "census")
+"""Columns with the same value in all items of a flush that have one key."""
 _VARYING = (
     "sequence",
+    "time",
     "uncertainty",
     "raw_uncertainty",
     "decision",
@@ -116,48 +116,66 @@ def keep_large(portions: Iterable[Decided], store: Store) -> None:
 
 
 def write_items(connection: Connection, place: Place, portions: Iterable[Decided], draws: Draws) -> None:
-    """Write a row for each itemised unit."""
-    itemised = [decided for decided in portions if len(decided.itemised)]
-    if not itemised:
+    """Write a row for each itemised unit: few statements, however many portions the units come from."""
+    alike: dict[tuple[Any, ...], list[Decided]] = {}
+    for decided in portions:
+        if len(decided.itemised):
+            kind = decided.payload_type if decided.payload else None
+            head, model, policy, _ = decided.key
+            alike.setdefault((head, model, policy, kind, int(decided.census)), []).append(decided)
+    if not alike:
         return
+    writing = (draws.epoch, place.writer, place.flush)
     write = _copy if connection.dialect.name == "postgresql" else _insert
     with driver(connection, "items") as raw:
-        write(raw, [(_fixed(decided, place, draws.epoch), list(_varying(decided, draws))) for decided in itemised])
+        write(raw, [((*writing, *fixed), list(_varying(parts, draws))) for fixed, parts in alike.items()])
 
 
-def _fixed(decided: Decided, place: Place, epoch: int) -> tuple[Any, ...]:
-    kind = decided.payload_type if decided.payload else None
-    key = decided.key
-    return epoch, place.writer, place.flush, key.head, key.model, key.policy, decided.time, kind, int(decided.census)
-
-
-def _varying(decided: Decided, draws: Draws) -> Iterable[tuple[Any, ...]]:
-    units, n = decided.itemised, len(decided.itemised)
-    decisions = decided.decisions[units]
-    rates = np.broadcast_to(decided.propensity, len(decided.uncertainty))[units]
-    priorities = decided.time + _PRIORITY_SECONDS * draws.uniforms(decided.first, n, b"priority")
-    requested = np.ones(n, bool) if decided.requested is None else decided.requested
-    states = ["requested" if is_requested else UNASKED for is_requested in requested.tolist()]
-    evidence, evidence_refs = _columns(decided.evidence)
-    payload, payload_refs = _columns(decided.payload or (None,) * n)
+def _varying(parts: Sequence[Decided], draws: Draws) -> Iterable[tuple[Any, ...]]:
+    """Return the values of the varying columns of each item of some portions."""
+    counts = [len(part.itemised) for part in parts]
+    times = np.repeat([part.time for part in parts], counts)
+    uncertainty = np.concatenate([part.uncertainty[part.itemised] for part in parts])
+    decisions = np.concatenate([part.decisions[part.itemised] for part in parts])
+    rates = np.concatenate([np.broadcast_to(part.propensity, len(part.uncertainty))[part.itemised] for part in parts])
+    drawn = np.concatenate([draws.uniforms(part.first, n, b"priority") for part, n in zip(parts, counts, strict=True)])
+    evidence, evidence_refs = _columns(list(chain.from_iterable(part.evidence for part in parts)))
+    payload, payload_refs = _columns(
+        list(chain.from_iterable(part.payload or repeat(None, n) for part, n in zip(parts, counts, strict=True)))
+    )
     return zip(
-        (units + decided.first).tolist(),
-        [None if math.isnan(score) else score for score in decided.uncertainty[units].tolist()],
-        (None,) * n if decided.raw is None else _raw(decided.uncertainty[units], decided.raw[units]),
+        np.concatenate([part.itemised + part.first for part in parts]).tolist(),
+        times.tolist(),
+        [None if score != score else score for score in uncertainty.tolist()],  # NaN
+        _raw(parts, uncertainty),
         decisions.tolist(),
         np.where(decisions == Decision.DEFER.value, 1.0, rates).tolist(),
         evidence,
         evidence_refs,
         payload,
         payload_refs,
-        states,
-        priorities.tolist(),
+        _states(parts, counts),
+        (times + _PRIORITY_SECONDS * drawn).tolist(),
         strict=True,
     )
 
 
-def _raw(uncertainty: NDArray[np.float32], raw: NDArray[np.float32]) -> list[float | None]:
+def _states(parts: Sequence[Decided], counts: Sequence[int]) -> list[str]:
+    if all(part.requested is None for part in parts):
+        return ["requested"] * sum(counts)
+    requested = np.concatenate(
+        [np.ones(n, bool) if part.requested is None else part.requested for part, n in zip(parts, counts, strict=True)]
+    )
+    return ["requested" if is_requested else UNASKED for is_requested in requested.tolist()]
+
+
+def _raw(parts: Sequence[Decided], uncertainty: NDArray[np.float32]) -> list[float | None]:
     """Return the measure of units whose prediction is impossible; None for the others, and for NaN."""
+    if all(part.raw is None for part in parts):
+        return [None] * len(uncertainty)
+    raw = np.concatenate(
+        [np.full(len(p.itemised), np.nan, np.float32) if p.raw is None else p.raw[p.itemised] for p in parts]
+    )
     differing = np.isposinf(uncertainty) & ~np.isnan(raw)
     return [score if differs else None for score, differs in zip(raw.tolist(), differing.tolist(), strict=True)]
 

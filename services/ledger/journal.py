@@ -1,20 +1,23 @@
-"""Journal: a local file that holds answered units until they are in a segment, and its flushing into segments.
+"""Journal: a local file that holds decided units until they are in the database, and its flushing into the database.
 
 One write per portion, no wait for the disk: what was written survives the death of the process, because the operating
 system holds it. The file is a head and frames (length, checksum, content); a frame that a kill cut short ends it.
-Places in the journal count all bytes that were ever appended, so that the file can be emptied once they are in
-segments. How far it is in segments stands in the row of its writer and changes in the same transactions.
+Places in the journal count all bytes that were ever appended, so that the file can be emptied once they are in the
+database. How far that is stands in the row of its writer and changes in the same transactions, which also write the
+items of deferred and audited units.
 
 The head is written in place, which needs no room on a full disk: it also tells of units that could not be recorded.
 """
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,23 +27,30 @@ from services.ledger.commit_queue import Watermark
 from services.ledger.contract import Place
 from services.ledger.decided import Decided, frame, unframe
 from services.ledger.gap_log import Lost, write_gap
-from services.ledger.items import Parts, write_segments
+from services.ledger.items import Parts, write_items, write_segments
 from services.ledger.tables import writer as writers
 from services.ledger.writer import Writer
+from services.policy.audit_draws import Draws
 from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 EMPTY_BYTES = 1 << 20
-"""A journal that is in segments is emptied from this size on."""
+"""A journal whose frames are in the database is emptied from this size on."""
+CUT_BYTES = 1 << 18
+"""Most bytes of later frames that are copied when a journal in use is cut."""
 MOVE_BYTES = 1 << 20
 """Part of a journal that goes into segments in one transaction."""
 FORGOTTEN = "the database lost what it had confirmed"
-_MAGIC = b"DEMURJ01"
+_MAGIC = b"DEMURJ02"
+_EARLIER = b"DEMURJ01"
+"""Format of journals whose frames have no items."""
 _HEAD = struct.Struct("<8sQ32s16sQddQI")
 _FRAME = struct.Struct("<II")
 HEAD_BYTES = 4096
 _READ_BYTES = 1 << 18
 SUFFIX = ".journal"
+UNFINISHED = ".new"
+"""Suffix of a file that becomes the journal once it is whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +86,7 @@ class Journal:
         """
         directory.mkdir(parents=True, exist_ok=True)
         path = directory / f"{name}-{identity.epoch:016x}{SUFFIX}"
-        early = path.with_suffix(".new")
+        early = path.with_suffix(UNFINISHED)
         file = os.open(early, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -151,7 +161,7 @@ class Journal:
         return contents, place
 
     def empty(self, place: int) -> None:
-        """Empty the file where all frames are in segments; ``place`` is how far they are.
+        """Empty the file where all frames are in the database; ``place`` is how far they are.
 
         The file is cut first: a death in between leaves a head that counts too little of an empty journal.
         """
@@ -160,6 +170,31 @@ class Journal:
         os.ftruncate(self._file, HEAD_BYTES)
         self._base, self._size = place, HEAD_BYTES
         self._write_head()
+
+    def cut(self, place: int) -> None:
+        """Drop the frames before ``place``, which are in the database, while later ones are not yet.
+
+        The later ones are copied to a new file, which replaces this one at once or, after a death in between, never.
+
+        Raises:
+            OSError: the disk is full or broken; the file is unchanged.
+        """
+        rest = os.pread(self._file, self._size, place - self._base + HEAD_BYTES)
+        early = self.path.with_suffix(UNFINISHED)
+        early.unlink(missing_ok=True)
+        file = os.open(early, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            content = _packed(self.identity, place, self.lost).ljust(HEAD_BYTES, b"\0") + rest
+            if os.write(file, content) < len(content):
+                raise OSError("the disk is full: the journal could not be copied")
+            early.rename(self.path)
+        except BaseException:
+            os.close(file)
+            early.unlink(missing_ok=True)
+            raise
+        os.close(self._file)
+        self._file, self._base, self._size = file, place, len(content)
 
     def note_lost(self, lost: Lost | None) -> None:
         """Note in the head which units are in no ledger; None once a gap row records them."""
@@ -212,13 +247,13 @@ def unpacked(head: bytes) -> tuple[Identity, int, Lost | None] | None:
     if len(head) < _HEAD.size:
         return None
     magic, epoch, secret, ledger, base, from_time, to_time, units, checksum = _HEAD.unpack_from(head)
-    if magic != _MAGIC or zlib.crc32(head[: _HEAD.size - 4]) != checksum:
+    if magic not in (_MAGIC, _EARLIER) or zlib.crc32(head[: _HEAD.size - 4]) != checksum:
         return None
     return Identity(epoch, secret, ledger), base, Lost(from_time, to_time, units) if units else None
 
 
 def move(connection: Connection, place: Place, journal: Journal, parts: Parts, now: float) -> int:
-    """Write the next frames of a journal as segments; return how far it is in segments then.
+    """Write the next frames of a journal as segments and items; return how far it is in the database then.
 
     What the database lost in a crash of its own, and the journal no longer holds, becomes a gap up to now.
     """
@@ -231,7 +266,9 @@ def move(connection: Connection, place: Place, journal: Journal, parts: Parts, n
         return end
     if connection.dialect.name == "postgresql":  # the journal is emptied then: this commit must outlive the server
         connection.execute(text("SET LOCAL synchronous_commit = on"))
-    write_segments(connection, place, unframe(frames), parts)
+    runs, itemised = unframe(frames)
+    write_segments(connection, place, runs, parts)
+    write_items(connection, place, itemised, Draws(journal.identity.secret, journal.identity.epoch))
     connection.execute(update(writers).where(writers.c.epoch == place.writer).values(journal_end=end))
     return end
 
@@ -242,7 +279,7 @@ class _Early:
 
 
 class JournalFlusher:
-    """Journal in use: takes answered units on the event loop and moves them into segments in the writer's thread."""
+    """Journal in use: takes units on the event loop and moves them into the database in the writer's thread."""
 
     def __init__(self, watermark: Watermark, parts: Parts) -> None:
         self.journal: Journal | None = None
@@ -252,6 +289,7 @@ class JournalFlusher:
         self._early: _Early | None = None
         self._captured: _Early | None = None
         self._moved = 0
+        self._turn = asyncio.Lock()
 
     @property
     def nbytes(self) -> int:
@@ -272,7 +310,7 @@ class JournalFlusher:
             _log.error("no journal can be written in %s (%s): every answer waits for its commit", directory, error)
 
     def append(self, decided: list[Decided]) -> bool:
-        """Write units without items; return False where the journal takes nothing."""
+        """Write units, with the contents of their items; return False where the journal takes nothing."""
         journal = self.journal
         if journal is None:
             return False
@@ -292,7 +330,9 @@ class JournalFlusher:
         return True
 
     async def move(self, writer: Writer) -> None:
-        """Move everything into segments, then empty the file.
+        """Move all frames that are in the journal now into the database, and drop them from the file.
+
+        Later frames wait for the next call: under load one flush takes what many calls have written.
 
         Raises:
             LedgerUnavailable: the database went away; the rest stays.
@@ -300,19 +340,40 @@ class JournalFlusher:
         journal = self.journal
         if journal is None:
             return
-        while self._moved != journal.end:
-            try:
-                before, self._moved = self._moved, await writer.settle(self._move)
-            except BaseException:
-                self._restore()
-                raise
-            if self._captured is not None:
-                self._watermark.remove(self._captured)
-                self._captured = None
-            if self._moved == before:
-                raise OSError(f"{journal.path} cannot be read behind {before}")
-        if journal.nbytes >= EMPTY_BYTES:
-            journal.empty(self._moved)
+        end = journal.end
+        while self._moved < end:
+            async with self._turn:
+                if self._moved < end:
+                    await self._move_next(journal, writer)
+        if self._moved - journal.base >= EMPTY_BYTES:
+            self._drop(journal)
+
+    def forget(self) -> None:
+        """Drop moved frames, however few: they may hold inputs that have been erased."""
+        if self.journal is not None and self._moved > self.journal.base:
+            self._drop(self.journal)
+
+    async def _move_next(self, journal: Journal, writer: Writer) -> None:
+        try:
+            before, self._moved = self._moved, await writer.settle(self._move)
+        except BaseException:
+            self._restore()
+            raise
+        if self._captured is not None:
+            self._watermark.remove(self._captured)
+            self._captured = None
+        if self._moved == before:
+            raise OSError(f"{journal.path} cannot be read behind {before}")
+
+    def _drop(self, journal: Journal) -> None:
+        """Drop what is moved from the file, unless a move is under way, which reads the file in its thread."""
+        if self._turn.locked():
+            return
+        with self._watermark.lock, suppress(OSError):  # on a full disk the file stays as it is
+            if self._moved == journal.end:
+                journal.empty(self._moved)
+            elif journal.end - self._moved <= CUT_BYTES:
+                journal.cut(self._moved)
 
     def reread(self) -> None:
         """Move all frames again: the database may have lost some, and knows which it has."""

@@ -1,26 +1,28 @@
 """Durable ledger of one task: decisions are durable before their answer leaves, or the answer says that they are not.
 
-Answered units go into the journal and leave at once; deferred and audited ones, and all of a head under a census, wait
-for the commit of their items. An answer that misses its deadline, or meets a ledger that is down, leaves with
-``recorded = false``; its units become a gap that readers see.
+Units go into the journal, and their answer leaves at once; the database follows within a second. What the journal does
+not take waits for a commit: large contents, everything with ``power`` durability, and with a database on another host,
+which outlives this one, deferred and audited units and those under a census. Such an answer that misses its deadline,
+or meets a ledger that is down, leaves with ``recorded = false``; its units become a gap that readers see.
 """
 
 import asyncio
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import Connection
 
 from models.head import Head
 from models.label_errors import LabelRule, label_rule
 from services.ledger.commit_queue import CommitQueue, Watermark
-from services.ledger.contract import Committed, Payload, Portion
+from services.ledger.contract import Change, Committed, LedgerWriter, Payload, Portion
 from services.ledger.decided import Decided, Key
 from services.ledger.deployments import Deployment, Deployments
 from services.ledger.erasure import Erasure
@@ -30,7 +32,7 @@ from services.ledger.items import Parts, write_tallies
 from services.ledger.journal import FORGOTTEN, JournalFlusher
 from services.ledger.promotion import Promotion
 from services.ledger.recovery import take_over
-from services.ledger.store import Store
+from services.ledger.store import INLINE_BYTES, Store
 from services.ledger.writer import Writer
 from services.policy.audit_draws import Draws, propensity
 from services.policy.decision import Decision
@@ -38,6 +40,7 @@ from services.runtime.errors import LedgerUnavailable
 from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
+T = TypeVar("T")
 TEND_SECONDS = 0.25
 """Between two rounds of background work: the journal, gaps, counts of explored units."""
 TALLY_SECONDS = 1.0
@@ -126,9 +129,14 @@ class DurableLedger:
             lost=self._lose,
         )
         self._promotion = Promotion(writer, self.explored, watermark, self._commit_queue, self._promoted, self._count)
-        self.erasure = Erasure(writer, self._judging, store, watermark.clock)
+        self.erasure = Erasure(self.current, self._judging, store, watermark.clock)
         self._tending: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
+
+    @property
+    def current(self) -> LedgerWriter:
+        """Writer for changes and queries that have to see all units recorded before."""
+        return _Current(self)
 
     @property
     def clock(self) -> Callable[[], float]:
@@ -155,6 +163,8 @@ class DurableLedger:
         if self.options.journal:
             self._journal.open(self.options.directory, self.writer, self.options.journal_bytes)
         await self.writer.start()
+        with suppress(LedgerUnavailable):  # before there are units of it in the journal, which another process may move
+            await self._write_deployments()
         self._tending = asyncio.create_task(self._tend())
 
     async def stop(self) -> None:
@@ -167,17 +177,37 @@ class DurableLedger:
         await self.writer.stop()
         self._journal.close()
 
-    async def record(self, portion: Portion, payload: Payload | None) -> bool:
-        """Record a portion; return True when its units are durable."""
+    def record(self, portion: Portion, payload: Payload | None) -> bool | Awaitable[bool]:
+        """Record a portion; return whether its units are durable, or an awaitable of that where it takes a commit."""
         if portion.purpose != "decide":
             self.explored.add(portion, payload, self._watermark.clock())
             return False
         decided = [self._decided(head, portion, payload) for head in portion.verdicts]
-        itemised = any(len(part.itemised) for part in decided)
-        recorded = (not itemised and self._journal.append(decided)) or await self._commit_queue.durable(decided)
+        if all(map(self._fits_journal, decided)) and self._journal.append(decided):
+            self._count(decided)
+            return True
+        return self._committed(decided)
+
+    def _fits_journal(self, decided: Decided) -> bool:
+        if not len(decided.itemised):
+            return True
+        contents = (*decided.evidence, *decided.payload)
+        return self.writer.local and all(len(content or b"") <= INLINE_BYTES for content in contents)
+
+    async def _committed(self, decided: list[Decided]) -> bool:
+        """Return True once units are in the database."""
+        recorded = await self._commit_queue.durable(decided)
         if recorded:
             self._count(decided)
         return recorded
+
+    async def catch_up(self) -> None:
+        """Return once everything that was recorded before is in the database.
+
+        Raises:
+            LedgerUnavailable: the database is down.
+        """
+        await self._journal.move(self.writer)
 
     async def commit(self, ids: Sequence[tuple[int, int]]) -> Committed:
         """Make explored units decided ones; see ``Ledger.commit``."""
@@ -261,6 +291,10 @@ class DurableLedger:
             except Exception:
                 _log.exception("work in the background of the ledger failed; it is tried again")
 
+    def forget_journal(self) -> None:
+        """Drop what is in the database from the journal, which may hold inputs that have been erased."""
+        self._journal.forget()
+
     async def _forget(self) -> None:
         """Erase what is older than the retention period, and files that no row names."""
         if math.isfinite(self.options.retention_seconds):
@@ -268,12 +302,15 @@ class DurableLedger:
             _log.info("inputs, evidence and raw labels of %d units were erased after their time", erased)
         await self.erasure.sweep()
 
-    async def _write_background(self, *, tallies: bool) -> None:
-        """Write deployments, gaps, the journal and counts of explored units."""
+    async def _write_deployments(self) -> None:
         if not self._deployments.known:
             written = self._deployments.current
             await self.writer.settle(self._deployments.write)
             self._deployments.known = written is self._deployments.current
+
+    async def _write_background(self, *, tallies: bool) -> None:
+        """Write deployments, gaps, the journal and counts of explored units."""
+        await self._write_deployments()
         while self.writer.forgotten:
             start, end = self.writer.forgotten.pop()
             self._journal.reread()
@@ -288,6 +325,25 @@ class DurableLedger:
             except BaseException:
                 self.explored.give_back(taken)
                 raise
+
+
+class _Current:
+    """Writer of a ledger that first moves the journal into the database."""
+
+    def __init__(self, ledger: DurableLedger) -> None:
+        self._ledger = ledger
+
+    async def run(self, change: Change[T], *, seconds: float | None = None) -> T:
+        await self._ledger.catch_up()
+        return await self._ledger.writer.run(change, seconds=seconds)
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        await self._ledger.catch_up()
+        return await self._ledger.writer.read(query)
+
+    async def forget(self) -> None:
+        self._ledger.forget_journal()
+        await self._ledger.writer.forget()
 
 
 def _judging(head: Head) -> LabelRule | None:

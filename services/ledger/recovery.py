@@ -9,7 +9,7 @@ from sqlalchemy import Connection, insert, select, update
 from services.ledger.contract import Place
 from services.ledger.gap_log import write_gap
 from services.ledger.items import Parts
-from services.ledger.journal import SUFFIX, Journal, move
+from services.ledger.journal import SUFFIX, UNFINISHED, Journal, move
 from services.ledger.tables import writer as writers
 from services.ledger.writer import Writer
 from services.runtime.logging import get_logger
@@ -35,6 +35,7 @@ async def take_over(writer: Writer, directory: Path, clock: Callable[[], float])
             while not await writer.settle(lambda c, p, j=journal: recover(c, j, clock, writer.task)):  # type: ignore[misc]
                 pass
             journal.path.unlink(missing_ok=True)
+            journal.path.with_suffix(UNFINISHED).unlink(missing_ok=True)
             taken += 1
         finally:
             journal.close()

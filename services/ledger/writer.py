@@ -107,6 +107,11 @@ class Writer:
         return self.queue.up
 
     @property
+    def local(self) -> bool:
+        """True if the database is a file on a disk of this host."""
+        return self._database.path is not None
+
+    @property
     def ledger(self) -> bytes:
         """Digest of the ledger's location, 16 bytes."""
         return self._database.digest

@@ -180,7 +180,8 @@ class Pipeline(Generic[Request, Answer]):
         self._observer.decided(portion)
         current().decided(verdicts)
         with step("ledger"):
-            if await self.ledger.record(portion, self._payload(units, done.first)):
+            recorded = self.ledger.record(portion, self._payload(units, done.first))
+            if recorded if isinstance(recorded, bool) else await recorded:
                 portion = replace(portion, recorded=True)
         return portion
 

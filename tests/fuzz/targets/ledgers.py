@@ -53,7 +53,7 @@ def journals(folder: Path) -> Decoder:
     journal.note_lost(Lost(1.0, 2.0, 3))
     path, sample = journal.path, journal.path.read_bytes()
     journal.close()
-    whole = unframe(contents)[_KEY]
+    whole = unframe(contents)[0][_KEY]
 
     def read(case: bytes) -> None:
         path.write_bytes(case)
@@ -75,7 +75,7 @@ def journals(folder: Path) -> Decoder:
         assert frames[: int((ends <= intact).sum())] == contents[: int((ends <= intact).sum())], (
             "what was whole is lost"
         )
-        for key, runs in unframe(frames).items():
+        for key, runs in unframe(frames)[0].items():
             assert key == _KEY
             assert set(runs.first.tolist()) <= set(whole.first.tolist())
 

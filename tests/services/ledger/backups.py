@@ -51,7 +51,5 @@ def faults(url: str, home: Path) -> tuple[str, ...]:
 async def decide_large(recorder: Recording, scores: list[float], contents: list[bytes]) -> int:
     """Deferred units with inputs that go to the store; the sequence of the first."""
     portion = recorder.portion({POWER.name: scores})
-    assert await recorder.ledger.record(
-        portion, Payload("application/x-toy", lambda items: [contents[i] for i in items])
-    )
+    assert await recorder.record(portion, Payload("application/x-toy", lambda items: [contents[i] for i in items]))
     return portion.ids[POWER.name].first

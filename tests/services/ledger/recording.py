@@ -71,7 +71,12 @@ class Recording:
     ) -> tuple[bool, UnitIds]:
         """One portion of one head; whether it was recorded, and its ids."""
         portion = self.portion({POWER.name: scores}, purpose, rate, **options)
-        return await self.ledger.record(portion, inputs(len(scores))), portion.ids[POWER.name]
+        return await self.record(portion, inputs(len(scores))), portion.ids[POWER.name]
+
+    async def record(self, portion: Portion, payload: Payload | None) -> bool:
+        """Whether a portion was recorded, in the journal or after a commit."""
+        recorded = self.ledger.record(portion, payload)
+        return recorded if isinstance(recorded, bool) else await recorded
 
     def portion(
         self,

@@ -114,7 +114,7 @@ async def test_large_contents_are_in_the_store_before_their_row_and_go_with_it(l
         large = [bytes([n]) * (INLINE_BYTES + 1) for n in range(2)]
         portion = recorder.portion({POWER.name: [2.0, 3.0, 4.0]})
         payload = inputs(3).__class__("application/x-toy", lambda items: [large[min(int(n), 1)] for n in items])
-        assert await recorder.ledger.record(portion, payload)
+        assert await recorder.record(portion, payload)
         epoch = recorder.ledger.writer.epoch
         rows = sorted(table(recorder.database, item), key=lambda row: row["sequence"])
         assert [row["payload"] for row in rows] == [None] * 3
@@ -134,7 +134,7 @@ async def test_a_sweep_leaves_what_rows_name(ledger_url: str, tmp_path: Path) ->
     async with recording(ledger_url, tmp_path) as recorder:
         portion = recorder.portion({POWER.name: [2.0]})
         large = b"x" * (INLINE_BYTES + 1)
-        await recorder.ledger.record(portion, inputs(1).__class__("application/x-toy", lambda items: [large]))
+        await recorder.record(portion, inputs(1).__class__("application/x-toy", lambda items: [large]))
         store = recorder.ledger.erasure._store
         store.put(b"orphan")
         wall = store._wall

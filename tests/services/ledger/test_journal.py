@@ -1,6 +1,7 @@
 """The journal: whole frames or none, whatever happens to the disk, the process or the file."""
 
 import os
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -169,7 +170,8 @@ def test_frames_hold_units_by_key() -> None:
         decided(9, 2, 0.02, policy="p2"),
         decided(11, 1, 0.01),
     ]
-    runs_by_key = unframe([frame(piece) for piece in portions])
+    runs_by_key, itemised = unframe([frame(piece) for piece in portions])
+    assert itemised == []
     assert {key.policy: len(units) for key, units in runs_by_key.items()} == {"p1": 10, "p2": 2}
     unit_runs = runs_by_key[Key("power", "m:1", "p1", "decide")]
     by_sequence = {n: i for i, n in enumerate(unit_runs.sequence.tolist())}
@@ -180,3 +182,68 @@ def test_frames_hold_units_by_key() -> None:
             np.testing.assert_array_equal(unit_runs.decisions[places], portion.decisions)
             np.testing.assert_allclose(unit_runs.propensities[places], portion.propensity, rtol=1e-6)
             assert set(unit_runs.times[places]) == {portion.time}
+
+
+def test_frames_hold_the_items_of_deferred_and_audited_units() -> None:
+    scores = np.array([0.5, np.inf, np.nan, 0.25], np.float32)
+    decisions = np.array([Decision.ANSWER, Decision.DEFER, Decision.DEFER, Decision.ANSWER], np.uint8)
+    key = Key("power", "m:1", "p1", "decide")
+    raw = np.array([0.5, 3.0, np.nan, 0.25], np.float32)
+    audited = Decided(key, 4, scores, decisions, np.array([0.1, 0.2, 0.3, 0.4], np.float32), 5.0)
+    audited.itemised, audited.raw = np.array([1, 2, 3]), raw
+    audited.evidence, audited.payload, audited.payload_type = [b"a", None, b"c"], [b"x", b"", b"z"], "application/x-toy"
+    census = Decided(key, 8, scores[:1], decisions[:1], 0.01, 6.0, census=True)
+    census.itemised, census.requested, census.evidence = np.array([0]), np.array([False]), [b"e"]
+    plain = Decided(key, 9, scores[:2], np.full(2, Decision.ANSWER, np.uint8), 0.01, 7.0)
+    runs, (first, second) = unframe([frame(part) for part in (audited, census, plain)])
+    assert len(runs[key]) == 7
+    assert set(runs[key].sequence.tolist()) == {4, 5, 6, 7, 8, 9, 10}
+    for sent, received in ((audited, first), (census, second)):
+        assert (received.key, received.first, received.time) == (sent.key, sent.first, sent.time)
+        for name in ("uncertainty", "decisions", "itemised", "propensity"):
+            np.testing.assert_array_equal(getattr(received, name), getattr(sent, name))
+        assert (list(received.evidence), list(received.payload)) == (list(sent.evidence), list(sent.payload))
+        assert (received.census, received.payload_type) == (sent.census, sent.payload_type)
+    np.testing.assert_array_equal(first.raw[1:], raw[1:])
+    assert first.requested is None
+    np.testing.assert_array_equal(second.requested, [False])
+
+
+def test_frames_of_earlier_versions_are_read() -> None:
+    """Journals of killed processes outlive an update: frames without items have not changed."""
+    key = b"power\0m:1\0p\0decide"
+    content = struct.pack("<HQdIBd", len(key), 3, 1.5, 2, 2, 0.25) + key
+    runs_by_key, itemised = unframe([content + np.array([1, 2], "<f4").tobytes() + bytes([1, 3])])
+    runs = runs_by_key[Key("power", "m:1", "p", "decide")]
+    assert (runs.decisions.tolist(), runs.propensity, itemised) == ([1, 3], 0.25, [])
+
+
+def test_a_journal_in_use_is_cut_to_what_the_database_does_not_have(tmp_path: Path) -> None:
+    journal = make(tmp_path)
+    journal.append([b"early"] * 10)
+    middle = journal.end
+    journal.append([b"late", b"later"])
+    size = journal.path.stat().st_size
+    journal.cut(middle)
+    assert journal.path.stat().st_size < size
+    assert (journal.base, everything(journal)) == (middle, [b"late", b"later"])
+    journal.append([b"last"])
+    assert Journal.take_over(journal.path) is None, "the new file is locked, too"
+    again = taken(journal)
+    assert (again.base, everything(again, middle)) == (middle, [b"late", b"later", b"last"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [journal.path.name]
+
+
+def test_a_cut_that_fails_leaves_the_journal_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = make(tmp_path)
+    journal.append([b"early"])
+    middle = journal.end
+    journal.append([b"late"])
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:-1]))
+    with pytest.raises(OSError, match="disk is full"):
+        journal.cut(middle)
+    monkeypatch.undo()
+    journal.append([b"last"])
+    assert everything(taken(journal)) == [b"early", b"late", b"last"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [journal.path.name]

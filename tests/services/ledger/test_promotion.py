@@ -73,7 +73,7 @@ async def test_committing_again_is_committing_once(ledger_url: str, tmp_path: Pa
 async def test_heads_are_committed_by_their_own_ids(ledger_url: str, tmp_path: Path) -> None:
     async with recording(ledger_url, tmp_path) as recorder:
         portion = recorder.portion({POWER.name: [0.5, 2.0], TURN.name: [3.0, 0.1]}, "explore")
-        await recorder.ledger.record(portion, inputs(2))
+        await recorder.record(portion, inputs(2))
         turn = portion.ids[TURN.name]
         assert (await recorder.ledger.commit(ids_of(turn))).units == 2
     snapshot = read(recorder.database)
