@@ -7,7 +7,7 @@ to a constant: larger is less familiar.
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -61,6 +61,19 @@ class Departures:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def part(self, start: int, end: int) -> "Departures":
+        """Return the entries of rows [start, end), which are counted from ``start``."""
+        if not len(self.rows):
+            return self
+        chosen = slice(*self.rows.searchsorted((start, end)).tolist())
+        return Departures(
+            self.rows[chosen] - start,
+            self.columns[chosen],
+            self.values[chosen],
+            self.deviations[chosen],
+            self.expected[chosen],
+        )
 
 
 _INDICES: NDArray[np.intp] = np.zeros(0, np.intp)
@@ -167,13 +180,20 @@ class Familiarity:
             scores += rest * np.float32(0.5 / self.left_out)
         return scores
 
-    def unlikely(self, scores: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Return the mask of unlikely rows [N] of one request: single rows by score, or all rows by their mean."""
+    def unlikely(
+        self, scores: NDArray[np.float32], requests: Sequence[tuple[int, int]] | None = None
+    ) -> NDArray[np.bool_]:
+        """Return the mask of unlikely rows [N]: single rows by score, or all rows of a request by their mean.
+
+        Args:
+            requests: first and end row of each request; None: all rows are of one.
+        """
         flags: NDArray[np.bool_] = scores > np.float32(self.row_limit)
-        if (limit := self.request_limit(len(scores))) is not None:
-            mean = float(np.minimum(scores, np.float32(self.row_limit)).mean(dtype=np.float64))
-            if mean > limit:
-                flags[:] = True
+        for start, end in ((0, len(scores)),) if requests is None else requests:
+            if (limit := self.request_limit(end - start)) is not None:
+                mean = float(np.minimum(scores[start:end], np.float32(self.row_limit)).mean(dtype=np.float64))
+                if mean > limit:
+                    flags[start:end] = True
         return flags
 
     def request_limit(self, rows: int) -> float | None:

@@ -38,6 +38,10 @@ class Gaussian:
     def __len__(self) -> int:
         return len(self.mean)
 
+    def part(self, units: slice) -> "Gaussian":
+        """Return the statistics of some units."""
+        return Gaussian(self.mean[units], self.mvar[units], _part(self.varm, units), _part(self.epkl, units))
+
     @property
     def tvar(self) -> Array:
         """Total variance of the mixture: mvar + varm, [N]; for a single model its own variance."""
@@ -59,6 +63,15 @@ class Categorical:
 
     def __len__(self) -> int:
         return len(self.probabilities)
+
+    def part(self, units: slice) -> "Categorical":
+        """Return the statistics of some units."""
+        others = (self.expected_entropy, self.expected_log, self.expected_renyi)
+        return Categorical(self.probabilities[units], *(_part(array, units) for array in others))
+
+
+def _part(array: Array | None, units: slice) -> Array | None:
+    return None if array is None else array[units]
 
 
 @dataclass(frozen=True)

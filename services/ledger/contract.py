@@ -1,7 +1,9 @@
 """Types shared by the ledger and the rooms above it: decided portions, the ledger's interface, and its writer."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -34,6 +36,30 @@ class Portion:
     """Name of the numeric profile that computed the scores."""
     purpose: Purpose
     recorded: bool = False
+
+    def as_recorded(self, recorded: bool) -> Portion:
+        """Return the portion with whether it is durable."""
+        return replace(self, recorded=recorded)
+
+    def part(self, start: int, end: int, predictives: Predictives, payload: Any) -> Portion:
+        """Return items [start, end) of a portion whose items have one unit per head, as a portion of their own.
+
+        Args:
+            predictives: statistics of these items.
+            payload: content of these items.
+        """
+        return Portion(
+            0,
+            end - start,
+            predictives,
+            {head: verdict.part(start, end) for head, verdict in self.verdicts.items()},
+            {head: UnitIds(ids.epoch, ids.first + start, end - start) for head, ids in self.ids.items()},
+            payload,
+            self.model,
+            self.profile,
+            self.purpose,
+            self.recorded,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """Decisions: a measure is compared with a versioned policy, bound to an artefact and its numeric profile."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -105,6 +107,12 @@ class Verdict:
     """Bits of ``Shift``."""
     raw: NDArray[np.float32] | None = None
     """Computed measure, before impossible predictions became infinite; None if ``uncertainty`` is the same."""
+
+    def part(self, start: int, end: int) -> Verdict:
+        """Return the result for units [start, end)."""
+        units = slice(start, end)
+        raw = None if self.raw is None else self.raw[units]
+        return Verdict(self.policy, self.uncertainty[units], self.decisions[units], self.shifts[units], raw)
 
     @property
     def hidden(self) -> NDArray[np.bool_]:

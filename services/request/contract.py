@@ -6,7 +6,7 @@ anything heavier belongs in a quantum. A quantum that failed raises a ``DemurErr
 generator that catches it and yields ``ItemFailed`` goes on; otherwise the request fails as a whole.
 """
 
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
@@ -233,6 +233,39 @@ class Task(Protocol[Request, Answer]):
 
     def collapse(self, units: Units[Any], portion: Portion) -> Answer:
         """Return the task's answer for a portion of its items."""
+        ...
+
+
+@runtime_checkable
+class JoinsRequests(Protocol[Request, Answer]):
+    """Task whose small requests can share one pass; see ``services.request.joint_pass``."""
+
+    heads: tuple[Head, ...]
+
+    def expected_seconds(self, request: Request) -> float:
+        """Return the expected duration of the pass of a request that is not validated yet, in seconds."""
+        ...
+
+    def alike(self, request: Request) -> Hashable:
+        """Return what requests must have in common to share a pass."""
+        ...
+
+    def join(self, requests: Sequence[Request]) -> tuple[Units[Any] | None, list[tuple[int, int] | DemurError]]:
+        """Validate requests; return their units, None if there are none, and the first and end item of each request, or
+        the error that refuses it.
+        """
+        ...
+
+    def batch(self, units: Units[Any]) -> RowBatch:
+        """Return the one quantum of these units."""
+        ...
+
+    def finished(self, units: Units[Any], arrays: Any) -> Done:
+        """Return the event of all units, from the result of their quantum."""
+        ...
+
+    def split(self, units: Units[Any], portion: Portion, places: Sequence[tuple[int, int]]) -> Sequence[Answer]:
+        """Return the answers of the requests with these first and end items of a portion."""
         ...
 
 

@@ -5,8 +5,7 @@ decode (transport) → expand and validate → schedule quanta → predictive �
 """
 
 import secrets
-from collections.abc import AsyncGenerator, Callable
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, Generic
 
 from services.ledger.contract import Ledger, Payload, Portion
@@ -18,6 +17,7 @@ from services.request.contract import (
     Call,
     Done,
     ItemFailed,
+    JoinsRequests,
     KeepsInputs,
     Observer,
     Progress,
@@ -25,6 +25,7 @@ from services.request.contract import (
     Task,
     Units,
 )
+from services.request.joint_pass import JointPass, SmallRequest
 from services.request.schedule import Scheduler
 from services.runtime.errors import DemurError, ExecutionFailed
 from services.runtime.logging import get_logger
@@ -73,8 +74,11 @@ class Pipeline(Generic[Request, Answer]):
         self._heads = {head.name: head for head in task.heads}
         self._keeps = task if isinstance(task, KeepsInputs) else None
         self._epoch = epoch()
-        self._charge = charge
+        self.charge = charge
+        """Charges the current caller for a number of units."""
         self._next = 0
+        self.joint = JointPass(task, scheduler, self._decide) if isinstance(task, JoinsRequests) else None
+        """Pass that small requests share; None if the task has none."""
 
     async def expand(self, request: Request, call: Call, nbytes: int = 0) -> Units[Any]:
         """Validate a request and expand it to the units to decide.
@@ -95,6 +99,8 @@ class Pipeline(Generic[Request, Answer]):
         Raises:
             DemurError: the request was refused or failed as a whole.
         """
+        if self.joint is not None and self.joint.takes(request):
+            return [await self.joint.answer_alone(SmallRequest(request, call, self.charge))]
         units = await self.expand(request, call, nbytes)
         return [event async for event in self.events(units, call) if not isinstance(event, Progress)]
 
@@ -123,7 +129,7 @@ class Pipeline(Generic[Request, Answer]):
             held.give_back()  # the job waits for a lane, not for the event loop
         items = 0
         try:
-            self._charge(units.count)
+            self.charge(units.count)
             async for event in job:
                 if isinstance(event, Progress):
                     yield event
@@ -136,7 +142,10 @@ class Pipeline(Generic[Request, Answer]):
                     yield event
                     continue
                 items += event.count
-                portion = await self._decide(units, event, call)
+                portion, recorded = self._decide(units, event, call)
+                if not isinstance(recorded, bool):
+                    with step("ledger"):
+                        portion = portion.as_recorded(await recorded)
                 answer = self.task.collapse(units, portion)
                 finished(items)
                 yield answer
@@ -151,7 +160,8 @@ class Pipeline(Generic[Request, Answer]):
                 code="incomplete",
             )
 
-    async def _decide(self, units: Units[Any], done: Done, call: Call) -> Portion:
+    def _decide(self, units: Units[Any], done: Done, call: Call) -> tuple[Portion, bool | Awaitable[bool]]:
+        """Decide and record finished units; return them, and whether they are durable, which may take a commit."""
         shifts = units.shifts[done.first : done.first + done.count]
         if done.shifts is not None:
             shifts = done.shifts if not len(shifts) else shifts | done.shifts
@@ -176,14 +186,12 @@ class Pipeline(Generic[Request, Answer]):
             purpose=call.purpose,
         )
         if not portion.count:  # a request without units
-            return portion
+            return portion, False
         self._observer.decided(portion)
         current().decided(verdicts)
         with step("ledger"):
             recorded = self.ledger.record(portion, self._payload(units, done.first))
-            if recorded if isinstance(recorded, bool) else await recorded:
-                portion = replace(portion, recorded=True)
-        return portion
+        return portion.as_recorded(True) if recorded is True else portion, recorded
 
     def _payload(self, units: Units[Any], first: int) -> Payload | None:
         keeps = self._keeps

@@ -1,6 +1,7 @@
 """Common part of tasks whose items are rows of a declared schema: expand and run."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
@@ -14,7 +15,8 @@ from models.predictive import Categorical, Gaussian, Predictives
 from services.ledger.contract import Portion
 from services.policy.decision import Shift, Verdict
 from services.request.contract import Description, Done, Progress, RowBatch, RowExecutor, Units, Work
-from services.request.validate import Column, Rows, columns, outside, packed
+from services.request.validate import Column, Rows, check, named_rows, outside, packed_rows, possible, refusal
+from services.runtime.errors import DemurError
 
 BYTES_PER_ROW_FACTOR = 12
 """Memory of a row in flight, as a multiple of input and member values: both, outputs, statistics, encoded answer."""
@@ -68,6 +70,12 @@ class RowsAnswered:
             return NO_DEPARTURES
         return self.departing(np.flatnonzero(shifts & _BY_INPUTS))
 
+    def part(self, start: int, end: int, departures: Departures) -> "RowsAnswered":
+        """Return the contents for rows [start, end); ``departures`` are those of all rows."""
+        members = {head: tuple(array[..., start:end] for array in arrays) for head, arrays in self.members.items()}
+        of_part = departures.part(start, end)
+        return RowsAnswered(members, lambda flagged: of_part)
+
 
 @dataclass(frozen=True, slots=True)
 class _Payload:
@@ -120,24 +128,29 @@ class RowTask:
         Raises:
             InvalidInput, TooLarge: see ``services.request.validate``.
         """
-        form = request.form
+        rows = check(self.schema, self._rows(request.form))
+        return self._units(rows, request.members, ((0, len(rows)),))
+
+    def _rows(self, form: Packed | Named) -> Rows:
         if isinstance(form, Packed):
-            rows = packed(self.schema, form.row_count, form.values, form.schema_hash, self._max_rows)
-        else:
-            rows = columns(self.schema, form.columns, self._max_rows)
+            return packed_rows(self.schema, form.row_count, form.values, form.schema_hash, self._max_rows)
+        return named_rows(self.schema, form.columns, self._max_rows)
+
+    def _units(self, rows: Rows, members: bool, requests: Sequence[tuple[int, int]]) -> Units[_Payload]:
+        """Return the units of checked rows; ``requests`` are the first and end row of each request."""
         unseen = outside(rows, self._lower, self._upper, self.schema)
         shifts = unseen * _OUTSIDE
         if self._familiarity is not None:
             gone = self.schema.missing(rows) if self._has_missing else None
-            unlikely = self._familiarity.unlikely(self._familiarity.score(rows, gone))
+            unlikely = self._familiarity.unlikely(self._familiarity.score(rows, gone), requests)
             if np.logical_or.reduce(unlikely):
                 shifts[unlikely & ~unseen] = _UNLIKELY
-        members = len(rows) * self._member_values * rows.itemsize if request.members else 0
+        member_bytes = len(rows) * self._member_values * rows.itemsize if members else 0
         return Units(
-            payload=_Payload(rows, request.members),
+            payload=_Payload(rows, members),
             count=len(rows),
-            seconds=self._chosen(request.members).seconds(len(rows)),
-            nbytes=(rows.nbytes + members) * BYTES_PER_ROW_FACTOR,
+            seconds=self._chosen(members).seconds(len(rows)),
+            nbytes=(rows.nbytes + member_bytes) * BYTES_PER_ROW_FACTOR,
             shifts=shifts,
         )
 
@@ -150,8 +163,90 @@ class RowTask:
             parts.append((yield RowBatch(executor, rows[start : start + executor.quantum_rows])))
             if start + executor.quantum_rows < len(rows):
                 yield Progress((start + executor.quantum_rows) / len(rows), "rows")
-        predictives, members = self._statistics(_join(parts))
-        yield Done(0, units.count, predictives, RowsAnswered(members, partial(self._departures, rows)))
+        yield self.finished(units, _join(parts))
+
+    def finished(self, units: Units[_Payload], arrays: tuple[NDArray[np.float32], ...]) -> Done:
+        """Return the event of all rows, from the executor's arrays for them."""
+        predictives, members = self._statistics(arrays)
+        departing = partial(self._departures, units.payload.rows)
+        return Done(0, units.count, predictives, RowsAnswered(members, departing))
+
+    # Several requests in one pass
+
+    def expected_seconds(self, request: RowsRequest) -> float:
+        """Return the expected duration of the pass of a request; infinite if it needs several."""
+        form, executor = request.form, self._chosen(request.members)
+        rows = form.row_count if isinstance(form, Packed) else len(form.columns[0].values) if form.columns else 0
+        return executor.seconds(rows) if 0 <= rows <= executor.quantum_rows else math.inf
+
+    def alike(self, request: RowsRequest) -> bool:
+        """Return what requests in one pass have in common: whether they ask for the outputs of members."""
+        return request.members
+
+    def join(
+        self, requests: Sequence[RowsRequest]
+    ) -> tuple[Units[_Payload] | None, list[tuple[int, int] | DemurError]]:
+        """Validate requests; return the units of all rows, and the first and end row of each request, or its error."""
+        places: list[tuple[int, int] | DemurError] = []
+        accepted: list[Rows] = []
+        start = 0
+        for request in requests:
+            try:
+                rows = self._rows(request.form)
+            except DemurError as error:
+                places.append(error)
+                continue
+            accepted.append(rows)
+            places.append((start, start + len(rows)))
+            start += len(rows)
+        if not accepted:
+            return None, places
+        joined = accepted[0] if len(accepted) == 1 else np.concatenate(accepted)
+        if (fine := possible(self.schema, joined)) is not None:
+            joined, places = self._without_refused(joined, fine, places)
+            if not len(joined):
+                return None, places
+        return self._units(joined, requests[0].members, [p for p in places if isinstance(p, tuple)]), places
+
+    def _without_refused(
+        self, joined: Rows, fine: NDArray[np.bool_], places: Sequence[tuple[int, int] | DemurError]
+    ) -> tuple[Rows, list[tuple[int, int] | DemurError]]:
+        """Return the rows of requests without an impossible value, and the places of all requests among them.
+
+        Args:
+            fine: result of ``validate.possible``.
+        """
+        kept: list[Rows] = [joined[:0]]
+        moved: list[tuple[int, int] | DemurError] = []
+        end = 0
+        for place in places:
+            if isinstance(place, tuple):
+                rows, fine_rows = joined[slice(*place)], fine[slice(*place)]
+                if fine_rows.all():
+                    kept.append(rows)
+                    place = (end, end + len(rows))
+                    end += len(rows)
+                else:
+                    place = refusal(self.schema, rows, fine_rows, int(np.argmin(fine_rows.all(axis=1))))
+            moved.append(place)
+        return np.concatenate(kept), moved
+
+    def batch(self, units: Units[_Payload]) -> RowBatch:
+        """Return the one quantum of some units."""
+        return RowBatch(self._chosen(units.payload.members), units.payload.rows)
+
+    def split(self, units: Units[_Payload], portion: Portion, places: Sequence[tuple[int, int]]) -> Sequence[Portion]:
+        """Return the portions of requests, given by their first and end rows."""
+        if len(places) == 1:
+            return (portion,)
+        answered: RowsAnswered = portion.payload
+        departures = answered.departures(portion.verdicts)
+        parts = []
+        for start, end in places:
+            rows = slice(start, end)
+            predictives = {head: of_head.part(rows) for head, of_head in portion.predictives.items()}  # type: ignore[attr-defined]
+            parts.append(portion.part(start, end, predictives, answered.part(start, end, departures)))
+        return parts
 
     def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
         """Return the portion, which is the answer to rows; its payload is ``RowsAnswered``."""

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 from models.executors.failures import DeviceFailed
 from services.request import passes
 from services.request.admission import Room
-from services.request.contract import Joinable, Priority, Quantum, Steps, Work
+from services.request.contract import Joinable, Priority, Quantum, RowBatch, Steps, Work
 from services.request.device_health import DeviceHealth
 from services.request.job import Job, Turn
-from services.runtime.errors import DeadlineExceeded, Draining, device_unavailable, execution_failed
+from services.runtime.errors import DeadlineExceeded, DemurError, Draining, device_unavailable, execution_failed
 from services.runtime.system import lower_priority
 from services.tracing.trace import current
 
@@ -78,7 +78,7 @@ class Scheduler:
         """
         self.limits = limits
         self._room = Room(limits.lanes, limits.queue_seconds, limits.queue_bytes, limits.lane_calls, clock)
-        self._clock = clock
+        self.clock = clock
         self._observe = observe
         self._begun = begun
         self._health = health or DeviceHealth()
@@ -126,13 +126,11 @@ class Scheduler:
             Draining: the process is shutting down.
             DeviceUnavailable: the device failed and has not recovered.
         """
-        if self._draining:
-            raise Draining("this replica is shutting down; retry at once, another one answers", code="draining")
-        if self._health.reason:
-            raise device_unavailable(self._health.reason)
+        if (refusal := self.refusal()) is not None:
+            raise refusal
         self._room.enter(seconds, nbytes, priority)
         job = Job(work, seconds, nbytes, priority, deadline)
-        job.waits_since = self._clock()
+        job.waits_since = self.clock()
         job.share = current().share(job.waits_since)
         job.release = lambda: self._leave(job)
         if not self._jobs[priority]:  # an idle class does not accumulate credit
@@ -140,6 +138,36 @@ class Scheduler:
         self._jobs[priority].add(job)
         self._advance(job, None, None)
         return job
+
+    def refusal(self) -> DemurError | None:
+        """Return the error of all new work: the process is shutting down, or its device failed; else None."""
+        if self._draining:
+            return Draining("this replica is shutting down; retry at once, another one answers", code="draining")
+        return device_unavailable(self._health.reason) if self._health.reason else None
+
+    def run_inline(self, batch: RowBatch, requests: int) -> Any:
+        """Return the result of a quick batch of interactive requests, run at once; it counts as their class's share.
+
+        Raises:
+            Exception: the error of the executor; ``DeviceFailed`` makes the device unhealthy.
+        """
+        self._served[Priority.INTERACTIVE] += batch.seconds / self.limits.weights[Priority.INTERACTIVE]
+        start = self.clock()
+        share = current().share(start)
+        for _ in range(requests):
+            self._begun(0.0)
+        try:
+            return batch.executor(batch.rows)
+        except DeviceFailed as error:
+            self._health.failed(error.kind)
+            raise
+        finally:
+            end = self.clock()
+            trace = ""
+            if share is not None:
+                trace = share.passed([(share, batch.size)], start, end - start, [batch.size])
+                share.left(end, None)
+            self._observe(end - start, requests, trace)
 
     def is_quick(self, job: Job) -> bool:
         """Return whether the job's next quantum runs on the event loop itself."""
@@ -166,7 +194,7 @@ class Scheduler:
         if not job.running:
             self._room.free(job.nbytes)
         if job.share is not None:
-            job.share.left(self._clock(), job.error)
+            job.share.left(self.clock(), job.error)
 
     def _advance(self, job: Job, result: Any, error: BaseException | None) -> None:
         """Send a result (or failure) to the generator and run it up to its next quantum."""
@@ -224,12 +252,12 @@ class Scheduler:
             self._served[job.priority] += seconds / self.limits.weights[job.priority]
             if inline:
                 budget -= seconds
-                self._finish(group, *passes.run(quanta, self._clock))
+                self._finish(group, *passes.run(quanta, self.clock))
             else:
                 self._free -= 1
                 loop = asyncio.get_running_loop()
                 self._lanes.submit(
-                    passes.run_in_lane, quanta, self._clock, loop, lambda *a, g=group: self._returned(g, *a)
+                    passes.run_in_lane, quanta, self.clock, loop, lambda *a, g=group: self._returned(g, *a)
                 )
 
     def _pick(self, longest: float) -> tuple[Job, int] | None:
@@ -248,7 +276,7 @@ class Scheduler:
 
     def _live(self, job: Job) -> bool:
         """Return whether a job still has a quantum to run; end it if its deadline has passed or the device failed."""
-        if job.state == "active" and job.deadline is not None and self._clock() >= job.deadline:
+        if job.state == "active" and job.deadline is not None and self.clock() >= job.deadline:
             late = DeadlineExceeded("the deadline passed before the work was done", code="deadline_exceeded")
             job.end("finished", late)
         if job.state == "active" and self._health.reason:
@@ -290,7 +318,7 @@ class Scheduler:
         place, quantum = turn.take()
         job.running += 1
         if job.waits_since is not None:
-            self._begun(self._clock() - job.waits_since)
+            self._begun(self.clock() - job.waits_since)
             job.waits_since = None
         if turn.next is not None:
             self._line_up(job)

@@ -28,7 +28,12 @@ class Column:
 
 
 def packed(schema: Schema, row_count: int, values: bytes, schema_hash: str, max_rows: int) -> Rows:
-    """Return row-major little-endian float32 as a read-only view [N, F], without a copy.
+    """Return checked rows; see ``packed_rows`` and ``check``."""
+    return check(schema, packed_rows(schema, row_count, values, schema_hash, max_rows))
+
+
+def packed_rows(schema: Schema, row_count: int, values: bytes, schema_hash: str, max_rows: int) -> Rows:
+    """Return row-major little-endian float32 as a read-only view [N, F], without a copy; values are not checked.
 
     Raises:
         InvalidInput: another schema, no rows, or a length that is not row_count * F * 4 bytes.
@@ -54,15 +59,19 @@ def packed(schema: Schema, row_count: int, values: bytes, schema_hash: str, max_
             allowed=str(expected),
             advice=_width(schema, row_count, len(values)),
         )
-    return check(schema, np.frombuffer(values, "<f4").reshape(row_count, len(schema)))
+    return np.frombuffer(values, "<f4").reshape(row_count, len(schema))
 
 
 def columns(schema: Schema, sent: Iterable[Column], max_rows: int) -> Rows:
-    """Return named columns in any order as rows [N, F] in schema order.
+    """Return checked rows; see ``named_rows`` and ``check``."""
+    return check(schema, named_rows(schema, sent, max_rows))
+
+
+def named_rows(schema: Schema, sent: Iterable[Column], max_rows: int) -> Rows:
+    """Return named columns in any order as rows [N, F] in schema order; values are not checked.
 
     Raises:
-        InvalidInput: a missing, unknown or doubled column, other units, unequal lengths, no rows, or a
-            value out of range.
+        InvalidInput: a missing, unknown or doubled column, other units, unequal lengths, or no rows.
         TooLarge: more than ``max_rows`` rows.
     """
     by_name: dict[str, Column] = {}
@@ -101,7 +110,7 @@ def columns(schema: Schema, sent: Iterable[Column], max_rows: int) -> Rows:
             )
         with np.errstate(over="ignore"):
             rows[:, index] = values
-    return check(schema, rows)
+    return rows
 
 
 def check(schema: Schema, rows: Rows) -> Rows:
