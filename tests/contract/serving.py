@@ -260,7 +260,7 @@ async def serving(
         await kept[0].start()
         store = store_of(chosen)
         labels = build_labels(
-            kept[0].writer,
+            kept[0].current,
             kept[0].clock,
             store,
             tenant.description.heads,

@@ -2,16 +2,22 @@
 acknowledged is missing or doubled."""
 
 import asyncio
+import functools
 import itertools
+import os
 import resource
 import signal
 import sqlite3
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from services.ledger import items
+from services.ledger import journal as journals
 from services.ledger.journal import SUFFIX
 from services.ledger.tables import gap
 from tests.services.ledger.recording import Recording, counted, read, recording, table
@@ -24,10 +30,12 @@ class Asked:
     def __init__(self) -> None:
         self.recorded: set[int] = set()
         self.unrecorded: set[int] = set()
+        self.deferred: set[int] = set()
 
     async def ask(self, found: Recording, scores: list[float], **options) -> None:
         recorded, ids = await found.decide(scores, **options)
         (self.recorded if recorded else self.unrecorded).update(range(ids.first, ids.first + ids.count))
+        self.deferred.update(ids.first + unit for unit, score in enumerate(scores) if score > 1.0)
 
     def judge(self, found: Recording) -> None:
         """Of the ledger after its end: all that was acknowledged, once; and gaps for what was not."""
@@ -38,7 +46,9 @@ class Asked:
         assert self.recorded <= units
         assert units <= self.recorded | self.unrecorded
         assert sum(row["units"] for row in snapshot.gaps) >= len(self.unrecorded - units)
-        assert len({row["sequence"] for row in snapshot.items}) == len(snapshot.items)
+        items = {row["sequence"] for row in snapshot.items}
+        assert len(items) == len(snapshot.items)
+        assert self.recorded & self.deferred <= items <= units
 
 
 @pytest.fixture
@@ -88,9 +98,11 @@ async def test_a_limit_on_the_size_of_files_is_a_full_disk(tmp_path: Path) -> No
         largest = max(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest, old[1]))
-            for _ in range(20):
-                await traffic.ask(recorder, [2.0] * 20)
+            for _ in range(200):  # until the journal may not grow either
+                await traffic.ask(recorder, [2.0] * 200)
                 await traffic.ask(recorder, [0.1])
+                if traffic.unrecorded:
+                    break
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, old)
             signal.signal(signal.SIGXFSZ, kind)
@@ -101,10 +113,14 @@ async def test_a_limit_on_the_size_of_files_is_a_full_disk(tmp_path: Path) -> No
     traffic.judge(recorder)
 
 
-async def test_a_file_that_another_program_holds_is_waited_for_no_longer_than_the_deadline(tmp_path: Path) -> None:
+@pytest.mark.parametrize("journal", [True, False])
+async def test_a_file_that_another_program_holds_is_waited_for_no_longer_than_the_deadline(
+    tmp_path: Path, journal: bool
+) -> None:
+    """With a journal nothing waits for the file; without one each answer waits until its deadline."""
     traffic = Asked()
     path = tmp_path / "ledger.db"
-    async with recording(f"sqlite:///{path}", tmp_path, deadline_seconds=0.2) as recorder:
+    async with recording(f"sqlite:///{path}", tmp_path, deadline_seconds=0.2, journal=journal) as recorder:
         await traffic.ask(recorder, [2.0])
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
@@ -113,12 +129,13 @@ async def test_a_file_that_another_program_holds_is_waited_for_no_longer_than_th
             start = loop.time()
             await traffic.ask(recorder, [2.0])
             await traffic.ask(recorder, [0.1])
-            assert loop.time() - start < 0.6
-        assert len(traffic.unrecorded) == 3
+            assert loop.time() - start < (0.3 if journal else 0.9)
+        assert len(traffic.unrecorded) == (0 if journal else 6)
         other.execute("ROLLBACK")
         other.close()
         await until(lambda: recorder.ledger.writer.queue.hindrance() is None)
-        await until(lambda: bool(table(recorder.database, gap)))
+        if not journal:
+            await until(lambda: bool(table(recorder.database, gap)))
         await traffic.ask(recorder, [2.0])
     traffic.judge(recorder)
 
@@ -169,6 +186,51 @@ async def take_over(ledger_url: str, directory: Path, epoch: int) -> None:
             await until(lambda: not any(path.exists() for path in left))
 
 
+@pytest.mark.parametrize("short", [False, True])
+async def test_a_failure_at_any_write_of_the_journal_loses_and_doubles_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: bool
+) -> None:
+    """The n-th write fails, whole or after half of the bytes, for each n until a run needs no more writes."""
+    monkeypatch.setattr(journals, "EMPTY_BYTES", 256)
+    for n in itertools.count():
+        traffic, directory = Asked(), tmp_path / str(n)
+        async with recording(f"sqlite:///{directory / 'ledger.db'}", directory, deadline_seconds=2.0) as recorder:
+            failing = FailingFiles(n, short=short)
+            for scores in ([2.0, 0.1], [0.2] * 30, [0.3, 3.0], [0.4]):
+                await traffic.ask(recorder, scores, rate=0.3)
+                await recorder.ledger.catch_up()
+            failing.end()
+            await traffic.ask(recorder, [2.0])
+        traffic.judge(recorder)
+        assert not traffic.unrecorded, "the database took what the journal did not"
+        if not failing.failed:
+            assert n > 5
+            return
+
+
+class FailingFiles:
+    """Makes the n-th write of files fail, or write half of its bytes."""
+
+    def __init__(self, n: int, *, short: bool) -> None:
+        self.failed = False
+        self._left, self._short = n, short
+        self._patch = pytest.MonkeyPatch()
+        for name in ("pwrite", "write", "ftruncate"):
+            self._patch.setattr(os, name, functools.partial(self._call, getattr(os, name), name))
+
+    def _call(self, real: Any, name: str, file: int, content: Any, *rest: Any) -> Any:
+        self._left -= 1
+        if self._left != -1:
+            return real(file, content, *rest)
+        self.failed = True
+        if not self._short or name == "ftruncate":
+            raise OSError("the disk failed")
+        return real(file, content[: len(content) // 2], *rest)
+
+    def end(self) -> None:
+        self._patch.undo()
+
+
 class Failing:
     """Makes the n-th statement of the writer's connections fail as a lost connection would."""
 
@@ -184,13 +246,13 @@ class Failing:
         engine.dispose()
         for name in ("do_execute", "do_executemany", "do_commit"):
             self._wrap(type(engine.dialect), name)
+        for name in ("_insert", "_copy"):  # statements of items go to the driver itself
+            self._wrap(items, name)
 
-    def _wrap(self, dialect: type, name: str) -> None:
-        real = getattr(dialect, name)
+    def _wrap(self, owner: Any, name: str) -> None:
+        real = getattr(owner, name)
 
         def call(*args, **options):
-            import threading
-
             if threading.current_thread().name == "ledger" and not self.failed:
                 self._left -= 1
                 if self._left < 0:
@@ -198,7 +260,7 @@ class Failing:
                     raise self._error("the connection was lost")
             return real(*args, **options)
 
-        self._patch.setattr(dialect, name, call)
+        self._patch.setattr(owner, name, call)
 
     def end(self) -> None:
         self._patch.undo()
