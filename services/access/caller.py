@@ -20,6 +20,29 @@ class Caller:
     def name(self) -> str:
         return self.token.name
 
+    @property
+    def charged(self) -> bool:
+        """True if units count against a rate."""
+        return self.token.units_per_second is not None
+
+    def charge(self, units: int) -> None:
+        """Count units against the rate of the caller.
+
+        Raises:
+            Busy: the rate of its name is used up for now.
+        """
+        rate = self.token.units_per_second
+        if rate is not None and (wait := self.meter.units(units)):
+            raise Busy(
+                f"{self.name} is limited to {rate:g} units/s; retry in {wait:.3g} s",
+                code="rate_limited",
+                field="units",
+                value=str(units),
+                unit="units",
+                allowed=f"{rate:g} units/s",
+                retry_after_seconds=wait,
+            )
+
 
 CALLER: ContextVar[Caller | None] = ContextVar("demur_caller", default=None)
 """Set for each call; None where there are no tokens, and on open routes."""
@@ -32,25 +55,10 @@ def name() -> str | None:
 
 
 def charge(units: int) -> None:
-    """Count units against the rate of the caller.
-
-    Raises:
-        Busy: the rate of its name is used up for now.
-    """
+    """Count units against the rate of the current caller; raises as ``Caller.charge``."""
     caller = CALLER.get()
-    if caller is None or caller.token.units_per_second is None:
-        return
-    if wait := caller.meter.units(units):
-        rate = caller.token.units_per_second
-        raise Busy(
-            f"{caller.name} is limited to {rate:g} units/s; retry in {wait:.3g} s",
-            code="rate_limited",
-            field="units",
-            value=str(units),
-            unit="units",
-            allowed=f"{rate:g} units/s",
-            retry_after_seconds=wait,
-        )
+    if caller is not None:
+        caller.charge(units)
 
 
 def check_sources(sources: Iterable[str]) -> None:

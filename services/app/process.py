@@ -43,7 +43,7 @@ from services.runtime.variables import SettingsError
 from services.tracing.factory import Tracing, tracing
 from services.tracing.trace import log_fields
 from services.transport.grpc.server import GrpcServer
-from services.transport.http.app import application
+from services.transport.http.app import application, small_calls
 from services.transport.http.call import AccessGuard
 from services.transport.http.connections import harden
 from services.transport.http.error_response import response_for
@@ -248,6 +248,7 @@ class Process:
         _, port = settings.ports
         await self._grpc.start(address(settings.host, port))
         self._http = application(serving, lifecycle, oip_model=oip)
+        self.shedder.small_calls = small_calls(serving, lifecycle, access.authenticator, oip_model=oip)
         self._chain_signals()
         gc.collect()
         gc.freeze()  # loaded objects stay: later collections skip them

@@ -56,14 +56,22 @@ class Lifecycle:
     @contextmanager
     def in_flight(self) -> Iterator[None]:
         """Count an HTTP call that a drain has to wait for."""
-        self._in_flight += 1
-        self._idle.clear()
+        self.enter()
         try:
             yield
         finally:
-            self._in_flight -= 1
-            if self._in_flight == 0:
-                self._idle.set()
+            self.leave()
+
+    def enter(self) -> None:
+        """Count in a call that a drain has to wait for, until ``leave``."""
+        self._in_flight += 1
+        self._idle.clear()
+
+    def leave(self) -> None:
+        """Count out a call that has ended."""
+        self._in_flight -= 1
+        if self._in_flight == 0:
+            self._idle.set()
 
     async def drain(
         self,

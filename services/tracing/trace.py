@@ -162,8 +162,9 @@ def _names(span: Parent | None, request: str) -> dict[str, str]:
     return ids | {"request_id": request} if request else ids
 
 
-_OUTSIDE = NullTrace()  # never entered, so never changed
-_CURRENT: ContextVar[Trace] = ContextVar("trace", default=_OUTSIDE)
+OUTSIDE = NullTrace()
+"""Trace outside of calls; never entered, so never changed."""
+_CURRENT: ContextVar[Trace] = ContextVar("trace", default=OUTSIDE)
 
 
 def current() -> Trace:

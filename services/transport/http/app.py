@@ -1,6 +1,5 @@
 """Routes of a service over HTTP, except /livez and /readyz, which BentoML serves from ``Demur``."""
 
-import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -11,23 +10,25 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from services.access.authenticator import Authenticator
 from services.access.rules import PROBE_ROUTES, HttpRules
 from services.runtime.errors import MethodNotAllowed, NotFound, shortened
 from services.runtime.lifecycle import Lifecycle
-from services.tracing.trace import step
 from services.transport.http.body import json_response
 from services.transport.http.call import CallLayer, Endpoint
 from services.transport.http.error_response import response_for, transport_of
-from services.transport.http.files import write_answers
 from services.transport.http.jobs import JobRoutes
 from services.transport.http.labels import LabelRoutes
 from services.transport.http.openapi import openapi
 from services.transport.http.policies import PolicyRoutes
-from services.transport.http.request import DisconnectWatch, read_request, timeout_seconds, within
+from services.transport.http.predict import PATH, PredictRoute
+from services.transport.http.small_calls import SmallCalls, SmallRoute
 from services.transport.http.trail import TrailRoute
+from services.transport.oip.bodies import PREFIX as OIP_PREFIX
+from services.transport.oip.bodies import TRANSPORT as OIP
 from services.transport.oip.bodies import refusal as oip_refusal
+from services.transport.oip.infer import InferRoute
 from services.transport.oip.model import OipModel
-from services.transport.oip.routes import TRANSPORT as OIP
 from services.transport.oip.routes import OipRoutes
 from services.transport.serving import Serving
 
@@ -47,7 +48,7 @@ def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel |
     jobs_file = Route("/v1/jobs/{job}/files/{file}", calls.wrapped(jobs.file, while_draining=True))
     app = Starlette(
         routes=[
-            Route("/v1/predict", calls.wrapped(routes.predict), methods=["POST"]),
+            Route(PATH, calls.wrapped(PredictRoute(tenant, settings).endpoint), methods=["POST"]),
             Route("/v1/schema", calls.wrapped(routes.schema)),
             *([] if serving.about is None else [Route("/v1/model", calls.wrapped(_answering(serving.about)))]),
             Route("/v1/policy", calls.wrapped(policies.show)),
@@ -68,30 +69,33 @@ def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel |
     return app
 
 
+def small_calls(
+    serving: Serving, lifecycle: Lifecycle, authenticator: Authenticator | None, *, oip_model: OipModel
+) -> SmallCalls | None:
+    """Return the straight way of small calls to the prediction routes; None if the task has no joint pass."""
+    tenant, settings = serving.tenant, serving.settings
+    joint = tenant.pipeline.joint
+    if joint is None:
+        return None
+    of_model = f"{OIP_PREFIX}/models"
+    infer = InferRoute(oip_model, settings, f"{of_model}/{{model}}/infer")
+    infer_version = InferRoute(oip_model, settings, f"{of_model}/{{model}}/versions/{{version}}/infer")
+    routes: dict[str, SmallRoute] = {
+        PATH: PredictRoute(tenant, settings),
+        f"{of_model}/{oip_model.name}/infer": infer,
+        f"{of_model}/{oip_model.name}/versions/{oip_model.version}/infer": infer_version,
+    }
+    layer = CallLayer(lifecycle, serving.metrics, serving.tracer, 0)
+    return SmallCalls(routes, tenant.pipeline, joint, layer, authenticator)
+
+
 class Routes:
-    """Endpoints of prediction, schema and metrics; each is a thin adapter over the pipeline."""
+    """Endpoints of schema and metrics, and answers to requests without a route."""
 
     def __init__(self, serving: Serving, calls: CallLayer) -> None:
         self._tenant = serving.tenant
-        self._settings = serving.settings
         self._metrics = serving.metrics
         self._calls = calls
-
-    async def predict(self, request: Request) -> Response:
-        timeout = timeout_seconds(request, self._settings.request_seconds)
-        deadline = time.monotonic() + timeout
-        pipeline = self._tenant.pipeline
-        async with within(timeout):
-            with step("decode"):
-                question = await read_request(request, self._tenant, self._settings)
-            call = question.options.call("decide", deadline=deadline)
-            async with DisconnectWatch(request):
-                answers = await pipeline.answer(question.request, call, question.nbytes)
-        with step("encode"):
-            in_plain = question.options.plain
-            return await pipeline.offload.run(
-                question.nbytes, write_answers, self._tenant, answers, question.answer_format, in_plain=in_plain
-            )
 
     async def schema(self, request: Request) -> Response:
         description = self._tenant.description

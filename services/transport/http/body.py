@@ -1,9 +1,9 @@
 """Bodies of requests and errors: accepted types, limits, and the form of error responses."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from starlette.requests import Request
@@ -42,8 +42,8 @@ async def body_parts(request: Request, limit: int) -> AsyncGenerator[bytes, None
     if request.headers.get("content-encoding", "identity") != "identity":
         raise UnsupportedMediaType("compressed bodies are not taken; send the body as it is", code="content_encoding")
     declared = request.headers.get("content-length", "")
-    if declared.isascii() and declared.isdigit() and (size := int(declared[:_MOST_DIGITS])) > limit:
-        raise _too_large(size, limit)
+    if declared.isascii() and declared.isdigit():
+        check_size(int(declared[:_MOST_DIGITS]), limit)
     size = 0
     request.state.body_read = False
     while not request.state.body_read:
@@ -51,8 +51,7 @@ async def body_parts(request: Request, limit: int) -> AsyncGenerator[bytes, None
         if part is None:
             raise Cancelled("the caller went away while sending the body", code="disconnected")
         size += len(part)
-        if size > limit:
-            raise _too_large(size, limit)
+        check_size(size, limit)
         yield part
 
 
@@ -91,13 +90,28 @@ def stalled(request: Request) -> bool:
     return not getattr(request.state, "body_read", True)
 
 
-def media_type(request: Request, *, forms: bool = False) -> str:
+class Written(NamedTuple):
+    """Body of a response with status 200."""
+
+    content: bytes
+    media_type: str
+    headers: Mapping[str, str] = {}
+    """Headers besides the length and type of the content."""
+
+    def response(self) -> Response:
+        return Response(self.content, headers=dict(self.headers), media_type=self.media_type)
+
+
+def media_type(content_type: str, *, forms: bool = False) -> str:
     """Return JSON or protobuf, or a form if forms are accepted; pickles, as of BentoML, are refused on every route.
+
+    Args:
+        content_type: the header; JSON if it is absent.
 
     Raises:
         UnsupportedMediaType: another content type.
     """
-    kind = _content_type(request)
+    kind = without_parameters(content_type)
     taken = (JSON, PROTOBUF, FORM) if forms else (JSON, PROTOBUF)
     if kind in taken:
         return kind
@@ -112,15 +126,16 @@ def json_only(request: Request) -> None:
     Raises:
         UnsupportedMediaType: another content type.
     """
-    kind = _content_type(request)
+    kind = without_parameters(request.headers.get("content-type", JSON))
     if kind != JSON:
         raise UnsupportedMediaType.about(
             "content-type", kind, code="content_type", allowed=JSON, advice="send JSON, or use gRPC"
         )
 
 
-def _content_type(request: Request) -> str:
-    return request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+def without_parameters(content_type: str) -> str:
+    """Return the media type of a content type, in lower case."""
+    return content_type.partition(";")[0].strip().lower()
 
 
 def json_response(value: Any, code: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -157,12 +172,18 @@ def describe(error: DemurError) -> dict[str, Any]:
     return present
 
 
-def _too_large(size: int, limit: int) -> TooLarge:
-    return TooLarge.about(
-        "content-length",
-        size,
-        code="body_too_large",
-        unit="bytes",
-        allowed=f"[0, {limit}]",
-        advice="use a gRPC stream, which has no limit",
-    )
+def check_size(size: int, limit: int) -> None:
+    """Check the size of a body, in bytes.
+
+    Raises:
+        TooLarge: it is larger than the limit.
+    """
+    if size > limit:
+        raise TooLarge.about(
+            "content-length",
+            size,
+            code="body_too_large",
+            unit="bytes",
+            allowed=f"[0, {limit}]",
+            advice="use a gRPC stream, which has no limit",
+        )

@@ -33,6 +33,8 @@ from services.runtime.errors import (
 )
 from services.runtime.lifecycle import Lifecycle
 from services.runtime.logging import called, get_logger
+from services.tracing.context import Carrier
+from services.tracing.trace import Trace
 from services.tracing.tracer import Tracer
 from services.transport.http.body import discard, error_response, stalled
 from services.transport.http.error_response import response_for, transport_of
@@ -42,6 +44,8 @@ _DISCARDED_BYTES = 1 << 20
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 Count = Callable[[str, str, float], None]
 Endpoint = Callable[[Request], Awaitable[Response]]
+Refusal = Callable[[DemurError], Response]
+"""Maker of the response of an error."""
 _log = get_logger(__name__)
 
 
@@ -172,7 +176,8 @@ class CallLayer:
 
     def __init__(self, lifecycle: Lifecycle, metrics: Metrics, tracer: Tracer, discarded_bytes: int) -> None:
         """Initialise the layer; ``discarded_bytes`` is the largest rest of a body that is read after an error."""
-        self._lifecycle, self._metrics, self._tracer = lifecycle, metrics, tracer
+        self.lifecycle = lifecycle
+        self._metrics, self._tracer = metrics, tracer
         self._discarded_bytes = discarded_bytes
 
     def wrapped(
@@ -180,7 +185,7 @@ class CallLayer:
         endpoint: Endpoint,
         *,
         while_draining: bool = False,
-        refusal: Callable[[DemurError], Response] = error_response,
+        refusal: Refusal = error_response,
         transport: str = "http",
     ) -> Endpoint:
         """Return an endpoint whose calls are traced and counted, and whose errors become typed responses.
@@ -194,32 +199,56 @@ class CallLayer:
         async def call(request: Request) -> Response:
             start = time.perf_counter()
             name, route = _named(request)
-            attributes = {"http.request.method": name.partition(" ")[0], "http.route": route}
-            trace = self._tracer.begin(name, lambda: request.headers, attributes)
-            with self._lifecycle.in_flight(), trace:
+            trace = self.begin(name, route, lambda: request.headers)
+            with self.lifecycle.in_flight(), trace:
                 try:
-                    if self._lifecycle.draining and not while_draining:
-                        raise Draining(
-                            "this replica is shutting down; retry at once, another one answers", code="draining"
-                        )
+                    if not while_draining:
+                        self.check_open()
                     response = await endpoint(request)
                 except Exception as failure:
-                    error = internal(failure)
-                    trace.failed(error)
-                    if error is not failure:
-                        _log.error("a call failed by a defect", exc_info=failure)
-                    response = refusal(error)
+                    error, response = self.refused(failure, trace, refusal)
                     if not isinstance(error, (DeadlineExceeded, Cancelled)):
                         await discard(request, self._discarded_bytes)
-                    if status(error).http in (413, 503) or stalled(request):
+                    if stalled(request):
                         response.headers["connection"] = "close"
                 trace.note("http.response.status_code", response.status_code)
-                seconds = time.perf_counter() - start
-                self._metrics.request(transport, str(response.status_code), seconds)
-                called(transport, name, str(response.status_code), seconds)
+                self.ended(transport, name, response.status_code, start)
                 return response
 
         return call
+
+    # Parts of a call's way, also used without ASGI (``small_calls``)
+
+    def begin(self, name: str, route: str, carrier: Carrier) -> Trace:
+        """Begin the trace of a call; ``name`` is the method with the route as declared."""
+        attributes = {"http.request.method": name.partition(" ")[0], "http.route": route}
+        return self._tracer.begin(name, carrier, attributes)
+
+    def check_open(self) -> None:
+        """Check that calls are still accepted.
+
+        Raises:
+            Draining: the process is about to end.
+        """
+        if self.lifecycle.draining:
+            raise Draining("this replica is shutting down; retry at once, another one answers", code="draining")
+
+    def refused(self, failure: Exception, trace: Trace, refusal: Refusal) -> tuple[DemurError, Response]:
+        """Note the failure of a call; return its error and response."""
+        error = internal(failure)
+        trace.failed(error)
+        if error is not failure:
+            _log.error("a call failed by a defect", exc_info=failure)
+        response = refusal(error)
+        if status(error).http in (413, 503):
+            response.headers["connection"] = "close"
+        return error, response
+
+    def ended(self, transport: str, name: str, code: int, start: float) -> None:
+        """Count and log a call that began at ``start``, a time of ``perf_counter``."""
+        seconds = time.perf_counter() - start
+        self._metrics.request(transport, str(code), seconds)
+        called(transport, name, str(code), seconds)
 
 
 def _named(request: Request) -> tuple[str, str]:

@@ -4,8 +4,7 @@ from starlette.responses import Response
 
 from services.runtime.errors import DemurError
 from services.transport.http.body import error_response
-from services.transport.oip.bodies import refusal
-from services.transport.oip.routes import PREFIX, TRANSPORT
+from services.transport.oip.bodies import PREFIX, TRANSPORT, refusal
 
 
 def is_oip(path: str) -> bool:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from starlette.responses import Response
 
 from services.transport.grpc.plain import encoded
-from services.transport.http.body import JSON, PROTOBUF
+from services.transport.http.body import JSON, PROTOBUF, Written
 from services.transport.http.request import ZIP, AnswerFormat
 from services.transport.served_model import ServedModel
 
@@ -19,20 +18,18 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 def write_answers(
     tenant: ServedModel, answers: list[Any], answer_format: AnswerFormat, *, in_plain: bool = False
-) -> Response:
-    """Return the response with all answers of a request; ``in_plain``: protobuf has numbers as repeated fields."""
+) -> Written:
+    """Return the body with all answers of a request; ``in_plain``: protobuf has numbers as repeated fields."""
     if answer_format == "protobuf":
-        return Response(encoded(tenant.grpc, answers, in_plain=in_plain), media_type=PROTOBUF)
+        return Written(encoded(tenant.grpc, answers, in_plain=in_plain), PROTOBUF)
     document = tenant.http.answer_json(answers)
     if tenant.http.files is None:
-        return Response(msgspec.json.encode(document), media_type=JSON)
+        return Written(msgspec.json.encode(document), JSON)
     if answer_format == "zip":
         archived = tenant.http.archived or tenant.http.files
-        return Response(
-            _archive({"answer.json": msgspec.json.encode(document)} | dict(archived(answers))), media_type=ZIP
-        )
+        return Written(_archive({"answer.json": msgspec.json.encode(document)} | dict(archived(answers))), ZIP)
     files = tenant.http.files(answers)
-    return Response(msgspec.json.encode(document | {"files": files}), media_type=JSON)  # bytes become base64
+    return Written(msgspec.json.encode(document | {"files": files}), JSON)  # bytes become base64
 
 
 def _archive(files: Mapping[str, bytes]) -> bytes:

@@ -20,7 +20,7 @@ from services.runtime.logging import get_logger
 from services.runtime.settings import Settings
 from services.tracing.trace import current, step
 from services.transport.http.body import describe, json_response
-from services.transport.http.request import read_request, timeout_seconds, within
+from services.transport.http.request import TIMEOUT_HEADER, read_request, timeout_seconds, within
 from services.transport.served_model import ServedModel
 
 _log = get_logger(__name__)
@@ -88,7 +88,7 @@ class JobRoutes:
 
     async def create(self, request: Request) -> Response:
         """Create a job; errors of the request and its deadline belong to this call, the job itself has no deadline."""
-        async with within(timeout_seconds(request, self._settings.request_seconds)):
+        async with within(timeout_seconds(request.headers.get(TIMEOUT_HEADER), self._settings.request_seconds)):
             with step("decode"):
                 question = await read_request(request, self._tenant, self._settings)
             call = question.options.call("decide", priority=Priority.BULK)

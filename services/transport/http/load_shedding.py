@@ -15,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from services.request.admission import Crowd, Ticket, ticket
 from services.runtime.errors import Busy
 from services.transport.http.body import error_response
+from services.transport.http.small_calls import SmallCalls
 
 GUARDED = (b"/v1/predict", b"/v2/models/")
 """Prefixes of the paths whose POSTs are prediction calls."""
@@ -51,6 +52,8 @@ class LoadShedder:
     def __init__(self, crowd: Crowd) -> None:
         self.crowd = crowd
         self.refused = 0
+        self.small_calls: SmallCalls | None = None
+        """Straight way of small calls, once the process can answer them; None: all go to the application."""
 
 
 def shedding_protocol(shedder: LoadShedder) -> type[HttpToolsProtocol]:
@@ -90,7 +93,14 @@ def shedding_protocol(shedder: LoadShedder) -> type[HttpToolsProtocol]:
                 if not shedder.crowd.enter():
                     self._refuse()
                     return
-                self._ticket = Ticket(shedder.crowd)
+                held = Ticket(shedder.crowd)
+                call = None if shedder.small_calls is None else shedder.small_calls.take(self, self._held, held)
+                if call is not None:
+                    self._held = None
+                    self._stop_timer()
+                    self.cycle = call  # type: ignore[assignment]
+                    return
+                self._ticket = held
                 self._pass_on()
             super().on_message_complete()
 

@@ -44,30 +44,37 @@ async def read_request(request: Request, tenant: ServedModel, settings: Settings
         InvalidInput, TooLarge, UnsupportedMediaType, Cancelled: the body is not valid for the route.
     """
     form = tenant.http.form
-    kind = media_type(request, forms=form is not None)
+    kind = media_type(request.headers.get("content-type", JSON), forms=form is not None)
     if form is not None and kind == FORM:
         fields = await read_form(request, form.fields, settings.max_upload_bytes)
         question, options = form.read(fields)
-        return Question(question, options, answer_format(request, tenant, JSON), sum(map(len, fields.values())))
+        return Question(
+            question,
+            options,
+            answer_format(request.headers.get("accept", ""), tenant, JSON),
+            sum(map(len, fields.values())),
+        )
     body = await read_body(request, settings.max_message_bytes)
-    read = _read_binary if kind == PROTOBUF else _read_json
-    question, options = await tenant.pipeline.offload.run(len(body), read, tenant, body)
-    return Question(question, options, answer_format(request, tenant, kind), len(body))
+    question, options = await tenant.pipeline.offload.run(len(body), read_content, kind, tenant, body)
+    return Question(question, options, answer_format(request.headers.get("accept", ""), tenant, kind), len(body))
 
 
-def answer_format(request: Request, tenant: ServedModel, kind: str) -> AnswerFormat:
+def answer_format(accept: str, tenant: ServedModel, kind: str) -> AnswerFormat:
     """Return the answer format: that of the body, unless the caller accepts an archive of files, or protobuf."""
-    accepted = request.headers.get("accept", "").lower()
+    accepted = accept.lower()
     if ZIP in accepted and tenant.http.files is not None:
         return "zip"
     return "protobuf" if kind == PROTOBUF or PROTOBUF in accepted else "json"
 
 
-def _read_json(tenant: ServedModel, body: bytes) -> tuple[Any, Options]:
-    return tenant.http.read_json(body)
+def read_content(kind: str, tenant: ServedModel, body: bytes) -> tuple[Any, Options]:
+    """Return the task's request and the options in a body of JSON or protobuf.
 
-
-def _read_binary(tenant: ServedModel, body: bytes) -> tuple[Any, Options]:
+    Raises:
+        InvalidInput, TooLarge: the body is not valid for the route.
+    """
+    if kind != PROTOBUF:
+        return tenant.http.read_json(body)
     try:
         message = tenant.grpc.request.decode(body)
     except Exception as error:
@@ -75,13 +82,15 @@ def _read_binary(tenant: ServedModel, body: bytes) -> tuple[Any, Options]:
     return tenant.grpc.read(message)
 
 
-def timeout_seconds(request: Request, default: float) -> float:
-    """Return the caller's deadline.
+def timeout_seconds(text: str | None, default: float) -> float:
+    """Return the time that a caller waits for the answer, in seconds.
+
+    Args:
+        text: header ``TIMEOUT_HEADER``.
 
     Raises:
         InvalidInput: not a number of seconds within (0, 3600].
     """
-    text = request.headers.get(TIMEOUT_HEADER)
     if text is None:
         return default
     seconds = float(text) if _NUMBER.fullmatch(text) else 0.0

@@ -7,18 +7,21 @@ from typing import Any
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from starlette.requests import Request
 from starlette.responses import Response
 
 from services.runtime.errors import DemurError, InvalidInput, UnsupportedMediaType
 from services.transport.http import decoding
-from services.transport.http.body import JSON, describe, error_response
+from services.transport.http.body import JSON, Written, describe, error_response, without_parameters
 from services.transport.http.decoding import Integer, integer
 from services.transport.oip.datatypes import datatype_of, to_raw
 from services.transport.oip.infer_request import Input, Output, Question
 from services.transport.oip.model import Answer, OipModel
 from services.transport.oip.tensor_codec import Contents, JsonContents, RawContents
 
+TRANSPORT = "oip_http"
+"""Name of the transport in metrics."""
+PREFIX = "/v2"
+"""Prefix of all paths."""
 HEADER_LENGTH = "inference-header-content-length"
 BINARY = "application/octet-stream"
 _SIZE = "binary_data_size"
@@ -55,14 +58,18 @@ class InferBody(msgspec.Struct, forbid_unknown_fields=True):
     model_version: str | None = None
 
 
-def header_length(request: Request) -> int | None:
+def header_length(content_type: str, text: str | None) -> int | None:
     """Return the length of the JSON at the beginning of a body; None: all of it.
+
+    Args:
+        content_type: the header; JSON if it is absent.
+        text: header ``HEADER_LENGTH``.
 
     Raises:
         InvalidInput: not a number.
         UnsupportedMediaType: the body is neither JSON nor bytes.
     """
-    kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    kind = without_parameters(content_type)
     if kind not in (JSON, BINARY):
         raise UnsupportedMediaType.about(
             "content-type",
@@ -71,7 +78,6 @@ def header_length(request: Request) -> int | None:
             code="content_type",
             allowed=f"{JSON}, {BINARY}",
         )
-    text = request.headers.get(HEADER_LENGTH)
     if text is None:
         return None
     if not (text.isascii() and text.isdigit()) or len(text) > 12:
@@ -132,8 +138,8 @@ class OutputForms(msgspec.Struct, frozen=True):
         return self.named.get(name, self.default)
 
 
-def response(model: OipModel, answer: Answer, forms: OutputForms) -> Response:
-    """Return the response of an answer; JSON only if no output is binary."""
+def response(model: OipModel, answer: Answer, forms: OutputForms) -> Written:
+    """Return the body of an answer; JSON only if no output is binary."""
     outputs: list[dict[str, Any]] = []
     contents: list[bytes] = []
     for name, array in answer.tensors().items():
@@ -149,8 +155,8 @@ def response(model: OipModel, answer: Answer, forms: OutputForms) -> Response:
         names["id"] = answer.parsed.id
     head = msgspec.json.encode(names | {"parameters": answer.outputs.parameters, "outputs": outputs})
     if not contents:
-        return Response(head, media_type=JSON)
-    return Response(b"".join((head, *contents)), media_type=BINARY, headers={HEADER_LENGTH: str(len(head))})
+        return Written(head, JSON)
+    return Written(b"".join((head, *contents)), BINARY, {HEADER_LENGTH: str(len(head))})
 
 
 def refusal(error: DemurError) -> Response:

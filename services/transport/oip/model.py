@@ -7,6 +7,7 @@ from typing import Any
 
 from services import __version__
 from services.ledger.contract import Portion
+from services.request.contract import Call
 from services.request.metrics import Metrics
 from services.runtime.errors import NotFound, Unsupported
 from services.transport.binding import OipBinding, Parameter, TensorOutputs, TensorSpec
@@ -83,6 +84,10 @@ class OipModel:
         self.statistics.input.note(time.perf_counter() - start)
         return parsed
 
+    def call(self, parsed: ParsedRequest, deadline: float | None) -> Call:
+        """Return the options of a request; ``deadline`` is a time on the monotonic clock, in seconds."""
+        return parsed.wishes.options.call("decide", priority=parsed.wishes.priority, deadline=deadline)
+
     async def answer(self, parsed: ParsedRequest, seconds: float | None, nbytes: int) -> list[Any]:
         """Return all answers to a parsed request.
 
@@ -94,8 +99,7 @@ class OipModel:
             DemurError: see ``Pipeline.answer``.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
-        call = parsed.wishes.options.call("decide", priority=parsed.wishes.priority, deadline=deadline)
-        return await self.pipeline.answer(parsed.request, call, nbytes)
+        return await self.pipeline.answer(parsed.request, self.call(parsed, deadline), nbytes)
 
     def joined(self, parsed: ParsedRequest, answers: list[Any]) -> Answer:
         """Return the tensors of all answers.

@@ -1,6 +1,5 @@
 """HTTP routes of the protocol."""
 
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -9,16 +8,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from services.runtime.settings import Settings
-from services.tracing.trace import step
 from services.transport.http import decoding
 from services.transport.http.body import json_response, read_body
-from services.transport.http.request import DisconnectWatch, timeout_seconds, within
-from services.transport.oip import bodies
-from services.transport.oip.model import OipModel, absent, items
+from services.transport.oip.bodies import PREFIX
+from services.transport.oip.infer import InferRoute
+from services.transport.oip.model import OipModel, absent
 
-TRANSPORT = "oip_http"
-"""Name of the transport in metrics."""
-PREFIX = "/v2"
 _ABSENT = {
     "/repository/models/{model}/load": "RepositoryModel",
     "/repository/models/{model}/unload": "RepositoryModel",
@@ -38,8 +33,6 @@ class OipRoutes:
     def __init__(self, model: OipModel, settings: Settings) -> None:
         self._model = model
         self._settings = settings
-        binding = model.binding
-        self._most_bytes = settings.max_upload_bytes if binding.files else settings.max_message_bytes
 
     def routes(self, wrapped: Callable[..., Any]) -> list[Route]:
         """Return all routes; ``wrapped`` puts the call layer around an endpoint."""
@@ -56,7 +49,7 @@ class OipRoutes:
                 Route(f"{path}/ready", wrapped(self.model_ready, while_draining=True)),
                 Route(f"{path}/config", wrapped(self.config)),
                 Route(f"{path}/stats", wrapped(self.statistics)),
-                Route(f"{path}/infer", wrapped(self.infer), methods=["POST"]),
+                Route(f"{path}/infer", wrapped(InferRoute(self._model, self._settings).endpoint), methods=["POST"]),
             ]
         absences = [
             Route(f"{PREFIX}{path}", wrapped(_refusing(name)), methods=["GET", "POST"])
@@ -97,43 +90,6 @@ class OipRoutes:
         body = await read_body(request, self._settings.max_message_bytes)
         filters = decoding.json(body, dict[str, Any]) if body.strip() else {}
         return json_response(self._model.index(filters.get("ready") is True)["models"])
-
-    async def infer(self, request: Request) -> Response:
-        start = time.perf_counter()
-        model = self._model
-        try:
-            self._check(request)
-            response, count = await self._infer(request)
-        except Exception:
-            model.statistics.failed(time.perf_counter() - start)
-            raise
-        model.statistics.answered(count, time.perf_counter() - start)
-        return response
-
-    async def _infer(self, request: Request) -> tuple[Response, int]:
-        model, offload = self._model, self._model.pipeline.offload
-        seconds = timeout_seconds(request, self._settings.request_seconds)
-        end = time.monotonic() + seconds
-        async with within(seconds):
-            with step("decode"):
-                header = bodies.header_length(request)
-                body = await read_body(request, self._most_bytes)
-                text_bytes = len(body) if header is None else header + (len(body) - header) // 4
-
-                def read() -> Any:
-                    question, forms = bodies.question(body, header)
-                    return model.read(question), forms
-
-                parsed, output_forms = await offload.run(text_bytes, read)
-            left = end - time.monotonic()
-            own = parsed.wishes.seconds
-            async with within(own), DisconnectWatch(request):
-                answers = await model.answer(parsed, left if own is None else min(left, own), text_bytes)
-        with step("encode"):
-            written = await offload.run(
-                text_bytes, lambda: bodies.response(model, model.joined(parsed, answers), output_forms)
-            )
-        return written, items(answers)
 
     def _check(self, request: Request) -> None:
         self._model.check(request.path_params["model"], request.path_params.get("version", ""))
