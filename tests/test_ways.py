@@ -24,6 +24,7 @@ BESIDE = {
     "traces, logs and counts": ("services/tracing/", "services/runtime/logging.py", "services/runtime/histogram.py"),
     "metrics": ("services/request/metrics.py", "services/ledger/metrics.py"),
     "threads and the state of the process": ("services/runtime/offload.py", "services/runtime/lifecycle.py"),
+    "what runs at intervals": ("services/labels/periodic_jobs.py", "services/labels/request_expiry.py"),
     "values and their contracts": (
         "services/request/contract.py",
         "services/ledger/contract.py",
@@ -99,8 +100,9 @@ async def test_a_row_over_http(served: Served) -> None:
 
 
 async def test_a_label_until_it_is_durable(served: Served) -> None:
-    answer = await served.http.post("/v1/predict", json={"rows": [served.row]})
-    (unit,) = answer.json()["power"]["prediction_ids"]
+    answer = await served.http.post("/v1/predict", json={"rows": [served.row] * 2})
+    first, unit = answer.json()["power"]["prediction_ids"]
+    await served.http.post("/v1/labels", json={"labels": [{"unit": first, "value": 31180}]})  # moves the journal
     with served.ways.recorded() as modules:
         taken = await served.http.post("/v1/labels", json={"labels": [{"unit": unit, "value": 31180}]})
         await asyncio.sleep(0)

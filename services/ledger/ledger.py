@@ -29,7 +29,7 @@ from services.ledger.erasure import Erasure
 from services.ledger.exploration_buffer import ExplorationBuffer, HeldPortion
 from services.ledger.gap_log import GapLog
 from services.ledger.items import Parts, write_tallies
-from services.ledger.journal import FORGOTTEN, JournalFlusher
+from services.ledger.journal_flusher import FORGOTTEN, JournalFlusher
 from services.ledger.promotion import Promotion
 from services.ledger.recovery import take_over
 from services.ledger.store import INLINE_BYTES, Store

@@ -9,7 +9,8 @@ from sqlalchemy import Connection, insert, select, update
 from services.ledger.contract import Place
 from services.ledger.gap_log import write_gap
 from services.ledger.items import Parts
-from services.ledger.journal import SUFFIX, UNFINISHED, Journal, move
+from services.ledger.journal import SUFFIX, UNFINISHED, Journal
+from services.ledger.journal_flusher import move
 from services.ledger.tables import writer as writers
 from services.ledger.writer import Writer
 from services.runtime.logging import get_logger

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from services.ledger import items
-from services.ledger import journal as journals
+from services.ledger import journal_flusher as journals
 from services.ledger.journal import SUFFIX
 from services.ledger.tables import gap
 from tests.services.ledger.recording import Recording, counted, read, recording, table

@@ -20,7 +20,7 @@ from services.transport.http.request import (
     timeout_seconds,
     within,
 )
-from services.transport.http.small_calls import Asked
+from services.transport.http.small_calls import DecodedCall
 from services.transport.served_model import ServedModel
 
 PATH = "/v1/predict"
@@ -58,7 +58,7 @@ class PredictRoute:
         """Return whether a body of this content type can be read by ``read``: forms are not."""
         return without_parameters(content_type) in (JSON, PROTOBUF)
 
-    def read(self, headers: Mapping[str, str], body: bytes) -> Asked:
+    def read(self, headers: Mapping[str, str], body: bytes) -> DecodedCall:
         """Decode a call.
 
         Raises:
@@ -71,7 +71,7 @@ class PredictRoute:
         request, options = read_content(kind, self._tenant, body)
         written_as = answer_format(headers.get("accept", ""), self._tenant, kind)
         write = partial(write_answers, self._tenant, answer_format=written_as, in_plain=options.plain)
-        return Asked(request, options.call("decide", deadline=deadline), seconds, len(body), write)
+        return DecodedCall(request, options.call("decide", deadline=deadline), seconds, len(body), write)
 
     def failed(self, seconds: float) -> None:
         """Take note of a small call that was refused or failed."""

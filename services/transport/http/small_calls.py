@@ -34,7 +34,7 @@ MOST_CALLS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DecodedCall:
     """Decoded call."""
 
     request: Any
@@ -65,7 +65,7 @@ class SmallRoute(Protocol):
         """Return whether ``read`` can read bodies of this content type."""
         ...
 
-    def read(self, headers: Mapping[str, str], body: bytes) -> Asked:
+    def read(self, headers: Mapping[str, str], body: bytes) -> DecodedCall:
         """Decode a call.
 
         Args:
@@ -191,27 +191,27 @@ class SmallCalls:
     def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
         """Answer the calls that wait, as far as one stretch should be long; the others have their next turn soon."""
         most_seconds, seconds = self._joint.seconds, 0.0
-        together: list[tuple[SmallCall, Asked]] = []
+        together: list[tuple[SmallCall, DecodedCall]] = []
         while self._waiting and seconds < most_seconds and len(together) < MOST_CALLS:
             call = self._waiting.popleft()
-            asked = self._accepted(call)
-            if asked is not None:
-                seconds += self._joint.duration(asked.request)
-                together.append((call, asked))
+            decoded = self._accepted(call)
+            if decoded is not None:
+                seconds += self._joint.duration(decoded.request)
+                together.append((call, decoded))
         if self._waiting:
             loop.call_soon(self._turn, loop)
         if not together:
             return
-        outcomes = self._joint.answer([_small(call, asked) for call, asked in together])
-        for (call, asked), outcome in zip(together, outcomes, strict=True):
+        outcomes = self._joint.answer([_small(call, decoded) for call, decoded in together])
+        for (call, decoded), outcome in zip(together, outcomes, strict=True):
             if isinstance(outcome, DemurError):
                 self._refuse(call, outcome)
             elif isawaitable(outcome):
-                call.go_on(self._later(call, asked, outcome))
+                call.go_on(self._later(call, decoded, outcome))
             else:
-                self._answer(call, asked, outcome)
+                self._answer(call, decoded, outcome)
 
-    def _accepted(self, call: SmallCall) -> Asked | None:
+    def _accepted(self, call: SmallCall) -> DecodedCall | None:
         """Admit and decode a call; None if it was refused, or goes on in a task."""
         layer, route = self._layer, call.route
         try:
@@ -229,19 +229,19 @@ class SmallCalls:
             layer.check_open()
             if call.disconnected:
                 raise _gone()
-            asked = route.read(call.headers, call.body)
+            decoded = route.read(call.headers, call.body)
         except Exception as failure:
             self._refuse(call, failure)
             return None
-        if not self._joint.takes(asked.request):
-            call.go_on(self._alone(call, asked))
+        if not self._joint.takes(decoded.request):
+            call.go_on(self._alone(call, decoded))
             return None
-        return asked
+        return decoded
 
-    def _answer(self, call: SmallCall, asked: Asked, answer: Any) -> None:
+    def _answer(self, call: SmallCall, decoded: DecodedCall, answer: Any) -> None:
         """Encode and write the answer to a call of a joint pass."""
         try:
-            written = asked.write([answer])
+            written = decoded.write([answer])
         except Exception as failure:
             self._refuse(call, failure)
         else:
@@ -249,39 +249,39 @@ class SmallCalls:
 
     # Calls that take longer
 
-    async def _later(self, call: SmallCall, asked: Asked, outcome: Awaitable[Any]) -> None:
+    async def _later(self, call: SmallCall, decoded: DecodedCall, outcome: Awaitable[Any]) -> None:
         """Answer a call whose units wait for a commit."""
 
         async def answers() -> list[Any]:
             return [await outcome]
 
-        await self._finish(call, asked, answers)
+        await self._finish(call, decoded, answers)
 
-    async def _alone(self, call: SmallCall, asked: Asked | None) -> None:
-        """Answer a call on the pipeline's usual way; ``asked`` is None if it is not decoded yet."""
+    async def _alone(self, call: SmallCall, decoded: DecodedCall | None) -> None:
+        """Answer a call on the pipeline's usual way; ``decoded`` is None if it is not decoded yet."""
         ticket.set(call.ticket)
         CALLER.set(call.caller)
         with call.trace:
             try:
-                if asked is None:
+                if decoded is None:
                     self._layer.check_open()
                     with step("decode"):
-                        asked = call.route.read(call.headers, call.body)
+                        decoded = call.route.read(call.headers, call.body)
             except Exception as failure:
                 self._refuse(call, failure)
                 return
-            of = asked
-            await self._finish(call, of, lambda: self._pipeline.answer(of.request, of.call, of.nbytes))
+            ready = decoded
+            await self._finish(call, ready, lambda: self._pipeline.answer(ready.request, ready.call, ready.nbytes))
 
-    async def _finish(self, call: SmallCall, asked: Asked, answers: Callable[[], Awaitable[list[Any]]]) -> None:
+    async def _finish(self, call: SmallCall, decoded: DecodedCall, answers: Callable[[], Awaitable[list[Any]]]) -> None:
         """Wait for the answers to a call, encode and write them."""
         task = asyncio.current_task()
         assert task is not None
         try:
-            async with within(asked.seconds):
+            async with within(decoded.seconds):
                 answered = await answers()
             with step("encode"):
-                written = await self._pipeline.offload.run(asked.nbytes, asked.write, answered)
+                written = await self._pipeline.offload.run(decoded.nbytes, decoded.write, answered)
         except asyncio.CancelledError:
             self._refuse(call, _gone())
             if not call.disconnected or task.uncancel():
@@ -321,9 +321,9 @@ class SmallCalls:
         self._layer.lifecycle.leave()
 
 
-def _small(call: SmallCall, asked: Asked) -> SmallRequest[Any]:
+def _small(call: SmallCall, decoded: DecodedCall) -> SmallRequest[Any]:
     caller = call.caller
-    return SmallRequest(asked.request, asked.call, caller.charge if caller is not None and caller.charged else None)
+    return SmallRequest(decoded.request, decoded.call, caller.charge if caller is not None and caller.charged else None)
 
 
 def _gone() -> Cancelled:

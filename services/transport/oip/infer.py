@@ -11,7 +11,7 @@ from services.runtime.settings import Settings
 from services.tracing.trace import step
 from services.transport.http.body import JSON, Written, check_size, read_body
 from services.transport.http.request import TIMEOUT_HEADER, DisconnectWatch, timeout_seconds, within
-from services.transport.http.small_calls import Asked
+from services.transport.http.small_calls import DecodedCall
 from services.transport.oip import bodies
 from services.transport.oip.model import OipModel, items
 
@@ -73,7 +73,7 @@ class InferRoute:
         """Return True: errors of the content type are those of ``read``."""
         return True
 
-    def read(self, headers: Mapping[str, str], body: bytes) -> Asked:
+    def read(self, headers: Mapping[str, str], body: bytes) -> DecodedCall:
         """Decode a call for this model.
 
         Raises:
@@ -96,7 +96,7 @@ class InferRoute:
             model.statistics.answered(items(answers), time.perf_counter() - start)
             return written
 
-        return Asked(parsed.request, model.call(parsed, end), seconds, _text_bytes(body, header), write)
+        return DecodedCall(parsed.request, model.call(parsed, end), seconds, _text_bytes(body, header), write)
 
     def failed(self, seconds: float) -> None:
         """Take note of a small call that was refused or failed."""

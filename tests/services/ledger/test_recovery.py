@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from services.ledger import journal as journals
+from services.ledger import journal_flusher as journals
 from services.ledger import ledger as ledgers
 from services.ledger import recovery
 from services.ledger.journal import Identity, Journal
