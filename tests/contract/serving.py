@@ -35,10 +35,12 @@ from services.runtime.settings import Settings
 from services.tracing.tracer import OFF, Tracer
 from services.transport.grpc.server import GrpcServer
 from services.transport.grpc.status import DETAIL_KEY
-from services.transport.http.app import application
+from services.transport.http.app import application, small_calls
 from services.transport.http.call import AccessGuard
 from services.transport.http.connections import harden
 from services.transport.http.load_shedding import LoadShedder
+from services.transport.http.small_calls import SmallCalls
+from services.transport.oip.model import OipModel
 from services.transport.served_model import Parts, ServedModel
 from services.transport.serving import Serving
 from tests.contract.toys.toy import Body, Probe, Toy
@@ -101,6 +103,8 @@ class Served:
     access: Access
     app: Starlette
     """The routes, behind the guard that ``http`` passes."""
+    small_calls: SmallCalls | None
+    """Straight way of small calls behind a shedder."""
 
     def method(self, name: str = "Predict") -> Any:
         """A unary method: JSON values in and out."""
@@ -155,6 +159,8 @@ class Served:
     @asynccontextmanager
     async def listening(self, shedder: LoadShedder | None = None) -> AsyncIterator[int]:
         """The loopback port of the same application behind uvicorn, as a process serves it."""
+        if shedder is not None:
+            shedder.small_calls = self.small_calls
         app = self.http._transport.app  # type: ignore[attr-defined]
         listener = socket.create_server(("127.0.0.1", 0))
         config = uvicorn.Config(app, lifespan="off", ws="none", log_config=None, access_log=False)
@@ -278,6 +284,8 @@ async def serving(
     lifecycle.reason = ""
     await server.ready()
     app = application(serving, lifecycle)
+    oip = OipModel(tenant, metrics, lambda: True)
+    straight = small_calls(serving, lifecycle, access.authenticator, oip_model=oip)
     guarded = AccessGuard(app, HttpRules(SERVICE_ROUTES), access.authenticator, metrics.request)
     transport = httpx.ASGITransport(guarded, raise_app_exceptions=True)
     try:
@@ -285,7 +293,10 @@ async def serving(
             grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel,
             httpx.AsyncClient(transport=transport, base_url="http://toy") as http,
         ):
-            yield Served(toy, probe, tenant, scheduler, chosen, metrics, lifecycle, server, channel, http, access, app)
+            yield Served(
+                *(toy, probe, tenant, scheduler, chosen, metrics, lifecycle, server, channel, http, access, app),
+                small_calls=straight,
+            )
     finally:
         probe.release()
         following.cancel()
