@@ -14,7 +14,7 @@ from models.executors.device import described, instruction_set, libraries
 from models.head import Head
 from models.profile import Profile
 from models.replay import replayer
-from services.access.caller import charge
+from services.access.caller import charging
 from services.app.policies import (
     by_measure,
     carrying,
@@ -237,7 +237,7 @@ def assemble(
             observer=metrics,
             offload=offload,
             epoch=lambda: epoch,
-            charge=charge,
+            charging=charging,
         )
 
     tolerance = artefact.manifest.golden_tolerance if tables.origin == "artefact" else math.inf

@@ -88,6 +88,14 @@ class JointPass(Generic[Request, Answer]):
             DemurError: the request was refused or failed.
         """
         (outcome,) = self.answer((small,))
+        return await self.settled(outcome)
+
+    async def settled(self, outcome: Outcome) -> Answer:
+        """Return the answer of an outcome, once its units are durable.
+
+        Raises:
+            DemurError: the request was refused or failed.
+        """
         if isinstance(outcome, DemurError):
             raise outcome
         answer: Answer = await outcome if isawaitable(outcome) else outcome
