@@ -67,9 +67,11 @@ class Gathering(Generic[Request, Answer]):
             os.sched_yield()  # on a single core, the threads that bring further calls run now or never
             loop.call_soon(self._linger, loop, count, turns)
             return
-        waiting = [(small, waiter) for small, waiter in self._waiting if not waiter.done()]  # callers may have left
-        self._waiting = []
+        taken, self._waiting = self._waiting[:MOST_REQUESTS], self._waiting[MOST_REQUESTS:]
         self._alone = PROBE_EVERY - 1 if count == 1 else 0
+        if self._waiting:
+            loop.call_soon(self._linger, loop, len(self._waiting), LINGER_TURNS)
+        waiting = [(small, waiter) for small, waiter in taken if not waiter.done()]  # callers may have left
         outcomes = self._joint.answer([small for small, _ in waiting])
         for (_, waiter), outcome in zip(waiting, outcomes, strict=True):
             waiter.set_result(outcome)
