@@ -39,6 +39,7 @@ from services.runtime import logging
 from services.runtime.errors import DemurError, NotReady
 from services.runtime.lifecycle import Lifecycle
 from services.runtime.settings import Settings, address
+from services.runtime.system import release_free_memory
 from services.runtime.variables import SettingsError
 from services.tracing.factory import Tracing, tracing
 from services.tracing.trace import log_fields
@@ -251,6 +252,7 @@ class Process:
         self._http = application(serving, lifecycle, oip_model=oip)
         self._chain_signals()
         gc.collect()
+        release_free_memory()  # of loading and warm-up
         gc.freeze()  # loaded objects stay: later collections skip them
         lifecycle.reason = ""
         lifecycle.trouble = lambda: assembled.health.reason
