@@ -262,6 +262,7 @@ def assemble(
             tenant.description.schema,
             settings,
             offload,
+            lambda: ledger.writer.version,
         )
         keeper = PolicyKeeper(
             book,
@@ -273,6 +274,7 @@ def assemble(
             settings.audit_floor,
             carrying(tables, bound, settings.audit_floor),
             provisional(tables, book.all()),
+            lambda: ledger.writer.version,
         )
 
     def adopt(tables: Tables) -> None:
