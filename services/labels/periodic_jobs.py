@@ -71,13 +71,13 @@ class PeriodicJobs:
             return
         queue = await self._service.review_queue()
         next_end = await self._service.ledger.read(_next_end)
-        self._quiet = (version, next_end)
         if next_end < now:
             await self._in_pieces(lambda connection, place: end_leases(connection, place, now), PIECE)
         if self._webhooks is None:
+            self._quiet = (version, next_end)
             return
         released = 0
-        if await self._service.ledger.read(_anything_waits):
+        if waits := await self._service.ledger.read(_anything_waits):
             released = await self._service.ledger.run(lambda connection, place: release_waiting(connection, now))
         if url := self._request_webhook:
             key = queue.ids.key
@@ -86,6 +86,8 @@ class PeriodicJobs:
             )
         if released:
             self._webhooks.wake()
+        elif not waits:
+            self._quiet = (version, next_end)
 
     async def expire_and_redraw(self) -> None:
         """Expire requests, then draw from the unanswered ones."""
