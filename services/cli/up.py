@@ -137,7 +137,7 @@ class Supervisor:
                     f"{child.task} ended and is started again:\n{_last_lines(child.log)}", file=sys.stderr, flush=True
                 )
                 self._children[place] = self._start(child.task, "ab")
-            time.sleep(0.2)
+            time.sleep(0.5)
         return 0
 
     def stop(self) -> None:
