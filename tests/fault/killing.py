@@ -21,7 +21,6 @@ from typing import Protocol
 
 import grpc
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from demur.v1 import common_pb2
@@ -164,12 +163,8 @@ async def _load(
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """The process that serves first, without a word; then its parent, which would start another."""
-    parent = psutil.Process(process.pid)
-    parent.suspend()
-    for child in parent.children(recursive=True):
-        child.kill()
-    parent.kill()
+    """The service, without a word."""
+    process.kill()
     process.wait()
 
 
