@@ -34,7 +34,7 @@ def decided(portion: Portion, head: str, index: int | None) -> Json:
             "deferred": (verdict.decisions != Decision.ANSWER.value).tolist(),
             "shifted": [_REASONS[value] for value in verdict.shifts.tolist()],
             "policy": policy.version,
-            "prediction_ids": [ids.text(place) for place in range(ids.count)],
+            "prediction_ids": ids.texts(),
         }
     decision = int(verdict.decisions[index])
     uncertainty = float(verdict.uncertainty[index])
