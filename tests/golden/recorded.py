@@ -115,7 +115,7 @@ def answered(name: str, tenant: ServedModel) -> Json:
         answer = model.answered(question, outputs)
         forms[f"tensors of {what}"] = message(oip_messages.response(model, answer))
         body = oip_bodies.response(model, answer, oip_bodies.OutputForms(True, {"uncertainty": False}))
-        forms[f"tensors over http of {what}"] = [bytes(body.body), body.headers.get(oip_bodies.HEADER_LENGTH)]
+        forms[f"tensors over http of {what}"] = [body.content, body.headers.get(oip_bodies.HEADER_LENGTH)]
         items = [tenant.oip.item(portion, names) for portion in answers]
         forms[f"tensors of items of {what}"] = [
             None if item is None else message(oip_messages.response(model, model.answered(question, item)))
