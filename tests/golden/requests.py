@@ -49,6 +49,8 @@ BODIES: dict[str, tuple[Any, ...]] = {
         {"rows": [], "columns": {}},
         {"rows": [{"stw": "x"}]},
         {"rows": [{"stw": 1}], "defer_above": 3, "purpose": "no"},
+        {"matrix": {"columns": ["stw", "draft_aft_telegram"], "values": [1.5, 2, None, 4]}, "purpose": "explore"},
+        {"matrix": {"columns": ["stw", "draft_aft_telegram"], "values": [1.5, 2, 3]}},
         {"no": 1},
     ),
     "weather": ({"rows": [{"climate": "dry", "gfs_precipitations": 1}], "defer_above": 1},),

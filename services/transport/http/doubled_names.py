@@ -48,7 +48,7 @@ def load(text: bytes, *, code: str = "doubled_column") -> None:
         members: dict[str, Any] = {}
         for name, value in items:
             if name in members:
-                raise InvalidInput(f"{shortened(name)!r} is given twice; give each name once", code=code, field=name)
+                raise doubled(name, code=code)
             members[name] = value
         return members
 
@@ -56,6 +56,11 @@ def load(text: bytes, *, code: str = "doubled_column") -> None:
         json.loads(text, object_pairs_hook=pairs, parse_int=float)  # int() refuses thousands of digits
     except json.JSONDecodeError as error:  # in a part that msgspec skipped
         raise msgspec.DecodeError(f"JSON is malformed: {error.msg} (byte {error.pos})") from error
+
+
+def doubled(name: str, *, code: str = "doubled_column") -> InvalidInput:
+    """Return the error for a duplicate name."""
+    return InvalidInput(f"{shortened(name)!r} is given twice; give each name once", code=code, field=name)
 
 
 def _more_colons(body: bytes, most: int) -> bool:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from models.schema import Schema
 from services.request.validate import value_error
 from services.runtime.errors import InvalidInput, shortened
+from services.transport.http.row_body import Matrix, Number
 
-Number = float | None
-"""Number of a body; null is NaN: a missing value, if the schema allows it."""
 _QUOTED_BYTES = 1 << 20
 """Size, in bytes, above which texts are not parsed again to quote a value, since that would be too expensive."""
 _SHORT_CHARACTERS = 40
@@ -72,6 +71,38 @@ def rows(raw: bytes, skipped: Collection[str] = ()) -> list[dict[str, Number]]:
         if values.keys().isdisjoint(skipped):
             raise
         return _rows_with_metadata(raw, skipped)
+
+
+def matrix(raw: bytes) -> Matrix:
+    """Return columns and values of a matrix, all of which must be numbers or null.
+
+    Raises:
+        InvalidInput: a value is not a number that a float64 holds.
+        msgspec.MsgspecError: the text is of another form.
+    """
+    try:
+        return msgspec.json.decode(raw, type=Matrix)
+    except msgspec.ValidationError as error:
+        parts = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        if parts.keys() != {"columns", "values"} or (place := _place(parts["values"])) is None:
+            raise
+        names = msgspec.json.decode(parts["columns"], type=list[str])
+        if not names:
+            raise
+        index, column = divmod(place, len(names))
+        if len(raw) > _QUOTED_BYTES:
+            raise _no_number(names[column], names[column], index, "") from error
+        value = msgspec.json.decode(parts["values"], type=list[msgspec.Raw])[place]
+        raise _no_number(names[column], names[column], index, _short(bytes(value))) from error
+
+
+def _place(values: msgspec.Raw) -> int | None:
+    """Return the position of the first value that is not a number; None if there is none, or it is not a list."""
+    try:
+        msgspec.json.decode(values, type=list[Number])
+    except msgspec.ValidationError as error:
+        return _index(error)
+    return None
 
 
 def _rows_with_metadata(raw: bytes, skipped: Collection[str]) -> list[dict[str, Number]]:

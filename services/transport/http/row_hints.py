@@ -1,6 +1,7 @@
 """Errors for JSON bodies of rows, which name the form, column and row at fault."""
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,8 +12,10 @@ from models.schema import Feature, Schema
 from services.request.validate import LISTED, value_error
 from services.runtime.errors import InvalidInput, shortened
 from services.transport.http.decoding import ERRORS
-from services.transport.http.json_errors import Literal, ends, explained, literal
+from services.transport.http.json_errors import Path, ends, explained, literal
 
+_COLUMNS = re.compile(rb'"columns"\s*:\s*(\[[^\]]*\])')
+"""Names of a matrix, in a text that as a whole is not JSON."""
 _WHOLE_ROW = 16
 """Largest number of columns for a complete example that can be sent unchanged."""
 _SOME = 3
@@ -26,8 +29,8 @@ def explain(body: bytes, error: Exception, schema: Schema) -> InvalidInput:
         error: error of the decoder.
     """
     word = literal(body, error)
-    if word is not None and word.missing and word.path[:1] in (("rows",), ("columns",)):
-        return _not_finite(word, schema)
+    if word is not None and word.missing and (place := _place(body, word.path)) is not None:
+        return _not_finite(word.text, *place, schema)
     if isinstance(error, msgspec.ValidationError) and (form := _bare(body, schema)):
         return InvalidInput(f"the body is {form}; send {example(schema)}", code="not_a_body")
     return explained(body, error, example(schema))
@@ -54,19 +57,32 @@ def unknown_units(names: Sequence[str], schema: Schema) -> InvalidInput:
     )
 
 
-def _not_finite(word: Literal, schema: Schema) -> InvalidInput:
-    name, index = ends(word.path[1:])
+def _place(body: bytes, path: Path) -> tuple[str, int] | None:
+    """Return the column and row of a value; None if it is not among the rows."""
+    if path[:1] in (("rows",), ("columns",)):
+        return ends(path[1:])
+    if path[:2] == ("matrix", "values") and (columns := _COLUMNS.search(body)):
+        try:
+            names = msgspec.json.decode(columns[1], type=list[str])
+        except ERRORS:
+            return None
+        index, column = divmod(ends(path)[1], max(1, len(names)))
+        return (names[column], index) if names else None
+    return None
+
+
+def _not_finite(text: str, name: str, index: int, schema: Schema) -> InvalidInput:
     feature = schema.features[schema.position[name]] if name in schema.position else None
     if feature is None or feature.nullable:
         return InvalidInput.about(
             name,
-            word.text,
+            text,
             f"is not JSON in row {index}",
             code="not_finite",
             advice="send null for a missing value",
             index=index,
         )
-    return value_error(feature, word.text, index, "not_finite")
+    return value_error(feature, text, index, "not_finite")
 
 
 def _bare(body: bytes, schema: Schema) -> str:

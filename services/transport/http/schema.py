@@ -38,9 +38,32 @@ def row_parts(description: Description) -> dict[str, Json]:
         "required": required,
         "additionalProperties": False,
     }
+    matrix: Json = {
+        "title": "Matrix",
+        "type": "object",
+        "description": "Rows as one list of numbers, row after row.",
+        "properties": {
+            "columns": {
+                "type": "array",
+                "items": {"type": "string"},
+                "minItems": 1,
+                "description": "Names of the columns, in the order of the values of a row.",
+            },
+            "values": {
+                "type": "array",
+                "items": {"type": ["number", "null"]},
+                "minItems": len(required),
+                "description": "Values of the first row in the order of `columns`, then of the second, and so on; null "
+                "where a value is missing.",
+            },
+        },
+        "required": ["columns", "values"],
+        "additionalProperties": False,
+    }
     return {
         "columns": columns,
         "rows": {"type": "array", "minItems": 1, "maxItems": description.max_rows, "items": row},
+        "matrix": matrix,
         "units": {
             "title": "Units",
             "type": "object",

@@ -18,11 +18,12 @@ from services.tasks.translation.bodies import TranslationBody
 from services.transport.http import decoding, doubled_names, label_bodies, row_hints
 from services.transport.http.decoding import JsonBody, json_body
 from services.transport.http.policies import ChangeBody
-from services.transport.http.rows import read
+from services.transport.http.row_reader import reader
 from services.transport.oip.protocol import oip_pb2
 from tests.contract.serving import Served, detail, serving
 from tests.services.tabular import ROWS, SCHEMA, TABULAR
 
+READ = reader(("power",), SCHEMA)
 NAN, INFINITY = float("nan"), float("inf")
 KINDS: list[type[JsonBody]] = [
     TranslationBody,
@@ -74,7 +75,7 @@ def test_a_value_deep_in_a_large_body_is_found() -> None:
     rows = [{f"column {index}": 0.12345678 for index in range(50)} | {"speed": 1.0} for _ in range(3000)]
     rows[2999]["speed"] = NAN
     with pytest.raises(InvalidInput) as caught:
-        read(json.dumps({"rows": rows}).encode(), ("power",), SCHEMA)
+        READ(json.dumps({"rows": rows}).encode())
     assert (caught.value.field, caught.value.index) == ("speed", 2999)
 
 

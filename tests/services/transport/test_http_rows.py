@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 from demur.v1 import vessel_pb2
 from services.runtime.errors import InvalidInput
-from services.transport.http.rows import read
+from services.transport.http.row_reader import reader
 from tests.contract.serving import MODEL, PROFILE, Served, serving
 from tests.services.tabular import ROWS, SCHEMA, TABULAR
 
+READ = reader(("power",), SCHEMA)
 GOOD = {"columns": {"speed": [2.0, 3.0], "wave": [0.5, 9.0]}}
 
 
@@ -166,7 +167,7 @@ async def test_the_document_says_what_the_service_takes() -> None:
             assert set(content) == {"application/json"}  # others would be texts in unions of generated clients
         assert "application/protobuf" in call["description"]
         assert "Retry-After" in call["responses"]["429"]["headers"]
-        names = ("ColumnsRequest", "RowsRequest")
+        names = ("ColumnsRequest", "RowsRequest", "MatrixRequest")
         assert schemas["Request"] == {"oneOf": [{"$ref": f"#/components/schemas/{name}"} for name in names]}
         for name in names:
             wishes = schemas[name]["properties"]
@@ -205,11 +206,11 @@ async def test_a_refused_value_is_told_as_it_was_sent(values: str) -> None:
 def test_a_wrong_value_in_a_large_body_is_still_found() -> None:
     values = ["1"] * 600_000 + ["true"]
     with pytest.raises(InvalidInput) as caught:
-        read(f'{{"columns": {{"speed": [{",".join(values)}]}}}}'.encode(), ("power",), SCHEMA)
+        READ(f'{{"columns": {{"speed": [{",".join(values)}]}}}}'.encode())
     assert (caught.value.code, caught.value.field, caught.value.index) == ("not_a_number", "speed", 600_000)
     rows = ['{"speed": 1}'] * 100_000 + ['{"speed": true}']
     with pytest.raises(InvalidInput) as caught:
-        read(f'{{"rows": [{",".join(rows)}]}}'.encode(), ("power",), SCHEMA)
+        READ(f'{{"rows": [{",".join(rows)}]}}'.encode())
     assert (caught.value.code, caught.value.index) == ("not_a_number", 100_000)
 
 
@@ -273,7 +274,7 @@ def test_names_full_of_colons_take_no_time() -> None:
     """Looking for doubled names is linear, else a few megabytes would hold the service for hours."""
     content = json.dumps({"columns": {f"a:{index}": [] for index in range(50_000)}}).encode()
     start = time.process_time()
-    request, _ = read(content, ("power",), SCHEMA)
+    request, _ = READ(content)
     assert time.process_time() - start < 10, "of the processor; 0.2 s are usual"
     assert len(request.form.columns) == 50_000
 
@@ -300,7 +301,9 @@ bodies = st.one_of(
     st.binary(max_size=60),
     json_values.map(lambda value: json.dumps(value).encode()),
     st.dictionaries(
-        st.sampled_from(["columns", "rows", "units", "purpose", "defer_above", "members"]), json_values, max_size=4
+        st.sampled_from(["columns", "rows", "matrix", "units", "purpose", "defer_above", "members"]),
+        json_values,
+        max_size=4,
     ).map(lambda value: json.dumps(value).encode()),
     st.builds(
         lambda text, cut, insert: text[:cut] + insert + text[cut:],
@@ -332,16 +335,17 @@ def test_no_body_makes_the_service_fail() -> None:
 @given(st.lists(st.floats(0, 20, width=32), min_size=1, max_size=5))
 def test_numbers_arrive_as_they_were_written(values: list[float]) -> None:
     body = json.dumps({"columns": {"speed": values, "wave": values}}).encode()
-    request, options = read(body, ("power",), SCHEMA)
-    assert request.form.columns[0].values.tolist() == values
+    request, options = READ(body)
+    assert np.frombuffer(request.form.values, "<f4").reshape(-1, 2).T.tolist() == [values, values]
     assert (options.purpose, dict(options.defer_above), request.members) == (None, {}, False)
 
 
 def test_a_number_is_no_wish_for_two_heads() -> None:
+    read = reader(("level", "kind"), SCHEMA)
     with pytest.raises(InvalidInput) as caught:
-        read(json.dumps(GOOD | {"defer_above": 1.0}).encode(), ("level", "kind"), SCHEMA)
+        read(json.dumps(GOOD | {"defer_above": 1.0}).encode())
     assert (caught.value.code, caught.value.allowed) == ("head_needed", "level, kind")
-    _, options = read(json.dumps(GOOD | {"defer_above": {"level": 1.0}}).encode(), ("level", "kind"), SCHEMA)
+    _, options = read(json.dumps(GOOD | {"defer_above": {"level": 1.0}}).encode())
     assert dict(options.defer_above) == {"level": 1.0}
 
 

@@ -1,0 +1,132 @@
+"""Reading of the JSON bodies of tabular tasks as requests.
+
+Plain bodies are decoded straight into a matrix. All others are read column by column, with errors that explain them.
+"""
+
+from collections.abc import Callable, Collection
+
+import msgspec
+from msgspec import UNSET
+
+from models.schema import Schema
+from services.request.row_task import Named, Packed, RowsRequest
+from services.request.validate import Column, no_rows
+from services.runtime.errors import InvalidInput, shortened
+from services.transport.binding import Options, stricter
+from services.transport.http import decoding, doubled_names, number_parsing, row_hints
+from services.transport.http.predict_body import purpose
+from services.transport.http.row_body import BodyDecoder, Number, RowsBody
+
+Read = Callable[[bytes], tuple[RowsRequest, Options]]
+_Columns = dict[str, list[Number]]
+
+
+def reader(heads: tuple[str, ...], schema: Schema) -> Read:
+    """Return a function that reads a JSON body as a request for a task of these heads, with columns of this schema.
+
+    It raises ``InvalidInput`` for a body that is not JSON or not of this form, a duplicate name, and values that are
+    not numbers. Names and ranges of columns are checked later, alike for all transports.
+    """
+    decoder = BodyDecoder(schema)
+
+    def read(body: bytes) -> tuple[RowsRequest, Options]:
+        parsed, form = decoding.decoded(body, form_of, lambda text, error: row_hints.explain(text, error, schema))
+        threshold = None if parsed.defer_above is UNSET else parsed.defer_above
+        options = Options(
+            purpose(None if parsed.purpose is UNSET else parsed.purpose),
+            stricter(threshold, heads),
+        )
+        return RowsRequest(form, parsed.members is True), options
+
+    def form_of(body: bytes) -> tuple[RowsBody, Packed | Named]:
+        decoded = decoder.decode(body)
+        if decoded is None:
+            return _named(body, schema)
+        return decoded.body, Packed(len(decoded.rows), decoded.rows.astype("<f4", copy=False).tobytes())
+
+    return read
+
+
+def _named(body: bytes, schema: Schema) -> tuple[RowsBody, Named]:
+    """Return the body, and its columns by name without metadata."""
+    parsed = msgspec.json.decode(body, type=RowsBody)
+    forms = {name: bytes(getattr(parsed, name)) for name in ("columns", "rows", "matrix")}
+    sent = {name: raw for name, raw in forms.items() if raw}
+    rest = body
+    for raw in sent.values():
+        rest = rest.replace(raw, b"0", 1)
+    if rest.count(b":") > 1:
+        doubled_names.load(rest)
+    if len(sent) != 1:
+        quoted = [f'"{name}"' for name in sent or forms]
+        listed = ", ".join(quoted[:-1])
+        problem = f"has {listed} and {quoted[-1]}" if sent else f"has neither {listed} nor {quoted[-1]}"
+        raise InvalidInput(f"the body {problem}; send {row_hints.example(schema)}", code="not_a_body")
+    ((name, raw),) = sent.items()
+    by_name = _READERS[name](raw, frozenset(schema.metadata))
+    units = {} if parsed.units is UNSET else parsed.units
+    if unknown := [name for name in units if name not in by_name]:
+        raise row_hints.unknown_units(unknown, schema)
+    return parsed, Named(
+        tuple(
+            Column(name, number_parsing.narrowed(name, values, schema) if known else (), units.get(name, ""))
+            for name, values in by_name.items()
+            if (known := name in schema.position) or name not in schema.metadata  # unknown names are refused later
+        )
+    )
+
+
+def _columns(raw: bytes, skipped: Collection[str]) -> _Columns:
+    columns = number_parsing.columns(raw, skipped)
+    _refuse_doubled(raw, len(columns))
+    return columns
+
+
+def _rows(raw: bytes, skipped: Collection[str]) -> _Columns:
+    rows = number_parsing.rows(raw, skipped)
+    _refuse_doubled(raw, sum(map(len, rows)))
+    if not rows:
+        raise no_rows()
+    names = rows[0].keys()
+    for index, row in enumerate(rows):
+        if row.keys() != names and (differing := (names ^ row.keys()) - set(skipped)):
+            name = sorted(differing)[0]
+            raise InvalidInput(
+                f"row {index} and row 0 differ in column {shortened(name)!r}; give every row the same columns",
+                code="unequal_rows",
+                field=name,
+                index=index,
+            )
+    return {name: [] if name in skipped else [row[name] for row in rows] for name in names}
+
+
+def _matrix(raw: bytes, skipped: Collection[str]) -> _Columns:
+    matrix = number_parsing.matrix(raw)
+    _refuse_doubled(raw, 2)
+    names, width, count = matrix.columns, len(matrix.columns), len(matrix.values)
+    for name in names:
+        if names.count(name) > 1:
+            raise doubled_names.doubled(name)
+    if count % width if width else count:
+        raise InvalidInput.about(
+            "values",
+            count,
+            f"must be complete rows of {width} columns, one after the other",
+            code="wrong_length",
+            unit="numbers",
+            allowed=f"multiples of {width}",
+        )
+    return {name: [] if name in skipped else matrix.values[place::width] for place, name in enumerate(names)}
+
+
+_READERS: dict[str, Callable[[bytes, Collection[str]], _Columns]] = {
+    "columns": _columns,
+    "rows": _rows,
+    "matrix": _matrix,
+}
+
+
+def _refuse_doubled(raw: bytes, names: int) -> None:
+    """Refuse duplicate names, of which JSON parsers silently keep the last; extra colons reveal them."""
+    if raw.count(b":") != names:
+        doubled_names.load(raw)
