@@ -74,6 +74,11 @@ def all_contenders() -> tuple[Contender, ...]:
     )
 
 
+def asgi_echo(cores: set[int]) -> AbstractContextManager[Service]:
+    """Run the bare ASGI application, which echoes, on some cores."""
+    return _started(_asgi_server("echo"))(cores)
+
+
 def _demur(ledger: str) -> Start:
     @contextmanager
     def start(cores: set[int]) -> Iterator[Service]:
