@@ -8,6 +8,7 @@ Environments of the others are made at the first run: several minutes, and two g
 import argparse
 import json
 import os
+import random
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -24,6 +25,8 @@ from benchmarks.race.measures import Measured, measured
 from benchmarks.race.table import Entry, Results, page
 from benchmarks.service import pinned
 
+SETTLE_SECONDS = 3.0
+"""Pause after a start, so that what a server does in the background at first is not measured."""
 PAGE = PROJECT / "docs" / "race.md"
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
@@ -68,8 +71,14 @@ def replaced(text: str, results: str) -> str:
     return f"{before}{BEGIN}\n\n{results}\n\n{END}{after}"
 
 
-def race(contenders: Iterable[Contender], rounds: int, seconds: float, say: Callable[[str], None]) -> Results:
-    """Measure all contenders in each of the rounds.
+def race(
+    contenders: Iterable[Contender],
+    rounds: int,
+    seconds: float,
+    say: Callable[[str], None],
+    settle_seconds: float = SETTLE_SECONDS,
+) -> Results:
+    """Measure all contenders in each of the rounds, in an order drawn anew, as is that of the ways into each.
 
     A contender that cannot be started, or does not answer, is left out of later rounds; its reason is kept.
     """
@@ -80,13 +89,15 @@ def race(contenders: Iterable[Contender], rounds: int, seconds: float, say: Call
     with pinned({cores[-1]}):
         alone = in_process()
         for number in range(rounds):
-            for contender in contenders:
+            draw = random.Random(number)
+            for contender in draw.sample(contenders, len(contenders)):
                 if contender.name in left_out:
                     continue
                 say(f"round {number + 1} of {rounds}: {contender.name}")
                 try:
                     with contender.start({cores[0]}) as service:
-                        for lane in contender.lanes:
+                        time.sleep(settle_seconds)
+                        for lane in draw.sample(contender.lanes, len(contender.lanes)):
                             figures = measured(service, lane, {cores[-1]}, seconds)
                             found.setdefault((contender.name, lane.name), []).append(figures)
                 except (LeftOut, RuntimeError) as error:

@@ -18,6 +18,11 @@ MEASURES = {
 }
 """Heading of each measure."""
 
+ONE_ROUND = (
+    "**One round only, for orientation:** there is no spread, and whatever was measured while the machine did other "
+    "work (see its load) looks worse than it is."
+)
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -73,6 +78,8 @@ def page(results: Results) -> str:
         markdown.table(("server", "way in", *MEASURES.values()), _lines(results.entries)),
         markdown.table(("ratio", "measured", "target", ""), _verdicts(figures(results))),
     ]
+    if results.rounds == 1:
+        parts.insert(1, ONE_ROUND)
     if results.left_out:
         parts.append("Left out:\n\n" + "\n".join(f"- {name}: {why}" for name, why in results.left_out.items()))
     return "\n\n".join(parts)

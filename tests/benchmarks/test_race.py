@@ -15,7 +15,7 @@ from benchmarks.race.__main__ import BEGIN, END, parser, race, replaced
 from benchmarks.race.contenders import Contender, all_contenders
 from benchmarks.race.environments import LeftOut
 from benchmarks.race.servers import deferring
-from benchmarks.race.table import MEASURES, Entry, Results, figures, page
+from benchmarks.race.table import MEASURES, ONE_ROUND, Entry, Results, figures, page
 from benchmarks.split import Split
 from demur.v1 import vessel_pb2
 
@@ -76,6 +76,11 @@ def test_a_page_names_the_machine_and_who_is_left_out() -> None:
     assert "Machine: a machine" in text
     assert "- Triton, Python backend: its environment cannot be made: no such version" in text
     assert "| gRPC, one row p50 over bare echo | 0.30 ms | ≤ 0.22 | missed |" in text
+
+
+def test_a_single_round_is_called_one() -> None:
+    assert ONE_ROUND in page(replace(RESULTS, rounds=1))
+    assert ONE_ROUND not in page(RESULTS)
 
 
 def test_results_survive_json() -> None:
