@@ -7,8 +7,7 @@ from typing import Any
 
 from services.request.contract import Priority
 from services.runtime.errors import InvalidInput, Unsupported
-from services.transport.binding import Options, Parameter, stricter
-from services.transport.http.predict_body import purpose
+from services.transport.binding import Options, Parameter, purpose, stricter
 
 DESCRIBED = {
     "purpose": "decide (default), explore or replay",
