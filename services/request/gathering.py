@@ -72,6 +72,9 @@ class Gathering(Generic[Request, Answer]):
         if self._waiting:
             loop.call_soon(self._linger, loop, len(self._waiting), LINGER_TURNS)
         waiting = [(small, waiter) for small, waiter in taken if not waiter.done()]  # callers may have left
-        outcomes = self._joint.answer([small for small, _ in waiting])
+        try:
+            outcomes = self._joint.answer([small for small, _ in waiting])
+        except Exception as defect:
+            outcomes = [defect] * len(waiting)
         for (_, waiter), outcome in zip(waiting, outcomes, strict=True):
             waiter.set_result(outcome)

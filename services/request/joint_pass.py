@@ -96,7 +96,7 @@ class JointPass(Generic[Request, Answer]):
         Raises:
             DemurError: the request was refused or failed.
         """
-        if isinstance(outcome, DemurError):
+        if isinstance(outcome, Exception):
             raise outcome
         answer: Answer = await outcome if isawaitable(outcome) else outcome
         return answer

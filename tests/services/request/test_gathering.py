@@ -150,4 +150,9 @@ async def test_a_defect_of_a_pass_ends_its_requests_only(error: Exception, monke
             )
             assert all(isinstance(outcome, DemurError) for outcome in outcomes)
             assert not any("secret" in str(outcome) for outcome in outcomes)
+            patch.setattr(joint, "answer", broken)
+            outcomes = await asyncio.gather(
+                *[gathered.answer(small(rows.row(depth))) for depth in (1, 2)], return_exceptions=True
+            )
+            assert outcomes == [error, error]
         assert levels(await gathered.answer(small(rows.row(3)))) == [6.0]
