@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import harness, machine
+from benchmarks import harness, machine, markdown
 from benchmarks.inputs import artefact, direct, rows
 from benchmarks.processes import PROJECT
 from benchmarks.race import bodies
@@ -27,8 +27,7 @@ from benchmarks.service import pinned
 
 SETTLE_SECONDS = 3.0
 """Pause after a start, so that what a server does in the background at first is not measured."""
-PAGE = PROJECT / "docs" / "race.md"
-BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+PAGE = PROJECT / "benchmarks" / "race.md"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -44,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
         options.json.write_text(json.dumps(asdict(results), indent=1) + "\n")
     sys.stdout.write(f"{page(results)}\n")
     if options.page:
-        options.page.write_text(replaced(options.page.read_text(), page(results)))
+        options.page.write_text(markdown.replaced(options.page.read_text(), page(results)))
     return 0
 
 
@@ -56,19 +55,6 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--from", dest="earlier", type=Path, metavar="PATH", help="read a run instead of racing")
     options.add_argument("--page", type=Path, nargs="?", const=PAGE, help=f"write the tables into a page, {PAGE.name}")
     return options
-
-
-def replaced(text: str, results: str) -> str:
-    """Return a page's text with other results between its marks.
-
-    Raises:
-        ValueError: the page lacks the marks, or has them in another order.
-    """
-    before, found, rest = text.partition(BEGIN)
-    _, ended, after = rest.partition(END)
-    if not (found and ended):
-        raise ValueError(f"page: must contain {BEGIN!r} and after it {END!r}; add both where the results should be")
-    return f"{before}{BEGIN}\n\n{results}\n\n{END}{after}"
 
 
 def race(

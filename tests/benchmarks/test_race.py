@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from benchmarks import split
+from benchmarks.markdown import BEGIN, END, replaced
 from benchmarks.race import bodies, environments
-from benchmarks.race.__main__ import BEGIN, END, parser, race, replaced
+from benchmarks.race.__main__ import PAGE, parser, race
 from benchmarks.race.contenders import Contender, all_contenders
 from benchmarks.race.environments import LeftOut
 from benchmarks.race.servers import deferring
-from benchmarks.race.table import MEASURES, ONE_ROUND, Entry, Results, figures, page
+from benchmarks.race.table import MEASURES, SHORT_RUN, Entry, Results, figures, page
 from benchmarks.split import Split
 from demur.v1 import vessel_pb2
 
@@ -78,9 +79,9 @@ def test_a_page_names_the_machine_and_who_is_left_out() -> None:
     assert "| gRPC, one row p50 over bare echo | 0.30 ms | ≤ 0.22 | missed |" in text
 
 
-def test_a_single_round_is_called_one() -> None:
-    assert ONE_ROUND in page(replace(RESULTS, rounds=1))
-    assert ONE_ROUND not in page(RESULTS)
+@pytest.mark.parametrize(("rounds", "short"), [(1, True), (2, True), (3, False)])
+def test_a_short_run_is_called_one(rounds: int, short: bool) -> None:
+    assert (SHORT_RUN in page(replace(RESULTS, rounds=rounds))) is short
 
 
 def test_results_survive_json() -> None:
@@ -99,7 +100,7 @@ def test_results_replace_what_stands_between_the_marks() -> None:
 def test_arguments() -> None:
     assert parser().parse_args([]).only == [contender.name for contender in all_contenders()]
     options = parser().parse_args(["--only", "Demur", "KServe", "--rounds", "2", "--page"])
-    assert (options.only, options.rounds, options.page.name) == (["Demur", "KServe"], 2, "race.md")
+    assert (options.only, options.rounds, options.page) == (["Demur", "KServe"], 2, PAGE)
     with pytest.raises(SystemExit):
         parser().parse_args(["--only", "nobody"])
 
@@ -153,18 +154,21 @@ def test_counts_of_perf_without_those_that_the_machine_lacks() -> None:
     assert split.parsed("perf: permission denied") == {}
 
 
-def test_switches_are_those_of_all_threads(tmp_path: Path) -> None:
+def test_switches_and_waits_are_those_of_all_threads(tmp_path: Path) -> None:
     for pid, thread, counts in ((7, 7, (3, 4)), (7, 8, (10, 20)), (9, 9, (100, 200))):
         place = tmp_path / str(pid) / "task" / str(thread)
         place.mkdir(parents=True)
         names = ("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")
         lines = [f"{name}:\t{count}" for name, count in zip(names, counts, strict=True)]
         (place / "status").write_text("Name:\tx\n" + "\n".join(lines) + "\n")
+        (place / "schedstat").write_text(f"5 {counts[1]}000000 6\n")
     service: Any = SimpleNamespace(tree=lambda: [SimpleNamespace(pid=7)])
     assert split.switches(service, tmp_path) == 37
+    assert math.isclose(split.waits(service, tmp_path), 0.024)
+    assert math.isnan(split.waits(service, tmp_path / "none"))
 
 
 def test_a_split_is_for_each_call_and_says_what_is_not_visible() -> None:
-    cells = list(Split("gRPC", 16, 200, 0.1, 0.02, {"context-switches": 900.0}, "/proc").cells())
-    assert cells == ["gRPC", "16", "200", "0.500", "0.100", "4.50", "not visible", "not visible", "/proc"]
-    assert "not visible" in split.table([Split("gRPC", 16, 200, 0.1, 0.02)])
+    cells = list(Split("gRPC", 16, 200, 0.1, 0.02, 0.03, {"context-switches": 900.0}, "/proc").cells())
+    assert cells == ["gRPC", "16", "200", "0.500", "0.100", "0.150", "4.50", "not visible", "not visible", "/proc"]
+    assert "not visible" in split.table([Split("gRPC", 16, 200, 0.1, 0.02, 0.03)])
