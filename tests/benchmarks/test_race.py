@@ -101,8 +101,9 @@ def test_arguments() -> None:
     assert parser().parse_args([]).only == [contender.name for contender in all_contenders()]
     options = parser().parse_args(["--only", "Demur", "KServe", "--rounds", "2", "--page"])
     assert (options.only, options.rounds, options.page) == (["Demur", "KServe"], 2, PAGE)
-    with pytest.raises(SystemExit):
-        parser().parse_args(["--only", "nobody"])
+    for wrong in (["--only", "nobody"], ["--rounds", "0"], ["--rounds", "1.5"]):
+        with pytest.raises(SystemExit):
+            parser().parse_args(wrong)
 
 
 def test_each_peer_has_pinned_requirements_without_torch() -> None:
@@ -138,6 +139,12 @@ def test_who_does_not_start_is_left_out_of_later_rounds() -> None:
     assert len(starts) == 1
     assert results.left_out == {"X": "no such library"}
     assert results.entries == ()
+
+
+def test_the_graph_alone_is_measured_in_each_round_and_its_median_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([1.0, 5.0, 2.0])
+    monkeypatch.setattr("benchmarks.race.__main__.in_process", lambda seconds: {"1000": next(times)})
+    assert race([], 3, 0.1, lambda line: None).in_process_ms == {"1000": 2.0}
 
 
 @pytest.mark.parametrize("count", bodies.COUNTS)
