@@ -22,7 +22,9 @@ ENOUGH_ROUNDS = 3
 """Rounds of which a median leaves out one that was disturbed."""
 SHORT_RUN = (
     "**A short run, for orientation:** with fewer than three rounds a median does not leave out a round that was "
-    "disturbed; `make race` makes the full one."
+    "disturbed; `make race` makes the full one. Where the load above is more than about 1, other work shared the "
+    "cores: p99, latencies and calls/s are then worse than on an idle machine, by different amounts, so that their "
+    "ratios are off, too; CPU a call is affected least."
 )
 
 
