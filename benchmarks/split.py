@@ -44,6 +44,9 @@ class Split:
     case: str
     callers: int
     calls: int
+    """Number of answered calls, by which all costs are divided."""
+    refused: int
+    """Number of calls that were not answered; their cost is in that of the others."""
     user_seconds: float
     system_seconds: float
     wait_seconds: float
@@ -54,8 +57,9 @@ class Split:
     """Source of context switches."""
 
     def cells(self) -> Iterator[str]:
-        """Yield the cells of the table's line: all costs for each call."""
-        yield from (self.case, str(self.callers), f"{self.calls:,}")
+        """Yield the cells of the table's line: all costs for each answered call."""
+        refused = self.refused / (self.calls + self.refused)
+        yield from (self.case, str(self.callers), f"{self.calls:,}", f"{refused:.0%}")
         yield from (
             f"{seconds / self.calls * 1e3:.3f}"
             for seconds in (self.user_seconds, self.system_seconds, self.wait_seconds)
@@ -74,7 +78,9 @@ def table(splits: Sequence[Split]) -> str:
         "wait for a core, ms/call",
         *(f"{name}/call" for name in COUNTERS),
     )
-    return markdown.table(("case", "callers", "calls", *costs, "switches from"), (split.cells() for split in splits))
+    return markdown.table(
+        ("case", "callers", "answered", "refused", *costs, "switches from"), (split.cells() for split in splits)
+    )
 
 
 def parsed(text: str) -> dict[str, float]:
@@ -137,7 +143,17 @@ def measure(service: Service, case: str, lane: Lane, callers: int, cores: set[in
         raise RuntimeError(f"{case}, {callers} callers: no call was answered: {sorted(set(ended.code.tolist()))}")
     source = "perf" if "context-switches" in counted else "/proc"
     counters = {"context-switches": switches(service) - own} | counted
-    return Split(case, callers, calls, after[0] - before[0], after[1] - before[1], waited, counters, source)
+    return Split(
+        case,
+        callers,
+        calls,
+        len(ended.code) - calls,
+        after[0] - before[0],
+        after[1] - before[1],
+        waited,
+        counters,
+        source,
+    )
 
 
 def _cpu(service: Service) -> tuple[float, float]:

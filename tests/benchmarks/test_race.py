@@ -175,7 +175,19 @@ def test_switches_and_waits_are_those_of_all_threads(tmp_path: Path) -> None:
     assert math.isnan(split.waits(service, tmp_path / "none"))
 
 
-def test_a_split_is_for_each_call_and_says_what_is_not_visible() -> None:
-    cells = list(Split("gRPC", 16, 200, 0.1, 0.02, 0.03, {"context-switches": 900.0}, "/proc").cells())
-    assert cells == ["gRPC", "16", "200", "0.500", "0.100", "0.150", "4.50", "not visible", "not visible", "/proc"]
-    assert "not visible" in split.table([Split("gRPC", 16, 200, 0.1, 0.02, 0.03)])
+def test_a_split_is_for_each_answered_call_and_says_what_is_refused_and_not_visible() -> None:
+    cells = list(Split("gRPC", 16, 200, 600, 0.1, 0.02, 0.03, {"context-switches": 900.0}, "/proc").cells())
+    assert cells == [
+        "gRPC",
+        "16",
+        "200",
+        "75%",
+        "0.500",
+        "0.100",
+        "0.150",
+        "4.50",
+        "not visible",
+        "not visible",
+        "/proc",
+    ]
+    assert "not visible" in split.table([Split("gRPC", 16, 200, 0, 0.1, 0.02, 0.03)])
