@@ -3,7 +3,7 @@
 # make test-all - everything CI runs: make test, then the long tests: service processes, trainings, whole reports
 # make audit - pins, licences and known vulnerabilities of what is installed
 # make bench - the benchmarks of benchmarks/README.md
-# make race  - Demur beside other model servers, into docs/race.md; installs them the first time (several minutes)
+# make race  - Demur beside other model servers, into benchmarks/race.md; installs them the first time (several minutes)
 # make gpu   - checks and benchmarks to run on a machine with a GPU, part by part; PROVIDER=cpu runs them on a CPU (docs/gpu)
 # make policy - Kubernetes manifests against checkov's rules, in an environment of its own (a minute the first time)
 # make generators - clients of four generators against running services; needs Java, Node.js and a few minutes

@@ -9,13 +9,14 @@ import argparse
 import json
 import os
 import random
+import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import harness, machine
+from benchmarks import harness, machine, markdown
 from benchmarks.inputs import artefact, direct, rows
 from benchmarks.processes import PROJECT
 from benchmarks.race import bodies
@@ -27,8 +28,7 @@ from benchmarks.service import pinned
 
 SETTLE_SECONDS = 3.0
 """Pause after a start, so that what a server does in the background at first is not measured."""
-PAGE = PROJECT / "docs" / "race.md"
-BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+PAGE = PROJECT / "benchmarks" / "race.md"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -44,31 +44,20 @@ def main(arguments: list[str] | None = None) -> int:
         options.json.write_text(json.dumps(asdict(results), indent=1) + "\n")
     sys.stdout.write(f"{page(results)}\n")
     if options.page:
-        options.page.write_text(replaced(options.page.read_text(), page(results)))
+        options.page.write_text(markdown.replaced(options.page.read_text(), page(results)))
     return 0
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command's arguments."""
     options = harness.parser("race", __doc__, seconds=2.0, parts=[contender.name for contender in all_contenders()])
-    options.add_argument("--rounds", type=int, default=3, help="each contender is started and measured once a round")
+    options.add_argument(
+        "--rounds", type=_rounds, default=3, help="each contender is started and measured once a round"
+    )
     options.add_argument("--json", type=Path, metavar="PATH", help="write all measures to this file")
     options.add_argument("--from", dest="earlier", type=Path, metavar="PATH", help="read a run instead of racing")
     options.add_argument("--page", type=Path, nargs="?", const=PAGE, help=f"write the tables into a page, {PAGE.name}")
     return options
-
-
-def replaced(text: str, results: str) -> str:
-    """Return a page's text with other results between its marks.
-
-    Raises:
-        ValueError: the page lacks the marks, or has them in another order.
-    """
-    before, found, rest = text.partition(BEGIN)
-    _, ended, after = rest.partition(END)
-    if not (found and ended):
-        raise ValueError(f"page: must contain {BEGIN!r} and after it {END!r}; add both where the results should be")
-    return f"{before}{BEGIN}\n\n{results}\n\n{END}{after}"
 
 
 def race(
@@ -80,16 +69,19 @@ def race(
 ) -> Results:
     """Measure all contenders in each of the rounds, in an order drawn anew, as is that of the ways into each.
 
+    The graph alone is measured in each round, too.
+
     A contender that cannot be started, or does not answer, is left out of later rounds; its reason is kept.
     """
     contenders, left_out = list(contenders), dict[str, str]()
     cores = sorted(os.sched_getaffinity(0))
     found: dict[tuple[str, str], list[Measured]] = {}
+    alone: list[dict[str, float]] = []
     described = machine.line()
     with pinned({cores[-1]}):
-        alone = in_process()
         for number in range(rounds):
             draw = random.Random(number)
+            alone.append(in_process(seconds))
             for contender in draw.sample(contenders, len(contenders)):
                 if contender.name in left_out:
                     continue
@@ -109,16 +101,23 @@ def race(
         for lane in contender.lanes
         if (contender.name, lane.name) in found
     )
-    return Results(described, rounds, seconds, alone, left_out, entries)
+    medians = {count: statistics.median(each[count] for each in alone) for count in alone[0]}
+    return Results(described, rounds, seconds, medians, left_out, entries)
 
 
-def in_process() -> dict[str, float]:
-    """Return the median time of the graph alone for each number of rows, ms."""
+def in_process(seconds: float) -> dict[str, float]:
+    """Return the median time of the graph alone for each number of rows, ms, measured for about that long."""
     source = artefact(bodies.TASK)
     model = direct(source)
     cases = {str(count): rows(source, count) for count in bodies.COUNTS}
-    timed = harness.interleaved({name: lambda batch=batch: model(batch) for name, batch in cases.items()}, 2.0)  # type: ignore[misc]
+    timed = harness.interleaved({name: lambda batch=batch: model(batch) for name, batch in cases.items()}, seconds)  # type: ignore[misc]
     return {name: case.p50 * 1e3 for name, case in timed.items()}
+
+
+def _rounds(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"rounds = {text}: must be a whole number of at least 1")
+    return int(text)
 
 
 def _say(line: str) -> None:

@@ -18,9 +18,13 @@ MEASURES = {
 }
 """Heading of each measure."""
 
-ONE_ROUND = (
-    "**One round only, for orientation:** there is no spread, and whatever was measured while the machine did other "
-    "work (see its load) looks worse than it is."
+ENOUGH_ROUNDS = 3
+"""Rounds of which a median leaves out one that was disturbed."""
+SHORT_RUN = (
+    "**A short run, for orientation:** with fewer than three rounds a median does not leave out a round that was "
+    "disturbed; `make race` makes the full one. Where the load above is more than about 1, other work shared the "
+    "cores: p99, latencies and calls/s are then worse than on an idle machine, by different amounts, so that their "
+    "ratios are off, too; CPU a call is affected least."
 )
 
 
@@ -79,8 +83,8 @@ def page(results: Results) -> str:
     ]
     if judged := figures(results):
         parts.append(markdown.table(("ratio", "measured", "target", ""), _verdicts(judged)))
-    if results.rounds == 1:
-        parts.insert(1, ONE_ROUND)
+    if results.rounds < ENOUGH_ROUNDS:
+        parts.insert(1, SHORT_RUN)
     if results.left_out:
         parts.append("Left out:\n\n" + "\n".join(f"- {name}: {why}" for name, why in results.left_out.items()))
     return "\n\n".join(parts)

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from benchmarks import split
+from benchmarks.markdown import BEGIN, END, replaced
 from benchmarks.race import bodies, environments
-from benchmarks.race.__main__ import BEGIN, END, parser, race, replaced
+from benchmarks.race.__main__ import PAGE, parser, race
 from benchmarks.race.contenders import Contender, all_contenders
 from benchmarks.race.environments import LeftOut
 from benchmarks.race.servers import deferring
-from benchmarks.race.table import MEASURES, ONE_ROUND, Entry, Results, figures, page
+from benchmarks.race.table import MEASURES, SHORT_RUN, Entry, Results, figures, page
 from benchmarks.split import Split
 from demur.v1 import vessel_pb2
 
@@ -78,9 +79,9 @@ def test_a_page_names_the_machine_and_who_is_left_out() -> None:
     assert "| gRPC, one row p50 over bare echo | 0.30 ms | ≤ 0.22 | missed |" in text
 
 
-def test_a_single_round_is_called_one() -> None:
-    assert ONE_ROUND in page(replace(RESULTS, rounds=1))
-    assert ONE_ROUND not in page(RESULTS)
+@pytest.mark.parametrize(("rounds", "short"), [(1, True), (2, True), (3, False)])
+def test_a_short_run_is_called_one(rounds: int, short: bool) -> None:
+    assert (SHORT_RUN in page(replace(RESULTS, rounds=rounds))) is short
 
 
 def test_results_survive_json() -> None:
@@ -99,9 +100,10 @@ def test_results_replace_what_stands_between_the_marks() -> None:
 def test_arguments() -> None:
     assert parser().parse_args([]).only == [contender.name for contender in all_contenders()]
     options = parser().parse_args(["--only", "Demur", "KServe", "--rounds", "2", "--page"])
-    assert (options.only, options.rounds, options.page.name) == (["Demur", "KServe"], 2, "race.md")
-    with pytest.raises(SystemExit):
-        parser().parse_args(["--only", "nobody"])
+    assert (options.only, options.rounds, options.page) == (["Demur", "KServe"], 2, PAGE)
+    for wrong in (["--only", "nobody"], ["--rounds", "0"], ["--rounds", "1.5"]):
+        with pytest.raises(SystemExit):
+            parser().parse_args(wrong)
 
 
 def test_each_peer_has_pinned_requirements_without_torch() -> None:
@@ -139,6 +141,12 @@ def test_who_does_not_start_is_left_out_of_later_rounds() -> None:
     assert results.entries == ()
 
 
+def test_the_graph_alone_is_measured_in_each_round_and_its_median_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([1.0, 5.0, 2.0])
+    monkeypatch.setattr("benchmarks.race.__main__.in_process", lambda seconds: {"1000": next(times)})
+    assert race([], 3, 0.1, lambda line: None).in_process_ms == {"1000": 2.0}
+
+
 @pytest.mark.parametrize("count", bodies.COUNTS)
 def test_the_prototype_answers_every_row_and_journals_it(tmp_path: Path, count: int) -> None:
     answer = deferring.opened(str(tmp_path), threshold=0.0)
@@ -153,18 +161,33 @@ def test_counts_of_perf_without_those_that_the_machine_lacks() -> None:
     assert split.parsed("perf: permission denied") == {}
 
 
-def test_switches_are_those_of_all_threads(tmp_path: Path) -> None:
+def test_switches_and_waits_are_those_of_all_threads(tmp_path: Path) -> None:
     for pid, thread, counts in ((7, 7, (3, 4)), (7, 8, (10, 20)), (9, 9, (100, 200))):
         place = tmp_path / str(pid) / "task" / str(thread)
         place.mkdir(parents=True)
         names = ("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")
         lines = [f"{name}:\t{count}" for name, count in zip(names, counts, strict=True)]
         (place / "status").write_text("Name:\tx\n" + "\n".join(lines) + "\n")
+        (place / "schedstat").write_text(f"5 {counts[1]}000000 6\n")
     service: Any = SimpleNamespace(tree=lambda: [SimpleNamespace(pid=7)])
     assert split.switches(service, tmp_path) == 37
+    assert math.isclose(split.waits(service, tmp_path), 0.024)
+    assert math.isnan(split.waits(service, tmp_path / "none"))
 
 
-def test_a_split_is_for_each_call_and_says_what_is_not_visible() -> None:
-    cells = list(Split("gRPC", 16, 200, 0.1, 0.02, {"context-switches": 900.0}, "/proc").cells())
-    assert cells == ["gRPC", "16", "200", "0.500", "0.100", "4.50", "not visible", "not visible", "/proc"]
-    assert "not visible" in split.table([Split("gRPC", 16, 200, 0.1, 0.02)])
+def test_a_split_is_for_each_answered_call_and_says_what_is_refused_and_not_visible() -> None:
+    cells = list(Split("gRPC", 16, 200, 600, 0.1, 0.02, 0.03, {"context-switches": 900.0}, "/proc").cells())
+    assert cells == [
+        "gRPC",
+        "16",
+        "200",
+        "75%",
+        "0.500",
+        "0.100",
+        "0.150",
+        "4.50",
+        "not visible",
+        "not visible",
+        "/proc",
+    ]
+    assert "not visible" in split.table([Split("gRPC", 16, 200, 0, 0.1, 0.02, 0.03)])
