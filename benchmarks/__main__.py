@@ -1,4 +1,4 @@
-"""Benchmarks of the service against the model itself.
+"""Benchmarks of the service, as users get it and without a ledger, against the model itself.
 
 ``python -m benchmarks [--quick] [--json PATH] [--only PART …]``
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks import callers, ensembles, harness, latency, machine, mixed, oip, stages, stream
 from benchmarks.harness import Figure, plain, table
 from benchmarks.inputs import SERVED
-from benchmarks.service import pinned, running
+from benchmarks.service import both, pinned
 
 PARTS = ("ensembles", "stages", "latency", "oip", "callers", "mixed", "stream")
 
@@ -46,20 +46,20 @@ def measure(parts: tuple[str, ...] | list[str], *, quick: bool, task: str = "ves
         if "stages" in parts:
             yield from stages.measure(15 * scale)
         if {"latency", "oip", "callers", "mixed", "stream"} & set(parts):
-            with running(service_cores, task) as service:
+            with both(service_cores, task) as pair:
                 if "latency" in parts:
-                    yield from latency.measure(service, service_cores, 15 * scale)
+                    yield from latency.measure(pair, service_cores, 15 * scale)
                 if "oip" in parts:
-                    yield from oip.measure(service, 15 * scale)
+                    yield from oip.measure(pair, 15 * scale)
                 if "callers" in parts:
-                    yield from callers.measure(service, service_cores, 30 * scale)
+                    yield from callers.measure(pair, service_cores, 30 * scale)
                 if "mixed" in parts:
-                    yield from mixed.measure(service, 40 * scale)
+                    yield from mixed.measure(pair, 40 * scale)
                 if "stream" in parts:
-                    yield from stream.measure(service, "one server core", total, 2 if quick else 5)
+                    yield from stream.measure(pair, "one server core", total, 2 if quick else 5)
         if "stream" in parts and len(cores) > 1 and not quick:
-            with running(set(cores), task) as service:
-                yield from stream.measure(service, f"{len(cores)} server cores", total, 5)
+            with both(set(cores), task) as pair:
+                yield from stream.measure(pair, f"{len(cores)} server cores", total, 5)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from typing import Any
 
 import grpc
@@ -12,34 +12,34 @@ import uvloop
 from benchmarks import floor, wire
 from benchmarks.harness import Figure
 from benchmarks.inputs import artefact, rows
-from benchmarks.service import HOST, Service
+from benchmarks.service import HOST, WITHOUT_LEDGER, Pair, Service
 
 CALLERS = 16
+Case = Callable[[list[float], float], Coroutine[Any, Any, None]]
+"""Load that appends the durations of its calls to a list, for a number of seconds."""
 
 
-def measure(service: Service, cores: set[int], seconds: float, rounds: int = 3) -> Iterator[Figure]:
+def measure(pair: Pair, cores: set[int], seconds: float, rounds: int = 3) -> Iterator[Figure]:
     """Yield server CPU per request, requests per second and p99, for each protocol in turn.
 
     Args:
         cores: cores of the service, on which a bare gRPC server runs, too.
     """
     with floor.bare(cores, 200) as bare:
-        yield from _measure(service, bare, seconds, rounds)
+        yield from _measure(pair, bare, seconds, rounds)
 
 
-def _measure(service: Service, bare: Service, seconds: float, rounds: int) -> Iterator[Figure]:
+def _measure(pair: Pair, bare: Service, seconds: float, rounds: int) -> Iterator[Figure]:
     part = f"{CALLERS} callers, one row"
-    source = artefact(service.task)
+    source = artefact(pair.task)
     batch = rows(source, 1)
-    packed = wire.protobuf_body(service.task, source.schema, batch)
-    http = wire.requests(service.task, source.schema, batch, HOST)
-    cases: dict[str, tuple[Service, Callable[[list[float], float], Coroutine[Any, Any, None]]]] = {
-        "bare gRPC": (bare, lambda times, s: _grpc(bare, packed, times, s, CALLERS)),
-        "gRPC": (service, lambda times, s: _grpc(service, packed, times, s, CALLERS)),
-        "gRPC, one connection": (service, lambda times, s: _grpc(service, packed, times, s, 1)),
-        "HTTP, protobuf": (service, lambda times, s: _http(service, http["protobuf"], times, s)),
-        "HTTP, JSON": (service, lambda times, s: _http(service, http["json"], times, s)),
+    packed = wire.protobuf_body(pair.task, source.schema, batch)
+    http = wire.requests(pair.task, source.schema, batch, HOST)
+    cases: dict[str, tuple[Service, Case]] = {
+        "bare gRPC": (bare, lambda times, s: _grpc(bare, packed, times, s, CALLERS))
     }
+    for ending, service in pair.named().items():
+        cases |= {f"{name}{ending}": (service, case) for name, case in _protocols(service, packed, http).items()}
     durations: dict[str, list[float]] = {name: [] for name in cases}
     server: dict[str, list[float]] = {name: [] for name in cases}
     share: dict[str, list[float]] = {name: [] for name in cases}
@@ -51,16 +51,28 @@ def _measure(service: Service, bare: Service, seconds: float, rounds: int) -> It
             server[name].append((target.cpu_seconds() - cpu) / len(took))
             share[name].append((time.process_time() - own) / (time.perf_counter() - start))
             durations[name] += took
+    cost = {name: float(np.median(each)) * 1e3 for name, each in server.items()}
+    rate = {name: CALLERS * len(each) / sum(each) for name, each in durations.items()}
     for name in cases:
+        if name.endswith(WITHOUT_LEDGER):
+            continue
+        bare_cost, bare_rate = cost.get(f"{name}{WITHOUT_LEDGER}"), rate.get(f"{name}{WITHOUT_LEDGER}")
         each = sorted(server[name])
         spread = f"{each[0] * 1e3:.3f} to {each[-1] * 1e3:.3f}"
         limit = None if name == "bare gRPC" else 0.5
-        cost = float(np.median(each)) * 1e3
-        yield Figure(part, f"{name}: server CPU", cost, "ms/request", at_most=limit, note=spread)
+        yield Figure(part, f"{name}: server CPU", cost[name], "ms/request", at_most=limit, note=spread, bare=bare_cost)
         p99 = float(np.quantile(durations[name], 0.99)) * 1e3
-        rate = CALLERS * len(durations[name]) / sum(durations[name])
         note = f"p99 {p99:.1f} ms, generator's CPU {np.median(share[name]):.0%}"
-        yield Figure(part, f"{name}: rate", rate, "requests/s", note=note)
+        yield Figure(part, f"{name}: rate", rate[name], "requests/s", note=note, bare=bare_rate)
+
+
+def _protocols(service: Service, packed: bytes, http: Mapping[str, bytes]) -> dict[str, Case]:
+    return {
+        "gRPC": lambda times, s: _grpc(service, packed, times, s, CALLERS),
+        "gRPC, one connection": lambda times, s: _grpc(service, packed, times, s, 1),
+        "HTTP, protobuf": lambda times, s: _http(service, http["protobuf"], times, s),
+        "HTTP, JSON": lambda times, s: _http(service, http["json"], times, s),
+    }
 
 
 async def _grpc(service: Service, packed: bytes, times: list[float], seconds: float, connections: int) -> None:

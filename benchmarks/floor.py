@@ -1,7 +1,7 @@
 """Cost of the transport alone: a bare asyncio gRPC server that returns fixed bytes."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,11 +25,11 @@ def bare(cores: set[int], answer_bytes: int, task: str = "vessel") -> Iterator[S
         yield Service(psutil.Process(process.pid), 0, port, task)
 
 
-async def serve(port: int, answer_bytes: int, task: str) -> None:
-    answer = bytes(answer_bytes)
+async def serve(port: int, answer: Callable[[bytes], bytes], task: str) -> None:
+    """Answer the task's unary method with ``answer`` of the request's bytes, until the process ends."""
 
     async def predict(request: bytes, context: Any) -> bytes:
-        return answer
+        return answer(request)
 
     service, _, method = path_of(task)[1:].partition("/")
     server = grpc.aio.server()
@@ -41,4 +41,5 @@ async def serve(port: int, answer_bytes: int, task: str) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))
+    fixed = bytes(int(sys.argv[2]))
+    uvloop.run(serve(int(sys.argv[1]), lambda request: fixed, sys.argv[3]))

@@ -29,6 +29,8 @@ class Figure:
     at_most: float | None = None
     at_least: float | None = None
     note: str = ""
+    bare: float | None = None
+    """Value of the same figure for a service without a ledger; None if there is none. Targets are for ``value``."""
 
     @property
     def met(self) -> bool | None:
@@ -52,7 +54,10 @@ def plain(figures: Iterable[Figure]) -> list[dict[str, Any]]:
 
 
 def table(figures: Iterable[Figure]) -> str:
-    """Format figures as a table with one line each, parts under their headings."""
+    """Format figures as a table with one line each, parts under their headings.
+
+    The second number of a line is that of a service without a ledger.
+    """
     lines: list[str] = []
     part = ""
     for figure in figures:
@@ -61,13 +66,16 @@ def table(figures: Iterable[Figure]) -> str:
             lines += ["", part]
         verdict = {True: "met", False: "MISSED", None: ""}[figure.met]
         lines.append(
-            f"  {figure.name:<46} {_number(figure.value):>10} {figure.unit:<10} {figure.target:<8} {verdict:<7}"
+            f"  {figure.name:<46} {_number(figure.value):>10} {_number(figure.bare):>10} {figure.unit:<10} "
+            f"{figure.target:<8} {verdict:<7}"
             f"{figure.note}".rstrip()
         )
     return "\n".join(lines)
 
 
-def _number(value: float) -> str:
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"

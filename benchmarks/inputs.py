@@ -41,6 +41,13 @@ def rows(source: Artefact, count: int) -> NDArray[np.float32]:
     return drawn
 
 
+def threshold(retention: float, count: int = 16 * 1024) -> float:
+    """Return the threshold, kW², at which the vessel task answers this share of ``rows(source, count)``."""
+    source = artefact("vessel")
+    _, data, knowledge = direct(source)(rows(source, count))
+    return float(np.quantile(data + knowledge, retention))
+
+
 def rowed(count: int) -> str:
     """Return a number of rows as words in the titles of figures."""
     return "one row" if count == 1 else f"{count} rows"

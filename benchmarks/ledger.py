@@ -18,7 +18,7 @@ import numpy as np
 import demur
 from benchmarks import harness, wire
 from benchmarks.harness import Figure, Timed, interleaved
-from benchmarks.inputs import artefact, direct, rows
+from benchmarks.inputs import artefact, rows, threshold
 from benchmarks.service import Service, pinned, running
 from tests.postgres import running_postgres
 
@@ -34,9 +34,9 @@ def measure(seconds: float, postgres: str, parts: Sequence[str]) -> Iterator[Fig
     cores = sorted(os.sched_getaffinity(0))
     ledgers = {"no ledger": "none", "SQLite": "sqlite", "PostgreSQL": postgres}
     rows_of = {"answered": {"audit_rate": "0.0001", "fixed_threshold": "1e12"}, "deferred": {"fixed_threshold": "0"}}
-    threshold = {"fixed_threshold": repr(_threshold(0.95))}
+    five_in_a_hundred = {"fixed_threshold": repr(threshold(0.95))}
     for part in parts:
-        chosen = rows_of.get(part, threshold)
+        chosen = rows_of.get(part, five_in_a_hundred)
         with ExitStack() as stack:
             services = {
                 name: stack.enter_context(running({cores[0]}, ledger=url, **chosen)) for name, url in ledgers.items()
@@ -46,13 +46,6 @@ def measure(seconds: float, postgres: str, parts: Sequence[str]) -> Iterator[Fig
                 yield from _rows(f"One {part} row", services, seconds)
             elif part in ("explore", "decide"):
                 yield from _stream(part, services, seconds)
-
-
-def _threshold(retention: float) -> float:
-    """Return the threshold that answers this share of the streamed rows."""
-    source = artefact()
-    _, data, knowledge = direct(source)(rows(source, 16 * CHUNK_ROWS))
-    return float(np.quantile(data + knowledge, retention))
 
 
 def _rows(part: str, services: dict[str, Service], seconds: float) -> Iterator[Figure]:

@@ -1,6 +1,9 @@
-"""Markdown tables: whole, or line by line as figures come."""
+"""Markdown tables: whole, line by line as figures come, or between the marks of a page."""
 
 from collections.abc import Iterable, Sequence
+
+BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+"""Marks of a page, between which a run writes its results."""
 
 
 def row(cells: Iterable[object]) -> str:
@@ -16,3 +19,16 @@ def head(columns: Sequence[str]) -> str:
 def table(columns: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
     """Return a table: a line of heads, then a line for each row of cells."""
     return "\n".join([head([*map(str, columns)]), *map(row, rows)])
+
+
+def replaced(text: str, results: str) -> str:
+    """Return a page's text with other results between its marks.
+
+    Raises:
+        ValueError: the page lacks the marks, or has them in another order.
+    """
+    before, found, rest = text.partition(BEGIN)
+    _, ended, after = rest.partition(END)
+    if not (found and ended):
+        raise ValueError(f"page: must contain {BEGIN!r} and after it {END!r}; add both where the results should be")
+    return f"{before}{BEGIN}\n\n{results}\n\n{END}{after}"

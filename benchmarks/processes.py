@@ -1,11 +1,12 @@
-"""Child processes of benchmarks, and the memory of a process by the kernel's counts."""
+"""Child processes of benchmarks, and the memory and the pauses of a process by the kernel's counts."""
 
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -52,3 +53,37 @@ def memory_mib(name: str) -> float:
     status = Path("/proc/self/status")
     line = re.search(rf"^{name}:\s+(\d+) kB$", status.read_text() if status.exists() else "", re.MULTILINE)
     return int(line[1]) / 1024 if line else float("nan")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Memory of processes, MiB."""
+
+    pss: float
+    """Private pages, and a share of each page that several processes have."""
+    private: float
+    """Pages that no other process has."""
+
+    def __add__(self, other: "Memory") -> "Memory":
+        return Memory(self.pss + other.pss, self.private + other.private)
+
+
+def memory_of(pid: int) -> Memory:
+    """Return the memory of a process.
+
+    Raises:
+        OSError: there is no such process, or the kernel does not tell (it is not Linux, or another user's).
+    """
+    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    sizes = {name: int(size) / 1024 for name, size in re.findall(r"^(\w+):\s+(\d+) kB$", text, re.MULTILINE)}
+    return Memory(sizes["Pss"], sizes["Private_Clean"] + sizes["Private_Dirty"])
+
+
+def pauses(pid: int) -> int:
+    """Return how often the threads of a process have left their processor by themselves."""
+    counts = 0
+    for status in Path(f"/proc/{pid}/task").glob("*/status"):
+        with suppress(OSError):  # a thread that ended meanwhile
+            found = re.search(r"^voluntary_ctxt_switches:\s+(\d+)$", status.read_text(), re.MULTILINE)
+            counts += int(found[1]) if found else 0
+    return counts

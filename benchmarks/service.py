@@ -17,11 +17,15 @@ from pathlib import Path
 import numpy as np
 import psutil
 
+from benchmarks.inputs import threshold
 from benchmarks.processes import PROJECT
 from tests.ports import free_port
 
 HOST = "127.0.0.1"
+MIB = 1 << 20
 START_SECONDS = 60.0
+WITHOUT_LEDGER = " (no ledger)"
+"""Ending of the names of cases that ask a service without a ledger."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,10 @@ class Service:
     def resident_bytes(self) -> int:
         """Return the memory of the process that holds the model."""
         return int(max(process.memory_info().rss for process in self.tree()))
+
+    def pss_mib(self) -> float:
+        """Return the proportional memory (PSS) of all processes of the service, MiB."""
+        return sum(float(process.memory_full_info().pss) for process in self.tree()) / MIB
 
     def tree(self) -> list[psutil.Process]:
         """Return all processes of the service."""
@@ -95,6 +103,37 @@ def running(
                 child.wait()
 
 
+@dataclass(frozen=True)
+class Pair:
+    """Two services of one task on the same cores: one as users get it, and one without a ledger."""
+
+    default: Service
+    """Service with the default ledger."""
+    bare: Service
+    """The same without a ledger."""
+
+    @property
+    def task(self) -> str:
+        return self.default.task
+
+    def named(self) -> dict[str, Service]:
+        """Return both by the ending of their cases' names."""
+        return {"": self.default, WITHOUT_LEDGER: self.bare}
+
+
+@contextmanager
+def both(cores: set[int], task: str = "vessel") -> Iterator[Pair]:
+    """Serve a task twice with default settings, once with the default ledger and once without one.
+
+    The benchmarks' vessel rows cover the training range evenly, so the default policy would defer a quarter of them
+    rather than five in a hundred, as it does with rows of the domain. The vessel task's threshold is therefore placed
+    so that five in a hundred are deferred.
+    """
+    settings = {"fixed_threshold": repr(threshold(0.95))} if task == "vessel" else {}
+    with running(cores, task, **settings) as default, running(cores, task, ledger="none", **settings) as bare:
+        yield Pair(default, bare)
+
+
 @contextmanager
 def pinned(cores: set[int]) -> Iterator[None]:
     """Pin this process to some cores for the length of the block."""
@@ -118,9 +157,6 @@ def _wait_until_ready(child: subprocess.Popen[bytes], port: int, log: Path) -> N
         except OSError:
             time.sleep(0.1)
     raise RuntimeError(f"the service did not become ready:\n{log.read_text()[-4000:]}")
-
-
-MIB = 1 << 20
 
 
 @dataclass

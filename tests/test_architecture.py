@@ -226,6 +226,20 @@ def test_the_monitor_loads_no_model_and_no_server_of_models() -> None:
     assert ran.stdout == "[]\n", ran.stdout + ran.stderr
 
 
+def test_the_server_of_a_task_loads_no_host_and_no_trainer() -> None:
+    """Each would cost the memory of every service, at rest as well."""
+    program = (
+        f"import importlib, sys; sys.path[:0] = [{str(PROJECT)!r}, {str(CLIENT)!r}]\n"
+        "import services.app.server, services.app.process\n"
+        "from services.tasks import TENANTS\n"
+        "for tenant in TENANTS.values(): importlib.import_module(tenant.partition(':')[0])\n"
+        "others = {'bentoml', 'circus', 'torch', 'scipy.special', 'scipy.optimize', 'pandas', 'onnx', 'matplotlib'}\n"
+        "print(sorted(set(sys.modules) & others))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240, check=False)
+    assert ran.stdout == "[]\n", ran.stdout + ran.stderr
+
+
 def test_importing_models_does_not_import_training_libraries() -> None:
     """Task modules that train may; the pure library and what serves it may not, even where torch is installed."""
     training = {"torch", "pandas", "matplotlib", "onnxscript"}

@@ -5,6 +5,9 @@ A row graph has one input ``rows`` float32 [N, F] and float32 [N] outputs ``mean
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -20,7 +23,7 @@ from models.executors.device import CPU, Device
 from models.executors.failures import DeviceFailed, ProviderUnavailable, kind_of
 from models.executors.pace import Pace
 
-__all__ = ["OnnxGraph", "ProviderUnavailable", "RowGraph"]
+__all__ = ["OnnxGraph", "ProviderUnavailable", "RowGraph", "releasing_memory"]
 
 # The key of a TensorProto's external_data entry, as serialised; parsers take numbers with needless zeros, too.
 _EXTERNAL_LOCATION = re.compile(rb"(?:\x0a|\x8a\x80*\x00)(?:\x08|\x88\x80*\x00)location")
@@ -47,6 +50,21 @@ _TYPES = {
 """Types of inputs by ONNX Runtime's names."""
 QUANTUM_ROWS = 1024
 """Most rows of a quantum on a CPU."""
+_RELEASING: ContextVar[bool] = ContextVar("releasing", default=False)
+
+
+@contextmanager
+def releasing_memory() -> Iterator[None]:
+    """Return the memory of activations to the system after each pass that this thread begins in the block, on a CPU.
+
+    A session otherwise keeps what its largest pass took, half of the memory of a small service. The next pass takes it
+    again, which costs a few milliseconds for each ten megabytes.
+    """
+    token = _RELEASING.set(True)
+    try:
+        yield
+    finally:
+        _RELEASING.reset(token)
 
 
 class OnnxGraph:
@@ -67,14 +85,16 @@ class OnnxGraph:
         *,
         shared_arena: bool = False,
     ) -> None:
-        self._content = path.read_bytes()  # the session keeps these bytes, too
-        if _EXTERNAL_LOCATION.search(self._content):
+        content = path.read_bytes()
+        if _EXTERNAL_LOCATION.search(content):
             raise ArtefactError(f"{path}: weights outside the graph file are refused")
         self._name = str(path)
         self._shared_arena = shared_arena
         self._opening = Lock()
         self.device = device
-        self._session: ort.InferenceSession | None = self._opened()
+        self._content = content if device.provider != "cpu" else b""
+        """Graph, for another session after a failure of the device; on the CPU there is none."""
+        self._session: ort.InferenceSession | None = self._opened(content)
         self._transfers = transfers.of_cuda(cuda_libraries.runtime()) if device.provider == "cuda" else None
         self.inputs = {node.name: tuple(node.shape) for node in self._session.get_inputs()}
         """Name to shape; free dimensions are names."""
@@ -98,7 +118,7 @@ class OnnxGraph:
             failures = _BOUND_ERRORS
         try:
             if moved is None:
-                return session.run(outputs, inputs)  # type: ignore[no-any-return]
+                return session.run(outputs, inputs, _run_options(self.device))  # type: ignore[no-any-return]
             return moved.run(session, inputs, outputs)
         except failures as error:
             if self.device.provider == "cpu":
@@ -141,7 +161,7 @@ class OnnxGraph:
         with self._opening:
             if self._session is None:
                 try:
-                    self._session = self._opened()
+                    self._session = self._opened(self._content)
                 except DeviceFailed:
                     raise
                 except Exception as error:
@@ -153,9 +173,17 @@ class OnnxGraph:
             if self._session is session:
                 self._session = None
 
-    def _opened(self) -> ort.InferenceSession:
+    def _opened(self, content: bytes) -> ort.InferenceSession:
         shared = self._shared_arena and self.device.provider == "cpu"
-        return sessions.opened(self._content, self._name, self.device, shared_arena=shared)
+        return sessions.opened(content, self._name, self.device, shared_arena=shared)
+
+
+def _run_options(device: Device) -> ort.RunOptions | None:
+    if device.provider != "cpu" or not _RELEASING.get():
+        return None
+    options = ort.RunOptions()
+    options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+    return options
 
 
 class RowGraph:

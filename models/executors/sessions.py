@@ -110,6 +110,7 @@ def _created(graph: bytes, name: str, options: ort.SessionOptions, device: Devic
             raise DeviceFailed(OUT_OF_MEMORY_KIND) from error
         raise ArtefactError(f"{name}: ONNX Runtime cannot load the graph: {error}") from error
     session.disable_fallback()
+    session._model_bytes = b""  # a copy of the graph for the fallback, beside the session's own
     if session.get_providers()[0] != provider:
         raise ProviderUnavailable(
             f"{name}: {provider} was asked for, the session has {', '.join(session.get_providers())}; check the driver "

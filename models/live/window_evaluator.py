@@ -117,9 +117,10 @@ class WindowEvaluator:
         self, stream: Stream, source: str, span: Span | None, now: float, until: float, invalidity_of: InvalidityOf
     ) -> WindowResult:
         """Return the kept result of a window if it is still current or not due, else a new one."""
-        name, start = LAST if span is None else span.name, self._start(stream, span, now)
+        name, first = LAST if span is None else span.name, self._start(stream, span, now)
+        start = now if first is None else first
         invalidity = invalidity_of(stream.profile.key.task, start, now)
-        state = (stream.changes, start, invalidity)
+        state = (stream.changes, first, invalidity)
         place = (stream.profile.key, name, source)
         kept, begin = self._kept.get(place), self._clock()
         if kept is not None:
@@ -145,11 +146,12 @@ class WindowEvaluator:
         self._kept[place] = _Kept(state, result, end - begin, end)
         return result
 
-    def _start(self, stream: Stream, span: Span | None, now: float) -> float:
+    def _start(self, stream: Stream, span: Span | None, now: float) -> float | None:
+        """Return the start of a window; None for the last units where there are none."""
         if span is not None:
             return float(span.start(now))
         units = stream.recent.newest(self._options.last_units)
-        return float(units.time[0]) if len(units) else now
+        return float(units.time[0]) if len(units) else None
 
     def _figures(
         self, stream: Stream, source: str, span: Span | None, start: float, now: float, lost: int

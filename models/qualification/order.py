@@ -20,7 +20,6 @@ if there are many units and swaps are wider than their spacing (within 1e-5 at n
 import math
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from models.qualification.replayed import Float64, Floats
 
@@ -35,6 +34,8 @@ def rank_correlation(reference: Floats, scores: Floats) -> float | None:
 
     Scores must be finite. Reversed and unrelated orders are both near 0.
     """
+    from scipy.optimize import isotonic_regression  # late: services that carry nothing need no SciPy
+
     position = positions(reference)
     spread = position - position.mean()
     total = float(spread @ spread)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from models.certification.units import as_scores
 
@@ -82,12 +81,18 @@ def replayed(reference: Floats, scores: Floats, in_domain: float = 1.0) -> Repla
 
 def upper_limit(count: int, units: int, level: float = 0.95) -> float:
     """Return the one-sided upper limit of a share (Clopper & Pearson 1934); 0.00075 for 0 of 4000 at 95 %."""
-    return 1.0 if count >= units else float(betaincinv(count + 1, units - count, level))
+    return 1.0 if count >= units else _beta_quantile(count + 1, units - count, level)
 
 
 def lower_limit(count: int, units: int, level: float = 0.95) -> float:
     """Return the one-sided lower limit of a share (Clopper & Pearson 1934)."""
-    return float(betaincinv(count, units - count + 1, 1 - level)) if count else 0.0
+    return _beta_quantile(count, units - count + 1, 1 - level) if count else 0.0
+
+
+def _beta_quantile(a: int, b: int, level: float) -> float:
+    from scipy.special import betaincinv  # late: services that carry nothing need no SciPy
+
+    return float(betaincinv(a, b, level))
 
 
 def most_of_part(share: float, part: float) -> float:

@@ -32,7 +32,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri, stdtrit
 
 from models.qualification.replayed import (
     Float64,
@@ -291,6 +290,8 @@ def _crossed(replay: Replayed, threshold: float, shifts: Float64) -> Float64:
 
 def _slope(replay: Replayed, threshold: np.float32, level: float) -> float:
     """Return the upper limit of the density of reference scores beside the threshold, on the denser side."""
+    from scipy.special import chdtri  # late: a service whose calibrations hold carries nothing, and needs no SciPy
+
     ordered, n = replay.ordered, len(replay)
     count = int(np.searchsorted(ordered, float(threshold), "right"))
     k = max(5, math.ceil(math.sqrt(n)))
@@ -305,6 +306,8 @@ def _slope(replay: Replayed, threshold: np.float32, level: float) -> float:
 
 def _mean_limit(values: Float64, level: float) -> float:
     """Return the upper limit of a mean [m] by Student's t."""
+    from scipy.special import stdtrit
+
     m = len(values)
     return float(values.mean() + stdtrit(m - 1, level) * values.std(ddof=1) / math.sqrt(m))
 

@@ -1,6 +1,6 @@
 """Caller of the current call, in a context variable, and the limits of its token."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -54,11 +54,10 @@ def name() -> str | None:
     return None if caller is None else caller.name
 
 
-def charge(units: int) -> None:
-    """Count units against the rate of the current caller; raises as ``Caller.charge``."""
+def charging() -> Callable[[int], None] | None:
+    """Return what counts units against the rate of the current caller; None if they are free."""
     caller = CALLER.get()
-    if caller is not None:
-        caller.charge(units)
+    return caller.charge if caller is not None and caller.charged else None
 
 
 def check_sources(sources: Iterable[str]) -> None:

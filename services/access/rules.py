@@ -64,7 +64,7 @@ MONITOR_ROUTES: Mapping[str, Mapping[Method, Rule]] = {
 """Rules of the monitor, which shows figures of all traffic."""
 
 PROBE_ROUTES: Mapping[str, Mapping[Method, Rule]] = {"/livez": {"GET": "open"}, "/readyz": {"GET": "open"}}
-"""Rules of the probes that BentoML answers."""
+"""Rules of the probes."""
 
 TASK_METHODS: Mapping[str, Rule] = {"Predict": "predict", "PredictStream": "predict", "Describe": "any"}
 """Rules of a task's own gRPC service, whatever its name."""

@@ -11,10 +11,11 @@ from typing import Any
 from models import profile as profiles
 from models.artefact import Artefact
 from models.executors.device import described, instruction_set, libraries
+from models.executors.onnx import releasing_memory
 from models.head import Head
 from models.profile import Profile
 from models.replay import replayer
-from services.access.caller import charge
+from services.access.caller import charging
 from services.app.policies import (
     by_measure,
     carrying,
@@ -95,12 +96,15 @@ class Assembled:
             self.labels.periodic_jobs.start()
 
     async def warm(self) -> None:
-        """Run the model's examples, so that the first caller waits no longer than others.
+        """Run the model's examples, so that the first caller waits no longer than others; then release their memory.
 
         Raises:
+            ArtefactError: the recorded answers are not reproduced.
             DemurError: an example fails.
         """
         await warm(self.tenant, self.scheduler, self.offload)
+        with releasing_memory():
+            self.tenant.probe()
 
     async def stop(self) -> None:
         """Stop background work, and write pending records of the ledger."""
@@ -237,7 +241,7 @@ def assemble(
             observer=metrics,
             offload=offload,
             epoch=lambda: epoch,
-            charge=charge,
+            charging=charging,
         )
 
     tolerance = artefact.manifest.golden_tolerance if tables.origin == "artefact" else math.inf
@@ -258,6 +262,7 @@ def assemble(
             tenant.description.schema,
             settings,
             offload,
+            lambda: ledger.writer.version,
         )
         keeper = PolicyKeeper(
             book,
@@ -269,6 +274,7 @@ def assemble(
             settings.audit_floor,
             carrying(tables, bound, settings.audit_floor),
             provisional(tables, book.all()),
+            lambda: ledger.writer.version,
         )
 
     def adopt(tables: Tables) -> None:

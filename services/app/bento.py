@@ -1,4 +1,4 @@
-"""BentoML service, the entry point of ``bentoml serve`` and ``bentoml build``.
+"""BentoML service, the entry point of ``bentoml serve`` and ``bentoml build``; ``demur serve`` does without it.
 
 BentoML imports this module in the supervising process, too, which serves nothing: what a server needs is imported when
 the server process starts. The task is chosen by DEMUR_TASK, so one image serves all five.
@@ -12,6 +12,7 @@ import bentoml
 from services.app.supervisor import supervise
 from services.runtime import logging
 from services.runtime.settings import Settings
+from services.runtime.system import die_with_parent
 
 if TYPE_CHECKING:
     from services.app.process import Process
@@ -26,7 +27,7 @@ def process() -> "Process":
 
 
 class Front:
-    """ASGI middleware that leaves only its two probes to BentoML's application."""
+    """ASGI middleware that leaves only start and stop to BentoML's application."""
 
     def __init__(self, app: Any) -> None:
         self._app = process().front(app)
@@ -64,6 +65,7 @@ class Demur:
 
     @bentoml.on_startup  # type: ignore[untyped-decorator]
     async def start(self) -> None:
+        die_with_parent()
         await process().start()
 
     @bentoml.on_shutdown  # type: ignore[untyped-decorator]

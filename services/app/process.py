@@ -1,6 +1,7 @@
 """Server process that serves both protocols from one copy of the model.
 
-BentoML owns the process and its HTTP socket (``services.app.bento``); the gRPC server starts in the same event loop.
+uvicorn owns the process and its HTTP socket, under ``demur serve`` (``services.app.server``) as under ``bentoml serve``
+(``services.app.bento``); the gRPC server starts in the same event loop.
 """
 
 import asyncio
@@ -38,7 +39,7 @@ from services.runtime import logging
 from services.runtime.errors import DemurError, NotReady
 from services.runtime.lifecycle import Lifecycle
 from services.runtime.settings import Settings, address
-from services.runtime.system import die_with_parent
+from services.runtime.system import release_free_memory
 from services.runtime.variables import SettingsError
 from services.tracing.factory import Tracing, tracing
 from services.tracing.trace import log_fields
@@ -48,7 +49,7 @@ from services.transport.http.call import AccessGuard
 from services.transport.http.connections import harden
 from services.transport.http.error_response import response_for
 from services.transport.http.load_shedding import LoadShedder
-from services.transport.http.probes import Probes
+from services.transport.http.probes import Probes, probe_answers
 from services.transport.oip.model import OipModel
 from services.transport.serving import Serving
 
@@ -73,12 +74,12 @@ START_ERRORS = (
 
 
 class Process:
-    """Server process in BentoML's worker; BentoML calls start and stop."""
+    """Server process; its host, ``services.app.server`` or BentoML's worker, calls start and stop."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.shedder = LoadShedder(Crowd(settings.waiting_calls, time.monotonic))
-        """Load shedder of uvicorn's HTTP protocol, which BentoML configures."""
+        """Load shedder of uvicorn's HTTP protocol, which the host configures."""
         self.lifecycle: Lifecycle | None = None
         self._http: Any = None
         self._guard: Any = self._reason
@@ -96,20 +97,22 @@ class Process:
         logging.configure(self.settings.log_level, {"task": self.settings.task}, log_fields)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Handle a call as the ASGI application that BentoML mounts."""
+        """Handle a call as an ASGI application."""
         await self._guard(scope, receive, send)
 
-    def front(self, bento: Any) -> Any:
-        """Return the ASGI application of uvicorn: this process, and BentoML's application for its two probes only.
+    def front(self, host: Any) -> Any:
+        """Return the ASGI application of uvicorn: this process and its probes; ``host`` sees start and stop only.
 
-        BentoML's middlewares come before the mounted application; one of them keeps every call for the maximum duration
-        of calls, an hour, at a kilobyte each. So uvicorn gets this application, and calls bypass all of them.
+        BentoML's middlewares come before the application that it mounts; one of them keeps every call for the maximum
+        duration of calls, an hour, at a kilobyte each. So calls bypass them.
         """
-        probes = AccessGuard(bento, HttpRules(PROBE_ROUTES), None)
+        probes = AccessGuard(probe_answers(lambda: self.ready, self), HttpRules(PROBE_ROUTES), None)
 
         async def answer(scope: Any, receive: Any, send: Any) -> None:
-            ours = scope["type"] != "lifespan" and scope.get("path") not in PROBE_ROUTES
-            await (self if ours else probes)(scope, receive, send)
+            if scope["type"] == "lifespan":
+                await host(scope, receive, send)
+            else:
+                await (probes if scope.get("path") in PROBE_ROUTES else self)(scope, receive, send)
 
         return answer
 
@@ -129,7 +132,6 @@ class Process:
     async def start(self) -> None:
         """Make the process ready; if it cannot serve its model, it stays alive and not ready, with the reason."""
         self.log()
-        die_with_parent()
         for name, meant in Settings.strangers().items():
             _log.warning("%s is no setting and is ignored%s", name, f"; {meant} is one" if meant else "")
         self.lifecycle = Lifecycle()
@@ -251,6 +253,7 @@ class Process:
         self.shedder.small_calls = small_calls(serving, lifecycle, access.authenticator, oip_model=oip)
         self._chain_signals()
         gc.collect()
+        release_free_memory()  # of loading and warm-up
         gc.freeze()  # loaded objects stay: later collections skip them
         lifecycle.reason = ""
         lifecycle.trouble = lambda: assembled.health.reason
@@ -337,7 +340,7 @@ class Process:
 
 
 def stop_listening(port: int) -> None:
-    """Shut down the listening sockets of a port, which the parent shares: connects are refused at once."""
+    """Shut down the listening sockets of a port, which a parent may share: connects are refused at once."""
     for entry in Path("/proc/self/fd").iterdir() if Path("/proc/self/fd").exists() else ():
         with suppress(OSError, ValueError):
             listener = socket.socket(fileno=os.dup(int(entry.name)))
@@ -348,6 +351,6 @@ def stop_listening(port: int) -> None:
 
 
 def _uvicorn_config() -> Any:
-    """Return the configuration of BentoML's uvicorn server, found by its signal handler; None if none is installed."""
+    """Return the configuration of the host's uvicorn server, found by its signal handler; None: none is installed."""
     server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
     return getattr(server, "config", None)

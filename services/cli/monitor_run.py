@@ -34,6 +34,7 @@ def run(options: Options) -> int:
     import uvicorn
 
     from services.transport.http.connections import harden
+    from services.transport.http.server import EventDrivenServer
 
     settings = Settings.read(task=MONITOR)  # else those of the default task would count
     host, port = settings.monitor_address
@@ -68,7 +69,7 @@ def run(options: Options) -> int:
     harden(config, settings, access.certificates)
     worker.start()
     try:
-        uvicorn.Server(config).run()
+        EventDrivenServer(config).run()
     finally:
         stop.set()
         worker.join(_STOP_SECONDS)

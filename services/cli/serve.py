@@ -1,8 +1,9 @@
-"""``demur serve TASK``: HTTP and gRPC service of a task, in the foreground, under BentoML."""
+"""``demur serve TASK``: HTTP and gRPC service of a task, in the foreground, in one process."""
 
 import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 from click import Choice, argument, option
 
@@ -58,12 +59,12 @@ def serve(options: Options) -> int:
         "DEMUR_GRPC_PORT": str(grpc_port),
         "GRPC_VERBOSITY": os.environ.get("GRPC_VERBOSITY", "NONE"),  # its lines are no JSON
     }
-    command = [sys.executable, "-m", "bentoml", "serve", "services.app.bento:Demur", "--working-dir", str(PROJECT)]
-    command += ["--host", settings.host, "--port", str(http_port)]
-    command += ["--timeout-graceful-shutdown", str(int(settings.drain_seconds) + 5)]
+    path = [] if Path.cwd() == PROJECT else ["-P"]  # no packages of the folder that the command happens to be run in
+    command = [sys.executable, *path, "-m", "services.app.server"]
     sys.stdout.flush()
     own = {name.replace("DEMUR_", f"DEMUR_{settings.task.upper()}_", 1) for name in environment}
     rest = {name: value for name, value in os.environ.items() if name not in own}  # they would override these
+    # a new program: what chose and copied the artefact, BentoML included, stays in no memory
     os.execvpe(sys.executable, command, rest | environment)  # noqa: S606 - no shell, our own arguments
 
 

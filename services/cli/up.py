@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from services.cli.options import Options, command, switch
 from services.cli.output import CommandError
@@ -21,7 +22,7 @@ from services.tasks import STARTED
 
 START_SECONDS = 120.0
 RESTART_SECONDS = 5.0
-"""Shortest time between two starts of the monitor."""
+"""Shortest time between two starts of the same service."""
 
 
 @command("up", example="demur up --detach")
@@ -55,6 +56,8 @@ class Child:
     task: str
     process: subprocess.Popen[bytes]
     log: Path
+    started: float
+    """Start by the monotonic clock, s."""
 
 
 class Supervisor:
@@ -64,7 +67,6 @@ class Supervisor:
         self._home = home
         self._with_monitor = with_monitor
         self._children: list[Child] = []
-        self._started = 0.0
         self.interrupted = False
 
     def interrupt(self, *_: object) -> None:
@@ -73,13 +75,13 @@ class Supervisor:
     def start(self) -> None:
         """Start a process per task, and the monitor; their output goes to log files."""
         (self._home / "logs").mkdir(parents=True, exist_ok=True)
-        self._children = [self._start(task, "serve", task) for task in STARTED]
-        if self._with_monitor:
-            self._children.append(self._start(MONITOR, "monitor", "run"))
+        names = [*STARTED, *([MONITOR] if self._with_monitor else [])]
+        self._children = [self._start(name, "wb") for name in names]
 
-    def _start(self, name: str, *words: str) -> Child:
+    def _start(self, name: str, mode: Literal["wb", "ab"]) -> Child:
+        words = ("monitor", "run") if name == MONITOR else ("serve", name)
         log = self._home / "logs" / f"{name}.log"
-        with log.open("wb") as output:
+        with log.open(mode) as output:
             process = subprocess.Popen(
                 [sys.executable, "-m", "services.cli", *words],
                 stdout=output,
@@ -89,8 +91,7 @@ class Supervisor:
                 start_new_session=True,
                 env=os.environ | {"DEMUR_HOME": str(self._home.resolve())},
             )
-        self._started = time.monotonic()
-        return Child(name, process, log)
+        return Child(name, process, log, time.monotonic())
 
     def wait_ready(self) -> None:
         """Wait until every service is ready.
@@ -124,21 +125,19 @@ class Supervisor:
             time.sleep(0.1)
 
     def watch(self) -> int:
-        """Wait for a signal, or for a service that ends; return the exit code.
+        """Wait for a signal, and start again what ends meanwhile; return the exit code.
 
-        The monitor is started again if it ends: it has no state that it cannot read again.
+        A service that crashed has lost no answer that it gave: its next process reads the journal of the last one.
         """
         while not self.interrupted:
             for place, child in enumerate(self._children):
-                if child.process.poll() is None:
+                if child.process.poll() is None or time.monotonic() - child.started < RESTART_SECONDS:
                     continue
-                if child.task == MONITOR and time.monotonic() - self._started < RESTART_SECONDS:
-                    continue
-                print(f"{child.task} ended:\n{_last_lines(child.log)}", file=sys.stderr, flush=True)
-                if child.task != MONITOR:
-                    return 1
-                self._children[place] = self._start(MONITOR, "monitor", "run")
-            time.sleep(0.2)
+                print(
+                    f"{child.task} ended and is started again:\n{_last_lines(child.log)}", file=sys.stderr, flush=True
+                )
+                self._children[place] = self._start(child.task, "ab")
+            time.sleep(0.5)
         return 0
 
     def stop(self) -> None:

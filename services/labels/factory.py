@@ -32,11 +32,13 @@ def build_labels(
     schema: Schema | None,
     settings: Settings,
     offload: Offload,
+    version: Callable[[], int | None] = lambda: None,
 ) -> LabelComponents:
     """Build the label service of a process.
 
     Args:
         clock: the writer's clock, seconds since 1970.
+        version: number that grows with every change of the ledger; None where other processes change it, too.
 
     Raises:
         LookupError: a census is declared for a head that this model does not have, or a head cannot be judged.
@@ -61,5 +63,5 @@ def build_labels(
     webhooks = None
     if settings.callback_prefixes or settings.request_webhook:
         webhooks = Webhooks(writer, service.compose, settings.webhook_secret.encode(), wall=clock)
-    periodic_jobs = PeriodicJobs(service, webhooks=webhooks, request_webhook=settings.request_webhook)
+    periodic_jobs = PeriodicJobs(service, webhooks=webhooks, request_webhook=settings.request_webhook, version=version)
     return LabelComponents(service, periodic_jobs)

@@ -1,17 +1,18 @@
 """Periodic jobs: end leases, expire requests, draw second-phase audits, add deliveries."""
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from sqlalchemy import Connection, exists, select
+from sqlalchemy import Connection, exists, func, select
 
 from services.labels.outbox import ASK_PIECE, release_waiting, tell_of_requests
-from services.labels.request_expiry import PIECE, draw_second_phase, end_leases, expire, lease_over
+from services.labels.request_expiry import CLAIMED, PIECE, draw_second_phase, end_leases, expire
 from services.labels.service import LabelService
 from services.labels.webhooks import Webhooks
 from services.ledger.contract import Place
-from services.ledger.tables import delivery
+from services.ledger.tables import delivery, item
 from services.runtime.errors import DemurError
 from services.runtime.logging import get_logger
 
@@ -24,8 +25,24 @@ REQUESTS_SECONDS = 60.0
 class PeriodicJobs:
     """Background jobs of a ``LabelService``; any number of processes may run them at the same time."""
 
-    def __init__(self, service: LabelService, *, webhooks: Webhooks | None = None, request_webhook: str = "") -> None:
+    def __init__(
+        self,
+        service: LabelService,
+        *,
+        webhooks: Webhooks | None = None,
+        request_webhook: str = "",
+        version: Callable[[], int | None] = lambda: None,
+    ) -> None:
+        """Initialise without starting.
+
+        Args:
+            version: number that grows with every change of the ledger; None where other processes change it, too. There
+                is nothing to do while it stays the same and no lease ends.
+        """
         self._service = service
+        self._version = version
+        self._quiet: tuple[int | None, float] = (None, 0.0)
+        """Version at which nothing was to be done, and the time of the next end of a lease, seconds since 1970."""
         self._webhooks = webhooks
         self._request_webhook = request_webhook
         self._tasks: list[asyncio.Task[None]] = []
@@ -49,13 +66,18 @@ class PeriodicJobs:
 
     async def end_leases_and_notify(self) -> None:
         """End leases, release deliveries whose labels have arrived, and announce new requests."""
-        queue, now = await self._service.review_queue(), self._service.clock()
-        if await self._service.ledger.read(lambda connection: _lease_over(connection, now)):
+        version, now = self._version(), self._service.clock()
+        if version is not None and version == self._quiet[0] and now < self._quiet[1]:
+            return
+        queue = await self._service.review_queue()
+        next_end = await self._service.ledger.read(_next_end)
+        if next_end < now:
             await self._in_pieces(lambda connection, place: end_leases(connection, place, now), PIECE)
         if self._webhooks is None:
+            self._quiet = (version, next_end)
             return
         released = 0
-        if await self._service.ledger.read(_anything_waits):
+        if waits := await self._service.ledger.read(_anything_waits):
             released = await self._service.ledger.run(lambda connection, place: release_waiting(connection, now))
         if url := self._request_webhook:
             key = queue.ids.key
@@ -64,6 +86,8 @@ class PeriodicJobs:
             )
         if released:
             self._webhooks.wake()
+        elif not waits:
+            self._quiet = (version, next_end)
 
     async def expire_and_redraw(self) -> None:
         """Expire requests, then draw from the unanswered ones."""
@@ -96,8 +120,10 @@ class PeriodicJobs:
             await asyncio.sleep(seconds)
 
 
-def _lease_over(connection: Connection, now: float) -> bool:
-    return bool(connection.scalar(select(exists().where(lease_over(now)))))
+def _next_end(connection: Connection) -> float:
+    """Return the end of the lease that ends first, seconds since 1970; infinite without leases."""
+    end: float | None = connection.scalar(select(func.min(item.c.lease_until)).where(CLAIMED))
+    return math.inf if end is None else end
 
 
 def _anything_waits(connection: Connection) -> bool:

@@ -16,6 +16,8 @@ from services.ledger.unit_ids import Unit
 
 SERVICE = "service"
 """Actor of changes that the service makes by itself."""
+CLAIMED = item.c.state == literal_column("'claimed'")
+"""Condition for requests with a lease; without a parameter, because an index is of these rows only."""
 PIECE = 1000
 """Most requests that one call changes."""
 
@@ -68,8 +70,7 @@ def draw_second_phase(connection: Connection, place: Place, key: bytes, share: f
 
 def lease_over(now: float) -> ColumnElement[bool]:
     """Return the condition for requests whose lease is over."""
-    claimed = item.c.state == literal_column("'claimed'")  # no parameter: the index is of these rows only
-    return and_(claimed, item.c.lease_until < now)
+    return and_(CLAIMED, item.c.lease_until < now)
 
 
 def due(request_seconds: float) -> ColumnElement[float]:

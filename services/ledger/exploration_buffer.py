@@ -125,6 +125,11 @@ class ExplorationBuffer:
             self.units -= gone.count
             self.nbytes -= gone.nbytes
 
+    @property
+    def tallied(self) -> bool:
+        """True if there are counts that ``take_tallies`` would return."""
+        return bool(self._tallies)
+
     def take_tallies(self) -> dict[Key, Tally]:
         """Return and reset the counts since the last call."""
         tallies, self._tallies = self._tallies, {}

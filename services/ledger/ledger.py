@@ -42,7 +42,9 @@ from services.runtime.logging import get_logger
 _log = get_logger(__name__)
 T = TypeVar("T")
 TEND_SECONDS = 0.25
-"""Between two rounds of background work: the journal, gaps, counts of explored units."""
+"""Between a recorded unit and the round of background work after it: the journal, gaps, counts of explored units."""
+REST_SECONDS = 5.0
+"""Between two rounds if nothing was recorded."""
 TALLY_SECONDS = 1.0
 TAKE_OVER_SECONDS = 60.0
 ERASE_SECONDS = 3600.0
@@ -104,6 +106,10 @@ class DurableLedger:
         """``watermark`` is the one that the writer's ``complete_until`` belongs to."""
         self.writer = writer
         self.options = options
+        self._tending: asyncio.Task[None] | None = None
+        self._ending = asyncio.Event()
+        self._stirred = asyncio.Event()
+        """Set where a round of background work has something to do."""
         self._watermark = watermark
         self._deployments = Deployments(deployments, watermark.clock)
         self._streams: dict[str, str] = {}
@@ -130,8 +136,6 @@ class DurableLedger:
         )
         self._promotion = Promotion(writer, self.explored, watermark, self._commit_queue, self._promoted, self._count)
         self.erasure = Erasure(self.current, self._judging, store, watermark.clock)
-        self._tending: asyncio.Task[None] | None = None
-        self._ending = asyncio.Event()
 
     @property
     def current(self) -> LedgerWriter:
@@ -153,6 +157,7 @@ class DurableLedger:
         self._deployments.put(deployments)
         self._streams.update({deployment.head.name: deployment.model for deployment in deployments})
         self._edges.update({deployment.head.name: _edges(deployment) for deployment in deployments})
+        self._stirred.set()
 
     async def start(self) -> None:
         """Open journal and database; a database that is down is tried again in the background.
@@ -165,11 +170,13 @@ class DurableLedger:
         await self.writer.start()
         with suppress(LedgerUnavailable):  # before there are units of it in the journal, which another process may move
             await self._write_deployments()
+        self._stirred.set()
         self._tending = asyncio.create_task(self._tend())
 
     async def stop(self) -> None:
         """Write what is left; what the database does not take now stays in the journal for the next process."""
         self._ending.set()
+        self._stirred.set()
         with suppress(LedgerUnavailable, TimeoutError):
             if self._tending is not None:  # to its end: cancelled, it would not know what was written
                 await asyncio.wait_for(self._tending, STOP_SECONDS)
@@ -179,6 +186,7 @@ class DurableLedger:
 
     def record(self, portion: Portion, payload: Payload | None) -> bool | Awaitable[bool]:
         """Record a portion; return whether its units are durable, or an awaitable of that where it takes a commit."""
+        self._stirred.set()
         if portion.purpose != "decide":
             self.explored.add(portion, payload, self._watermark.clock())
             return False
@@ -261,6 +269,7 @@ class DurableLedger:
 
     def _lose(self, time: float, units: int, reason: str) -> None:
         self._gaps.add(time, units, reason)
+        self._stirred.set()
         self._counts.unrecorded(units, reason)
 
     def _count(self, decided: list[Decided]) -> None:
@@ -273,9 +282,12 @@ class DurableLedger:
         tallied = taken_over = erased = -math.inf
         while not self._ending.is_set():
             with suppress(TimeoutError):
+                await asyncio.wait_for(self._stirred.wait(), REST_SECONDS)
+            with suppress(TimeoutError):  # what comes meanwhile is written in the same round
                 await asyncio.wait_for(self._ending.wait(), TEND_SECONDS)
             if self.writer.queue.hindrance() is not None:
                 continue
+            self._stirred.clear()
             now = time.monotonic()
             try:
                 if now - taken_over >= TAKE_OVER_SECONDS:
@@ -283,12 +295,15 @@ class DurableLedger:
                     taken_over = now
                 await self._write_background(tallies=(tally := now - tallied >= TALLY_SECONDS))
                 tallied = now if tally else tallied
+                if self.explored.tallied:
+                    self._stirred.set()  # their time comes
                 if now - erased >= ERASE_SECONDS:
                     erased = now
                     await self._forget()
             except LedgerUnavailable:
-                continue
+                self._stirred.set()
             except Exception:
+                self._stirred.set()
                 _log.exception("work in the background of the ledger failed; it is tried again")
 
     def forget_journal(self) -> None:

@@ -23,6 +23,11 @@ class UnitIds:
         """Return the identity of one unit: sixteen hex digits, a hyphen, the sequence number."""
         return unit_text((self.epoch, self.first + index))
 
+    def texts(self) -> list[str]:
+        """Return the identities of all units, as ``text`` writes them; the digits of the epoch are made only once."""
+        prefix = f"{self.epoch:016x}-"
+        return [f"{prefix}{sequence}" for sequence in range(self.first, self.first + self.count)]
+
 
 def unit_text(unit: Unit) -> str:
     """Return sixteen hex digits, a hyphen and the sequence number."""

@@ -112,6 +112,11 @@ class Writer:
         return self._database.path is not None
 
     @property
+    def version(self) -> int | None:
+        """Number that grows with every change of the ledger; None where other processes change it, too."""
+        return self.flush if self.local else None
+
+    @property
     def ledger(self) -> bytes:
         """Digest of the ledger's location, 16 bytes."""
         return self._database.digest

@@ -7,10 +7,12 @@ exported only while their window is valid; an invalid window exports its reasons
 import platform
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
+from operator import is_not
 
 import numpy as np
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
 from models.live.invalidity import REASONS
@@ -51,16 +53,20 @@ class Exporter:
             process: registry of further metrics, such as those of access.
         """
         self._process = CollectorRegistry() if process is None else process
-        self._cycle, self._scrape = CollectorRegistry(), CollectorRegistry()
-        self._cycle_metrics, self._scrape_metrics = CycleCollector(), ScrapeCollector()
-        self._cycle.register(self._cycle_metrics)
-        self._scrape.register(self._scrape_metrics)
-        self._body = b""
+        self._window_metrics, self._cycle_metrics, self._scrape_metrics = (
+            WindowCollector(),
+            CycleCollector(),
+            ScrapeCollector(),
+        )
+        self._windows = self._cycle = b""
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Format the metrics that do not depend on the time of the scrape."""
+        """Format the metrics that do not depend on the time of the scrape; those of windows only if one has changed."""
+        before, self._window_metrics.windows = self._window_metrics.windows, snapshot.windows
         self._cycle_metrics.snapshot = self._scrape_metrics.snapshot = snapshot
-        self._body = generate_latest(self._cycle)
+        if not self._windows or len(before) != len(snapshot.windows) or any(map(is_not, before, snapshot.windows)):
+            self._windows = _formatted(self._window_metrics)
+        self._cycle = _formatted(self._cycle_metrics)
 
     def text(self, now: float) -> bytes:
         """Return all metrics in the exposition format.
@@ -69,10 +75,16 @@ class Exporter:
             now: seconds since 1970.
         """
         self._scrape_metrics.now = now
-        return self._body + generate_latest(self._scrape) + generate_latest(self._process)
+        return self._windows + self._cycle + _formatted(self._scrape_metrics) + generate_latest(self._process)
 
 
-class ScrapeCollector:
+def _formatted(collector: Collector) -> bytes:
+    registry = CollectorRegistry()
+    registry.register(collector)
+    return generate_latest(registry)
+
+
+class ScrapeCollector(Collector):
     """Metrics that depend on the time of the scrape."""
 
     def __init__(self) -> None:
@@ -106,21 +118,31 @@ class ScrapeCollector:
         yield _gauge("demur_monitor_build_info", "Versions of demur and Python.", ("version", "python"), [build])
 
 
-class CycleCollector:
-    """Metrics that change only with each cycle."""
+class WindowCollector(Collector):
+    """Metrics of windows, most of which stay the same for many cycles."""
 
     def __init__(self) -> None:
-        self.snapshot = Snapshot()
+        self.windows: tuple[WindowResult, ...] = ()
 
     def collect(self) -> Iterator[Metric]:
         """Yield all families."""
-        windows = self.snapshot.windows
+        windows = self.windows
         yield from _figures(windows)
         yield from _references(windows)
         yield _curves(windows)
         yield from _validity(windows)
         for name, (help_text, value) in _PER_WINDOW.items():
             yield _gauge(f"demur_{name}", help_text, _WINDOW, ((_labels(window), value(window)) for window in windows))
+
+
+class CycleCollector(Collector):
+    """Other metrics that change only with each cycle."""
+
+    def __init__(self) -> None:
+        self.snapshot = Snapshot()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all families."""
         yield from _requests(self.snapshot)
         yield from _policies(self.snapshot)
         yield from _monitor(self.snapshot)

@@ -26,7 +26,8 @@ from services.runtime.logging import get_logger
 _log = get_logger(__name__)
 _FLUSHES = 5_000
 """Maximum number of a writer's flushes in one reading, so that a long history is read in pieces."""
-_WRITER = [column for column in writer.c if column.name != "secret"]
+_WRITERS = select(*(column for column in writer.c if column.name != "secret"))
+"""Query of each reading, built once."""
 _DISORDER_SECONDS = 10.0
 """Largest step back in the times of a writer's flushes."""
 _STATES = {state.name.lower(): state for state in RequestState}
@@ -152,7 +153,7 @@ class Follower:
         units_read, labels_read = dict(self._units_read), dict(self._labels_read)
         with self._engine.connect() as connection, connection.begin():
             steps: dict[int, Flushes] = {}
-            rows = list(connection.execute(select(*_WRITER)))
+            rows = list(connection.execute(_WRITERS))
             for row in rows:
                 self._tasks[row.epoch] = row.task
                 before = units_read.get(row.epoch, 0)

@@ -1,6 +1,7 @@
 """Monitor and followed ledgers, built from settings."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import scipy.optimize  # noqa: F401 - loaded at start, not within the first evaluation
@@ -87,7 +88,7 @@ def followed(settings: Settings) -> list[Ledger]:
     try:
         ledgers = [Ledger(url, store) for url in _urls(settings)]
         for ledger in ledgers:
-            Database(ledger.configured_url)
+            _check(ledger.configured_url)
     except (ValueError, LedgerRefused) as error:
         raise SettingsError(f"DEMUR_MONITOR_LEDGERS: {error}") from error
     return ledgers
@@ -110,6 +111,17 @@ def _urls(settings: Settings) -> list[str]:
     return urls
 
 
+@lru_cache(maxsize=1024)  # URLs are looked at in each cycle
+def _check(url: str) -> None:
+    """Check that a URL is one of a ledger.
+
+    Raises:
+        LedgerRefused, ValueError: it is not.
+    """
+    Database(url)
+
+
+@lru_cache(maxsize=1024)
 def _without_password(url: str) -> str:
     """Return a URL without its password, for logs.
 

@@ -6,6 +6,7 @@ artefact and numeric profile that it was set for.
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection
@@ -19,6 +20,8 @@ from services.runtime.errors import Conflict, DemurError, InvalidInput, no_ledge
 from services.runtime.logging import get_logger
 
 POLL_SECONDS = 0.5
+ALONE_SECONDS = 10.0
+"""Between two looks for changes of a ledger that this process alone writes."""
 SETTINGS, QUALIFICATION = AUTOMATIC = "settings", "qualification"
 """Authors of automatic policies: from settings and calibration, and carried over from another numeric profile."""
 _log = get_logger(__name__)
@@ -42,6 +45,7 @@ class PolicyKeeper:
         audit_floor: float,
         carry: Carry | None = None,
         provisional: Collection[str] = (),
+        version: Callable[[], int | None] = lambda: None,
     ) -> None:
         """Initialise from the policies of settings and calibration.
 
@@ -53,12 +57,15 @@ class PolicyKeeper:
             provisional: heads without a valid calibration on this process's device. All their units are deferred. This
                 is local: it is not written to the log, and automatic entries of other replicas do not end it. An
                 operator's policy is in force here, too.
+            version: number that grows with every change of the ledger; None where other processes change it, too. The
+                log is not read again while it stays the same.
         """
         self._carry = carry
         self._provisional = frozenset(provisional)
         self._elsewhere: Mapping[str, Entry] = {}
         """Head to the operator's last policy under another numeric profile, as last read."""
         self._defaults_recorded = False
+        self._version = version
         self._book = book
         self._defaults = {policy.head: policy for policy in book.all()}
         self._transactions = transactions
@@ -70,6 +77,7 @@ class PolicyKeeper:
         self._numbers: dict[str, int] = {}
         """Head to the number of the entry in force, so that a slow read never restores an older one."""
         self._following: asyncio.Task[None] | None = None
+        self._adopted = asyncio.Event()
 
     async def start(self) -> None:
         """Start to follow the log; writes the automatic policies to it if no operator has set one."""
@@ -93,6 +101,7 @@ class PolicyKeeper:
             if self._book[default.head].version == replaced.version:
                 self._book.put(self._automatic(default, self._elsewhere)[0])
         self._defaults_recorded = False
+        self._adopted.set()
 
     async def set(self, change: PolicyChange) -> Entry:
         """Make a change; on return it is durable and in force here, and within two seconds on other replicas.
@@ -170,8 +179,10 @@ class PolicyKeeper:
             self._enforce(entry)
 
     async def _follow(self) -> None:
-        away = False
+        away, read = False, None
         while True:
+            self._adopted.clear()
+            version = self._version()
             try:
                 if not self._defaults_recorded:
                     self._defaults_recorded = True  # a verdict meanwhile is written in the next turn
@@ -180,15 +191,18 @@ class PolicyKeeper:
                     except BaseException:
                         self._defaults_recorded = False
                         raise
-                await self.refresh()
-                away = False
+                if version is None or version != read:
+                    await self.refresh()
+                away, read = False, version
             except IntegrityError:
                 pass  # another replica wrote the same entry first: read it
             except (DemurError, ValueError) as error:
                 if not away:
                     _log.warning("the log of policies cannot be read, those in force stay: %s", error)
                 away = True
-            await asyncio.sleep(POLL_SECONDS)
+            with suppress(TimeoutError):  # not wait_for, which loses a cancellation that comes with the event
+                async with asyncio.timeout(POLL_SECONDS if away or version is None else ALONE_SECONDS):
+                    await self._adopted.wait()
 
     def _record_defaults(self, connection: Connection, place: Any) -> None:
         """Write automatic policies that changed since they were last written, unless an operator has set one."""

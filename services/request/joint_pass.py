@@ -88,7 +88,15 @@ class JointPass(Generic[Request, Answer]):
             DemurError: the request was refused or failed.
         """
         (outcome,) = self.answer((small,))
-        if isinstance(outcome, DemurError):
+        return await self.settled(outcome)
+
+    async def settled(self, outcome: Outcome) -> Answer:
+        """Return the answer of an outcome, once its units are durable.
+
+        Raises:
+            DemurError: the request was refused or failed.
+        """
+        if isinstance(outcome, Exception):
             raise outcome
         answer: Answer = await outcome if isawaitable(outcome) else outcome
         return answer
@@ -115,8 +123,14 @@ class JointPass(Generic[Request, Answer]):
                 accepted.append((index, place))
         if units is None:
             return
+        batch = self._task.batch(units)
+        if batch.size > batch.most and len(accepted) > 1:  # more than one pass may hold
+            half = len(accepted) // 2
+            for part in (accepted[:half], accepted[half:]):
+                self._answer_together(requests, [index for index, _ in part], outcomes)
+            return
         try:
-            arrays = self._scheduler.run_inline(self._task.batch(units), len(accepted))
+            arrays = self._scheduler.run_inline(batch, len(accepted))
         except Exception as error:
             if len(accepted) > 1 and not isinstance(error, DeviceFailed):
                 for index, _ in accepted:

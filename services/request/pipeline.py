@@ -25,6 +25,7 @@ from services.request.contract import (
     Task,
     Units,
 )
+from services.request.gathering import Gathering
 from services.request.joint_pass import JointPass, SmallRequest
 from services.request.schedule import Scheduler
 from services.runtime.errors import DemurError, ExecutionFailed
@@ -33,6 +34,10 @@ from services.runtime.offload import Offload
 from services.tracing.trace import current, step
 
 _log = get_logger(__name__)
+
+
+def _nothing() -> None:
+    """Return None; default of ``charging``."""
 
 
 def _ignore(items: int) -> None:
@@ -54,13 +59,14 @@ class Pipeline(Generic[Request, Answer]):
         observer: Observer,
         offload: Offload,
         epoch: Callable[[], int] = lambda: secrets.randbits(63),
-        charge: Callable[[int], None] = _ignore,
+        charging: Callable[[], Callable[[int], None] | None] = _nothing,
     ) -> None:
         """Initialise a pipeline without requests.
 
         Args:
             profile: name of the numeric profile that computes the scores.
-            charge: charges the caller for a number of units; raises ``Busy`` if its rate is exhausted.
+            charging: returns what charges the current caller for a number of units, and raises ``Busy`` if its rate is
+                exhausted; None: units are free.
         """
         self.task = task
         self.policies = policies
@@ -74,11 +80,11 @@ class Pipeline(Generic[Request, Answer]):
         self._heads = {head.name: head for head in task.heads}
         self._keeps = task if isinstance(task, KeepsInputs) else None
         self._epoch = epoch()
-        self.charge = charge
-        """Charges the current caller for a number of units."""
+        self._charging = charging
         self._next = 0
         self.joint = JointPass(task, scheduler, self._decide) if isinstance(task, JoinsRequests) else None
         """Pass that small requests share; None if the task has none."""
+        self._gathering = None if self.joint is None else Gathering(self.joint, scheduler.clock)
 
     async def expand(self, request: Request, call: Call, nbytes: int = 0) -> Units[Any]:
         """Validate a request and expand it to the units to decide.
@@ -100,7 +106,10 @@ class Pipeline(Generic[Request, Answer]):
             DemurError: the request was refused or failed as a whole.
         """
         if self.joint is not None and self.joint.takes(request):
-            return [await self.joint.answer_alone(SmallRequest(request, call, self.charge))]
+            small = SmallRequest(request, call, self._charging())
+            if current().recorded_id or self._gathering is None:
+                return [await self.joint.answer_alone(small)]
+            return [await self._gathering.answer(small)]
         units = await self.expand(request, call, nbytes)
         return [event async for event in self.events(units, call) if not isinstance(event, Progress)]
 
@@ -129,7 +138,8 @@ class Pipeline(Generic[Request, Answer]):
             held.give_back()  # the job waits for a lane, not for the event loop
         items = 0
         try:
-            self.charge(units.count)
+            if (charge := self._charging()) is not None:
+                charge(units.count)
             async for event in job:
                 if isinstance(event, Progress):
                     yield event

@@ -1,4 +1,4 @@
-"""Operating-system calls: end with the parent process, and lower the priority of threads."""
+"""Operating-system calls: end with the parent process, lower the priority of threads, and release memory."""
 
 import ctypes
 import os
@@ -24,3 +24,9 @@ def lower_priority(niceness: int) -> None:
     if sys.platform == "linux":
         thread = threading.get_native_id()
         os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + niceness)
+
+
+def release_free_memory() -> None:
+    """Return freed memory, which the C library keeps for later, to the system; does nothing without glibc."""
+    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "malloc_trim"):
+        library.malloc_trim(0)

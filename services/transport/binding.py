@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 from numpy.typing import NDArray
 
@@ -29,6 +29,21 @@ class Options:
         if priority is None:
             priority = Priority.INTERACTIVE if purpose == "decide" else Priority.BULK
         return Call(purpose=purpose, priority=priority, deadline=deadline, defer_above=self.defer_above)
+
+
+def purpose(text: str | None) -> Purpose | None:
+    """Return the purpose of a call; None if it is absent: decide for single calls, explore for streams of rows.
+
+    Raises:
+        InvalidInput: the text is not a purpose.
+    """
+    known: tuple[Purpose, ...] = get_args(Purpose)
+    for name in known:
+        if text == name:
+            return name
+    if text is None:
+        return None
+    raise InvalidInput.about("purpose", text[:60], code="unknown_purpose", allowed=", ".join(known))
 
 
 def stricter(wish: float | Mapping[str, float] | None, heads: tuple[str, ...]) -> Mapping[str, float]:

@@ -44,3 +44,11 @@ def test_turns_are_shared() -> None:
     calls: list[str] = []
     timed = interleaved({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 0.01, warm_up=0)
     assert len(timed["a"].seconds) == len(timed["b"].seconds) == calls.count("a") == calls.count("b")
+
+
+def test_a_figure_without_a_ledger_stands_beside_the_one_with_it() -> None:
+    """Only the default service is judged."""
+    figure = Figure("p", "n", 2.0, "ms", at_most=1.5, bare=1.25)
+    line = table([figure]).splitlines()[-1]
+    assert line.split() == ["n", "2.000", "1.250", "ms", "≤", "1.5", "MISSED"]
+    assert figure.met is False

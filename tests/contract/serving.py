@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry
 from starlette.applications import Starlette
 
 from demur.v1 import common_pb2
-from services.access.caller import charge
+from services.access.caller import charging
 from services.access.factory import Access, open_access
 from services.access.rules import SERVICE_ROUTES, HttpRules
 from services.access.watched_files import follow
@@ -257,7 +257,7 @@ async def serving(
             observer=metrics,
             offload=offload,
             epoch=lambda: EPOCH,
-            charge=charge,
+            charging=charging,
         )
 
     tenant = toy.build(Parts(pipeline, calibrations, golden_tolerance=0.0), probe)

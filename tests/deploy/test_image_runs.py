@@ -23,7 +23,7 @@ from services.ledger.database import Database
 from simulators.weather.dataset import simulate
 from tests.deploy import containers
 from tests.deploy.containers import IMAGE, Container, podman
-from tests.fault.killing import Decisions, inputs
+from tests.fault.killing import Address, Decisions, inputs
 from tests.ports import free_ports
 from tests.services.ledger.recording import counted, read
 
@@ -186,7 +186,8 @@ def test_a_kill_loses_nothing_that_was_acknowledged(start: Start, volume: str, t
 
 async def asked_until_killed(container: Container, caller: Decisions, seconds: float) -> None:
     generator = random.Random(1)
-    tasks = [asyncio.create_task(caller.ask(f"127.0.0.1:{container.grpc}", generator)) for _ in range(4)]
+    address = Address(f"127.0.0.1:{container.http}", f"127.0.0.1:{container.grpc}")
+    tasks = [asyncio.create_task(caller.ask(address, generator)) for _ in range(4)]
     await asyncio.sleep(seconds)
     await asyncio.to_thread(podman, "kill", "--signal=KILL", container.name)
     await asyncio.wait(tasks, timeout=30)

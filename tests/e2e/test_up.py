@@ -18,7 +18,7 @@ import pytest
 
 from models import artefact
 from services.cli import up
-from services.cli.processes import Running
+from services.cli.processes import Running, announced
 from tests.e2e.conftest import PROJECT, Installation, started
 
 
@@ -152,11 +152,11 @@ def test_a_service_listens_on_its_ports_alone_and_leaves_no_files(
     with started(installation, tmp_path / "log", "serve", "vessel", TMPDIR=str(temporary)) as process:
         ready = f"{installation.http}/readyz"
         _wait(lambda: process.poll() is not None or _answers(ready), 240)
-        parent = psutil.Process(process.pid)
+        service = psutil.Process(process.pid)
+        assert service.children(recursive=True) == [], "a service is one process"
         open_ports = {
             connection.laddr.port
-            for member in (parent, *parent.children(recursive=True))
-            for connection in member.net_connections("tcp")
+            for connection in service.net_connections("tcp")
             if connection.status == psutil.CONN_LISTEN
         }
         assert open_ports == {3005 + installation.offset, 4005 + installation.offset}, (tmp_path / "log").read_text()
@@ -171,7 +171,9 @@ def _answers(url: str) -> bool:
         return False
 
 
-def test_services_die_with_up(installations: Callable[[], Installation]) -> None:
+def test_a_service_that_crashes_is_started_again_and_all_die_with_up(
+    installations: Callable[[], Installation],
+) -> None:
     installation = installations()
     up = subprocess.Popen(
         [sys.executable, "-m", "services.cli", "up"],
@@ -180,8 +182,17 @@ def test_services_die_with_up(installations: Callable[[], Installation]) -> None
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+
+    def ready() -> bool:
+        return bool(json.loads(installation.run("status", "--json").stdout)["services"]["vessel"]["ready"])
+
     try:
-        _wait(lambda: json.loads(installation.run("status", "--json").stdout)["services"]["vessel"]["ready"], 240)
+        _wait(ready, 240)
+        crashed = announced(installation.home)["vessel"].pid
+        os.kill(crashed, signal.SIGKILL)
+        _wait(lambda: "vessel" in announced(installation.home) and ready(), 120)
+        assert announced(installation.home)["vessel"].pid != crashed
+        assert up.poll() is None
     finally:
         up.send_signal(signal.SIGKILL)
         up.wait()

@@ -14,14 +14,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 import grpc
+import httpx
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from demur.v1 import common_pb2
@@ -40,10 +40,18 @@ HOST = "127.0.0.1"
 START_SECONDS = 240.0
 
 
+@dataclass(frozen=True)
+class Address:
+    """Where a service listens."""
+
+    http: str
+    grpc: str
+
+
 class Caller(Protocol):
     """One kind of load."""
 
-    async def ask(self, address: str, generator: random.Random) -> None:
+    async def ask(self, address: Address, generator: random.Random) -> None:
         """Asks again and again; ends with the service (any exception is the service's death)."""
         ...
 
@@ -65,21 +73,43 @@ class Decisions:
     in_flight: int = 0
     """Rows of calls whose answer never came."""
 
-    async def ask(self, address: str, generator: random.Random) -> None:
+    async def ask(self, address: Address, generator: random.Random) -> None:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(self._ask_grpc(address.grpc, generator))
+            both.create_task(self._ask_http(address.http, generator))
+
+    async def _ask_grpc(self, address: str, generator: random.Random) -> None:
         async with grpc.aio.insecure_channel(address) as channel:
-            predict = channel.unary_unary(
-                "/demur.v1.VesselService/Predict",
-                request_serializer=VesselPredictRequest.SerializeToString,
-                response_deserializer=VesselPredictResponse.FromString,
-            )
-            while True:
-                count = 1 if generator.random() < 0.7 else generator.randrange(2, 300)
-                start = generator.randrange(len(self.rows) - count)
-                packed = common_pb2.PackedRows(row_count=count, values=self.rows[start : start + count].tobytes())
-                self.in_flight += count
-                answer = await predict(VesselPredictRequest(rows=common_pb2.Rows(packed=packed)), timeout=20)
-                self.in_flight -= count
-                self._note(answer)
+            predict = channel.unary_unary("/demur.v1.VesselService/Predict")
+
+            async def call(request: bytes) -> bytes:
+                answer: bytes = await predict(request, timeout=20)
+                return answer
+
+            await self._ask_by(call, generator)
+
+    async def _ask_http(self, address: str, generator: random.Random) -> None:
+        """Small calls share passes there: most are of one row."""
+        limits = httpx.Limits(max_connections=1)
+        async with httpx.AsyncClient(base_url=f"http://{address}", limits=limits, timeout=20) as client:
+
+            async def call(request: bytes) -> bytes:
+                headers = {"content-type": "application/protobuf"}
+                answer = await client.post("/v1/predict", content=request, headers=headers)
+                assert answer.status_code == 200, answer.text
+                return answer.content
+
+            await self._ask_by(call, generator)
+
+    async def _ask_by(self, call: Callable[[bytes], Awaitable[bytes]], generator: random.Random) -> None:
+        while True:
+            count = 1 if generator.random() < 0.7 else generator.randrange(2, 300)
+            start = generator.randrange(len(self.rows) - count)
+            packed = common_pb2.PackedRows(row_count=count, values=self.rows[start : start + count].tobytes())
+            self.in_flight += count
+            answer = await call(VesselPredictRequest(rows=common_pb2.Rows(packed=packed)).SerializeToString())
+            self.in_flight -= count
+            self._note(VesselPredictResponse.FromString(answer))
 
     def _note(self, answer: VesselPredictResponse) -> None:
         deferral = answer.power.deferral
@@ -152,7 +182,11 @@ def endure(
 
 
 async def _load(
-    process: subprocess.Popen[bytes], address: str, callers: Sequence[Caller], generator: random.Random, moment: float
+    process: subprocess.Popen[bytes],
+    address: Address,
+    callers: Sequence[Caller],
+    generator: random.Random,
+    moment: float,
 ) -> None:
     tasks = [asyncio.create_task(caller.ask(address, generator)) for caller in callers for _ in range(4)]
     await asyncio.sleep(moment)
@@ -164,17 +198,13 @@ async def _load(
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """The process that serves first, without a word; then its parent, which would start another."""
-    parent = psutil.Process(process.pid)
-    parent.suspend()
-    for child in parent.children(recursive=True):
-        child.kill()
-    parent.kill()
+    """The service, without a word."""
+    process.kill()
     process.wait()
 
 
-def _start(url: str, home: Path) -> tuple[subprocess.Popen[bytes], str]:
-    """A service that is ready, and its gRPC address."""
+def _start(url: str, home: Path) -> tuple[subprocess.Popen[bytes], Address]:
+    """A service that is ready, and its address."""
     ports = free_ports(2)
     settings = {
         "DEMUR_HOME": str(home),
@@ -200,7 +230,7 @@ def _start(url: str, home: Path) -> tuple[subprocess.Popen[bytes], str]:
         if process.poll() is not None or time.monotonic() > end:
             raise RuntimeError(f"the service did not become ready:\n{log.read_text()[-4000:]}")
         time.sleep(0.05)
-    return process, f"{HOST}:{ports[1]}"
+    return process, Address(f"{HOST}:{ports[0]}", f"{HOST}:{ports[1]}")
 
 
 def _ready(port: int) -> bool:

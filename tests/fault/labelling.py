@@ -11,6 +11,7 @@ import grpc
 
 from demur.v1 import labels_pb2
 from demur.v1.labels_pb2_grpc import LabelServiceStub
+from tests.fault.killing import Address
 from tests.ledger_reader import Snapshot
 
 MOST_BATCH = 40
@@ -33,8 +34,8 @@ class Labelling:
     """Batches whose acknowledgement never came; they are sent again."""
     sent: int = 0
 
-    async def ask(self, address: str, generator: random.Random) -> None:
-        async with grpc.aio.insecure_channel(address) as channel:
+    async def ask(self, address: Address, generator: random.Random) -> None:
+        async with grpc.aio.insecure_channel(address.grpc) as channel:
             stub: Any = LabelServiceStub(channel)  # type: ignore[no-untyped-call]
             while True:
                 await self._answer_some(stub, generator)

@@ -113,12 +113,12 @@ def answered(name: str, tenant: ServedModel) -> Json:
         outputs = tenant.oip.answer(answers, names)
         question: Any = SimpleQuestion("7", names)
         answer = model.answered(question, outputs)
-        forms[f"tensors of {what}"] = message(oip_messages.response(model, answer))
+        forms[f"tensors of {what}"] = infer_response(oip_messages.response(model, answer))
         body = oip_bodies.response(model, answer, oip_bodies.OutputForms(True, {"uncertainty": False}))
         forms[f"tensors over http of {what}"] = [body.content, body.headers.get(oip_bodies.HEADER_LENGTH)]
         items = [tenant.oip.item(portion, names) for portion in answers]
         forms[f"tensors of items of {what}"] = [
-            None if item is None else message(oip_messages.response(model, model.answered(question, item)))
+            None if item is None else infer_response(oip_messages.response(model, model.answered(question, item)))
             for item in items
         ]
     return forms
@@ -285,6 +285,11 @@ def message(proto: Any) -> str:
     """The bytes of a message, the same every time."""
     content: bytes = proto.SerializeToString(deterministic=True)
     return base64.b64encode(content).decode()
+
+
+def infer_response(content: bytes) -> str:
+    """The bytes of an answer over the Open Inference Protocol, the same every time."""
+    return message(oip_pb2.ModelInferResponse.FromString(content))
 
 
 def _plain(value: Any) -> Any:

@@ -97,8 +97,7 @@ def _numbers(packed: str) -> Unpack:
 
 
 def _texts(ids: Any) -> list[str]:
-    units = UnitIds(ids.epoch, ids.first, ids.count)
-    return [units.text(index) for index in range(ids.count)]
+    return UnitIds(ids.epoch, ids.first, ids.count).texts()
 
 
 def _shifts(content: bytes) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Routes of a service over HTTP, except /livez and /readyz, which BentoML serves from ``Demur``."""
+"""Routes of a service over HTTP, except /livez and /readyz, which come before all others."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -119,7 +119,7 @@ class Routes:
         return Response(body, headers={"vary": "accept"}, media_type=kind)
 
     async def unknown(self, request: Request, error: Exception) -> Response:
-        """Refuse a path without a route; also called for BentoML's probe routes with an unsupported method."""
+        """Refuse a path without a route; also called for the probes with an unsupported method."""
         if (methods := _PROBES.methods(request.url.path)) is not None:
             return await self._wrong_method(request, methods)
 

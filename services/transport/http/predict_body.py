@@ -1,13 +1,11 @@
 """Options that requests for predictions have in common, as JSON and as fields of forms."""
 
 from collections.abc import Mapping
-from typing import Annotated, get_args
+from typing import Annotated
 
 import msgspec
 
-from services.ledger.contract import Purpose
-from services.runtime.errors import InvalidInput
-from services.transport.binding import FormField, Options, stricter
+from services.transport.binding import FormField, Options, purpose, stricter
 from services.transport.http import decoding
 from services.transport.http.components import PURPOSE_OR_NULL
 from services.transport.http.struct_schema import documented
@@ -46,18 +44,3 @@ def form_options(texts: Mapping[str, str], head: str) -> Options:
         None if threshold is None else decoding.number("defer_above", threshold, f"the unit of the measure of {head}")
     )
     return Options(purpose(texts.get("purpose")), stricter(number, (head,)))
-
-
-def purpose(text: str | None) -> Purpose | None:
-    """Return the purpose of a call; None if it is absent: decide for single calls, explore for streams of rows.
-
-    Raises:
-        InvalidInput: the text is not a purpose.
-    """
-    known: tuple[Purpose, ...] = get_args(Purpose)
-    for name in known:
-        if text == name:
-            return name
-    if text is None:
-        return None
-    raise InvalidInput.about("purpose", text[:60], code="unknown_purpose", allowed=", ".join(known))

@@ -1,12 +1,36 @@
-"""Port for probes: only /livez and /readyz in plain HTTP, for callers without a client certificate."""
+"""Probes /livez and /readyz: as part of an application, and on a port of their own for callers without certificates."""
 
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
+
+from starlette.responses import PlainTextResponse
 
 _SECONDS = 5.0
 _MOST_BYTES = 8 << 10
 _MOST_CONNECTIONS = 32
+_UNREADY = "Service is not ready because .__is_ready__() returns False."
+"""Text of BentoML, so that callers see no difference between its server and ours."""
+
+
+def probe_answers(ready: Callable[[], bool], otherwise: Any) -> Any:
+    """Return the ASGI application of the two probes' paths.
+
+    Args:
+        ready: whether /readyz succeeds.
+        otherwise: application that answers other methods than GET and HEAD.
+    """
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            await otherwise(scope, receive, send)
+            return
+        good = scope["path"] != "/readyz" or ready()
+        response = PlainTextResponse("\n") if good else PlainTextResponse(_UNREADY, status_code=503)
+        await response(scope, receive, send)
+
+    return answer
 
 
 class Probes:

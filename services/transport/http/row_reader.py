@@ -12,9 +12,8 @@ from models.schema import Schema
 from services.request.row_task import Named, Packed, RowsRequest
 from services.request.validate import Column, no_rows
 from services.runtime.errors import InvalidInput, shortened
-from services.transport.binding import Options, stricter
+from services.transport.binding import Options, purpose, stricter
 from services.transport.http import decoding, doubled_names, number_parsing, row_hints
-from services.transport.http.predict_body import purpose
 from services.transport.http.row_body import BodyDecoder, Number, RowsBody
 
 Read = Callable[[bytes], tuple[RowsRequest, Options]]

@@ -202,9 +202,12 @@ class SmallCalls:
             loop.call_soon(self._turn, loop)
         if not together:
             return
-        outcomes = self._joint.answer([_small(call, decoded) for call, decoded in together])
+        try:
+            outcomes = self._joint.answer([_small(call, decoded) for call, decoded in together])
+        except Exception as defect:
+            outcomes = [defect] * len(together)
         for (call, decoded), outcome in zip(together, outcomes, strict=True):
-            if isinstance(outcome, DemurError):
+            if isinstance(outcome, Exception):
                 self._refuse(call, outcome)
             elif isawaitable(outcome):
                 call.go_on(self._later(call, decoded, outcome))

@@ -97,12 +97,15 @@ def to_raw(values: NDArray[Any]) -> bytes:
         return b"".join(
             part for content in values.reshape(-1).tolist() for part in (_LENGTH.pack(len(content)), content)
         )
-    return np.ascontiguousarray(values, values.dtype.newbyteorder("<")).tobytes()
+    return values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
 def datatype_of(values: NDArray[Any]) -> str:
     """Return the protocol's name for an array's elements."""
-    return "BYTES" if values.dtype.kind in "SO" else _NAMES[values.dtype.newbyteorder("<")]
+    dtype = values.dtype
+    if dtype.kind in "SO":
+        return "BYTES"
+    return _NAMES.get(dtype) or _NAMES[dtype.newbyteorder("<")]
 
 
 def of_bytes(values: Iterable[bytes]) -> NDArray[Any]:

@@ -16,6 +16,8 @@ from services.transport.answer import Record
 from services.transport.binding import Parameter, TensorSpec
 from services.transport.oip.datatypes import of_bytes
 
+FAILURES = "failures"
+"""Parameter with the items that failed, as JSON."""
 _FEW = 16
 """Number of ids up to which a loop is faster than array operations."""
 _DECISIONS = ", ".join(f"{decision.value}: {decision.name}" for decision in Decision)
@@ -72,7 +74,7 @@ def parameters(
     for head in named:
         values |= policy_parameters([part.verdicts[head].policy for part in portions], f"{head}_" if named[1:] else "")
     if documents := [_failure(failed.item, failed.error) for failed in failures]:
-        values["failures"] = msgspec.json.encode(documents).decode()
+        values[FAILURES] = msgspec.json.encode(documents).decode()
     return values
 
 

@@ -85,8 +85,8 @@ class OipFrames:
         return None
 
     def _frame(self, answer: Answer, *, final: bool) -> Any:
-        message = messages.response(self._model, answer, **{FINAL: final})
-        return oip_pb2.ModelStreamInferResponse(infer_response=message)
+        serialised = messages.response(self._model, answer, **{FINAL: final})
+        return oip_pb2.ModelStreamInferResponse(infer_response=oip_pb2.ModelInferResponse.FromString(serialised))
 
 
 class OipReader:

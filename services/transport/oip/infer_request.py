@@ -119,8 +119,8 @@ class Reader:
                 f"the input {tensor.name} is given twice; give each once", code="doubled_field", field=tensor.name
             )
         _refuse_shared_memory(tensor.name, tensor.parameters)
-        datatypes = (spec.datatype, *sorted(spec.also))
-        if tensor.datatype not in datatypes:
+        if tensor.datatype != spec.datatype and tensor.datatype not in spec.also:
+            datatypes = (spec.datatype, *sorted(spec.also))
             raise InvalidInput.about(tensor.name, tensor.datatype[:20], code="dtype", allowed=", ".join(datatypes))
         fits = len(tensor.shape) == len(spec.shape) and all(
             size >= 0 and fixed in (size, -1) for size, fixed in zip(tensor.shape, spec.shape, strict=True)

@@ -1,6 +1,7 @@
 """Conversion between messages of the protocol's gRPC service and the types of this package."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from google.protobuf.json_format import ParseDict
@@ -8,6 +9,7 @@ from google.protobuf.json_format import ParseDict
 from services.runtime.errors import InvalidInput
 from services.transport.binding import Parameter
 from services.transport.oip.datatypes import datatype_of, to_raw
+from services.transport.oip.decided import FAILURES
 from services.transport.oip.infer_request import Input, Output, Question
 from services.transport.oip.model import Answer, OipModel
 from services.transport.oip.protocol import oip_pb2
@@ -53,17 +55,51 @@ def question(message: Any) -> Question:
     )
 
 
-def response(model: OipModel, answer: Answer, **more: Parameter) -> Any:
-    """Return a ``ModelInferResponse``, with raw contents; ``more`` are parameters beside the answer's."""
-    message = oip_pb2.ModelInferResponse(model_name=model.name, model_version=model.version, id=answer.parsed.id)
-    for name, array in answer.tensors().items():
-        message.outputs.add(name=name, datatype=datatype_of(array), shape=array.shape)
-        message.raw_output_contents.append(to_raw(array))
-    for name, value in (dict(answer.outputs.parameters) | more).items():
+def response(model: OipModel, answer: Answer, **more: Parameter) -> bytes:
+    """Return a serialised ``ModelInferResponse``, with raw contents; ``more`` are parameters beside the answer's.
+
+    It is put together from its fields in their order. Those that most answers have in common are serialised once.
+    """
+    tensors = answer.tensors()
+    outputs = tuple((name, datatype_of(array), array.shape) for name, array in tensors.items())
+    values = dict(answer.outputs.parameters) | more
+    failures = values.pop(FAILURES, None)  # long, and never twice the same
+    begin = oip_pb2.ModelInferResponse(model_name=model.name, model_version=model.version, id=answer.parsed.id)
+    contents = oip_pb2.ModelInferResponse(raw_output_contents=map(to_raw, tensors.values()))
+    return b"".join(
+        (
+            begin.SerializeToString(),
+            _parameters_once(tuple((name, type(value), value) for name, value in values.items())),
+            b"" if failures is None else _serialised_parameters([(FAILURES, failures)]),
+            _serialised_outputs(outputs),
+            contents.SerializeToString(),
+        )
+    )
+
+
+def _serialised_parameters(values: Iterable[tuple[str, Parameter]]) -> bytes:
+    message = oip_pb2.ModelInferResponse()
+    for name, value in values:
         message.parameters[name].CopyFrom(parameter(value))
         if isinstance(value, float):
             message.parameters[f"{name}{TEXT_SUFFIX}"].string_param = repr(value)
-    return message
+    serialised: bytes = message.SerializeToString()
+    return serialised
+
+
+@lru_cache(maxsize=64)
+def _parameters_once(values: tuple[tuple[str, type, Parameter], ...]) -> bytes:
+    """Return serialised parameters; their types tell equal values apart, such as 1 and true."""
+    return _serialised_parameters((name, value) for name, _, value in values)
+
+
+@lru_cache(maxsize=256)
+def _serialised_outputs(outputs: tuple[tuple[str, str, tuple[int, ...]], ...]) -> bytes:
+    message = oip_pb2.ModelInferResponse()
+    for name, datatype, shape in outputs:
+        message.outputs.add(name=name, datatype=datatype, shape=shape)
+    serialised: bytes = message.SerializeToString()
+    return serialised
 
 
 def refusal(model: OipModel, asked_id: str, text: str) -> Any:

@@ -7,8 +7,7 @@ from typing import Any
 
 from services.request.contract import Priority
 from services.runtime.errors import InvalidInput, Unsupported
-from services.transport.binding import Options, Parameter, stricter
-from services.transport.http.predict_body import purpose
+from services.transport.binding import Options, Parameter, purpose, stricter
 
 DESCRIBED = {
     "purpose": "decide (default), explore or replay",
@@ -45,6 +44,9 @@ class Wishes:
     """Values of the task's own parameters."""
 
 
+_NO_WISHES = Wishes(Options(), None, None, items=False, own={})
+
+
 def wishes(values: Mapping[str, Any], heads: tuple[str, ...], own: Mapping[str, str]) -> Wishes:
     """Parse the parameters of a request.
 
@@ -55,6 +57,8 @@ def wishes(values: Mapping[str, Any], heads: tuple[str, ...], own: Mapping[str, 
         InvalidInput: a parameter is unknown, of another type, or out of range.
         Unsupported: the parameters are of sequences.
     """
+    if not values:
+        return _NO_WISHES
     taken: dict[str, Any] = {}
     thresholds: dict[str, float] = {}
     for name, value in values.items():

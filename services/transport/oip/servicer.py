@@ -109,15 +109,13 @@ def _infer(model: OipModel) -> Callable[[Received, Any], Awaitable[bytes]]:
             async with within(parsed.wishes.seconds):
                 answers = await model.answer(parsed, seconds, nbytes)
             with step("encode"):
-                written = await offload.run(
-                    nbytes, lambda: messages.response(model, model.joined(parsed, answers)).SerializeToString()
-                )
+                written = await offload.run(nbytes, lambda: messages.response(model, model.joined(parsed, answers)))
             check_size(written, context, "name fewer outputs, or ask for less in each call")
         except Exception:
             model.statistics.failed(time.perf_counter() - start)
             raise
         model.statistics.answered(items(answers), time.perf_counter() - start)
-        return bytes(written)
+        return written
 
     return infer
 

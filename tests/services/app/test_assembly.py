@@ -125,7 +125,9 @@ async def test_decisions_are_recorded_with_their_inputs_and_what_is_served(refer
     snapshot = reader.read({})
     reader.close()
     assert len(snapshot.items) == len(rows) + 1
-    np.testing.assert_array_equal(np.frombuffer(snapshot.items[1]["payload"], "<f4"), rows[1])
+    payloads = {item["sequence"]: item["payload"] for item in snapshot.items}  # in the order of their commits, else
+    (decided,) = portion.ids.values()
+    np.testing.assert_array_equal(np.frombuffer(payloads[decided.first + 1], "<f4"), rows[1])
     (deployment,) = snapshot.deployments
     document = json.loads(deployment["document"])
     assert document["members"] == reference.manifest.members

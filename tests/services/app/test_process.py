@@ -25,7 +25,6 @@ async def test_settings_that_do_not_fit_the_artefact_are_told_by_every_route(
     settings: dict[str, object],
     reason: str,
 ) -> None:
-    monkeypatch.setattr(process, "die_with_parent", lambda: None)
     monkeypatch.setattr(process.logging, "configure", lambda *_: None)
     monkeypatch.setattr(process, "find", lambda *_: tiny.trees)
     chosen = Settings(task="weather", home=tmp_path, **settings)  # type: ignore[arg-type]

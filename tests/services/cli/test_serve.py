@@ -1,4 +1,4 @@
-"""``demur serve`` up to the moment at which it becomes BentoML's server."""
+"""``demur serve`` up to the moment at which it becomes the server."""
 
 import os
 from collections.abc import Callable

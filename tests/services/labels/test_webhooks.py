@@ -235,6 +235,32 @@ async def test_housekeeping_ends_what_is_over_and_survives_failures(ledger_url: 
         await periodic_jobs.stop()
 
 
+async def test_leases_are_looked_at_again_only_after_a_change_or_at_their_end(
+    ledger_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(ledger_url) as ledger:
+        await ledger.units(range(2))
+        version, queries = 1, []
+        read = ledger.label_service.ledger.read
+
+        async def counted(query: Any) -> Any:
+            queries.append(query)
+            return await read(query)
+
+        jobs = PeriodicJobs(ledger.label_service, version=lambda: version)
+        await ledger.label_service.claim(count=1, head="", actor="a", seconds=10)
+        await jobs.end_leases_and_notify()
+        monkeypatch.setattr(ledger.label_service.ledger, "read", counted)
+        await jobs.end_leases_and_notify()
+        assert queries == [], "nothing has changed, and no lease is over"
+        version = 2
+        await jobs.end_leases_and_notify()
+        assert len(queries) == 1
+        ledger.wall.now += 20
+        await jobs.end_leases_and_notify()
+        assert await ledger.states() == ["requested"] * 2, "the lease ended without a change of the ledger"
+
+
 ALLOWED = ("https://host.example/hooks", "http://10.0.0.1:8080")
 
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from services.ledger import policies
 from services.ledger.commit_queue import Clock
 from services.ledger.database import Database
 from services.ledger.writer import Writer
+from services.policy import sync
 from services.policy.changes import PolicyChange
 from services.policy.decision import DEFER_ALL, Policy, PolicyBook
 from services.policy.log import Bound
@@ -250,3 +252,28 @@ async def test_a_verdict_that_comes_late_is_in_force_at_once_and_told(ledger_url
         keeper.adopt([replace(late, threshold=1.0)], None)
         await asyncio.sleep(0)
         assert book["power"].threshold == 3.0
+
+
+async def test_a_ledger_that_nobody_else_writes_is_read_after_changes_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "ALONE_SECONDS", 0.02)
+    late = replace(POLICY, threshold=1.5, reason="carried")
+    async with writing(f"sqlite:///{tmp_path / 'ledger.db'}") as writer, keeping(writer) as (keeper, _):
+        keeper._version = lambda: writer.version
+        await told(keeper, POLICY)
+        await asyncio.sleep(2 * POLL_SECONDS)
+        reads: list[object] = []
+        refresh = keeper.refresh
+
+        async def counted() -> None:
+            reads.append(None)
+            await refresh()
+
+        monkeypatch.setattr(keeper, "refresh", counted)
+        await asyncio.sleep(0.3)
+        assert reads == []
+        keeper.adopt([late], None)
+        await told(keeper, late)
+        await asyncio.sleep(0.3)
+        assert 1 <= len(reads) <= 2, "its own change, and no more"

@@ -31,7 +31,6 @@ def shifted(source: Artefact, tmp_path_factory: pytest.TempPathFactory) -> Artef
 @pytest.fixture
 def start(shifted: Artefact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Starts a process under a numeric profile that has to be measured; most of it after its start, by default."""
-    monkeypatch.setattr(process, "die_with_parent", lambda: None)
     monkeypatch.setattr(process.logging, "configure", lambda *_: None)
     monkeypatch.setattr(process.Process, "_chain_signals", lambda _: None)
     monkeypatch.setattr(process, "gc", SimpleNamespace(collect=lambda: None, freeze=lambda: None))

@@ -155,7 +155,7 @@ def supervisor(tmp_path: Path) -> Any:
     instance = up.Supervisor(tmp_path)
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     (tmp_path / "vessel.log").write_text("the last words of the service")
-    instance._children = [up.Child("vessel", child, tmp_path / "vessel.log")]
+    instance._children = [up.Child("vessel", child, tmp_path / "vessel.log", 0.0)]
     yield instance
     child.kill()
     child.communicate()

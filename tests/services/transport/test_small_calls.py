@@ -341,6 +341,20 @@ async def test_a_defect_of_the_encoder_harms_no_neighbour() -> None:
         await line_.calm()
 
 
+async def test_a_defect_of_the_pass_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with line() as line_:
+
+        def broken(requests: Any) -> Any:
+            raise RuntimeError("secret")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(line_.served.tenant.pipeline.joint, "answer", broken)
+            answer = await line_.ask(post(TOY.good))
+        assert (status(answer), b"secret" in answer) == (500, False)
+        assert status(await line_.ask(post(TOY.good))) == 200
+        await line_.calm()
+
+
 async def test_large_bodies_are_for_the_application(taken: list[str]) -> None:
     async with line() as line_:
         wide = post(json.dumps(TOY.good).encode() + b" " * HELD_BYTES)
