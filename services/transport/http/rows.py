@@ -1,8 +1,9 @@
 """JSON bodies of tabular tasks."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from models.calibration import IntervalTable
@@ -14,6 +15,7 @@ from services.transport.answer import ORIGIN_OF_ALL
 from services.transport.binding import HttpBinding
 from services.transport.http.answer_json import schema as answer_schema
 from services.transport.http.answer_json import writer
+from services.transport.http.json_text import Choices, numbers
 from services.transport.http.row_body import VARIANTS, RowsBody
 from services.transport.http.row_reader import reader
 from services.transport.http.schema import row_parts
@@ -26,7 +28,7 @@ def row_binding(description: Description, intervals: Mapping[str, IntervalTable 
     assert description.schema is not None
     names = tuple(head.name for head in description.heads)
     fields = (*ORIGIN_OF_ALL, *head_answer.answered(description.heads), head_answer.SHIFTED_INPUTS)
-    write = writer(fields)
+    write, shifted = writer(fields), _shifted_inputs(description)
 
     def answer(answers: list[Portion]) -> dict[str, Any]:
         (portion,) = answers
@@ -37,7 +39,7 @@ def row_binding(description: Description, intervals: Mapping[str, IntervalTable 
                 "recorded": portion.recorded,
                 "purpose": portion.purpose,
                 **{head: _head(portion, head, intervals[head]) for head in portion.verdicts},
-                "shifted_inputs": shifted_inputs(portion.payload.departures(portion.verdicts), description),
+                "shifted_inputs": shifted(portion.payload.departures(portion.verdicts)),
             }
         )
 
@@ -49,32 +51,47 @@ def row_binding(description: Description, intervals: Mapping[str, IntervalTable 
     )
 
 
-def shifted_inputs(departures: Departures, description: Description) -> dict[str, list[Any]]:
-    """Return the inputs that make rows unlike training data, as columns of equal length; unknown numbers are NaN."""
+def _shifted_inputs(description: Description) -> Callable[[Departures], dict[str, msgspec.Raw]]:
+    """Return a function that writes the inputs that make rows unlike training data, as columns of equal length."""
     assert description.schema is not None
-    features, columns = description.schema.features, departures.columns.tolist()
-    ranges = {column: description.trained_range(column) for column in set(columns)}
-    return {
-        "row": departures.rows.tolist(),
-        "column": [features[column].name for column in columns],
-        "unit": [features[column].unit for column in columns],
-        "value": departures.values.tolist(),
-        "trained_lower": [ranges[column][0] for column in columns],
-        "trained_upper": [ranges[column][1] for column in columns],
-        "deviations": departures.deviations.tolist(),
-        "expected": departures.expected.tolist(),
+    features = description.schema.features
+    ranges = [description.trained_range(column) for column in range(len(features))]
+    of_column = {
+        "column": Choices(feature.name for feature in features),
+        "unit": Choices(feature.unit for feature in features),
+        "trained_lower": Choices(lower for lower, _ in ranges),
+        "trained_upper": Choices(upper for _, upper in ranges),
     }
+
+    def write(departures: Departures) -> dict[str, msgspec.Raw]:
+        named = {name: choices.listed(departures.columns) for name, choices in of_column.items()}
+        return {
+            "row": numbers(departures.rows),
+            "column": named["column"],
+            "unit": named["unit"],
+            "value": numbers(departures.values),
+            "trained_lower": named["trained_lower"],
+            "trained_upper": named["trained_upper"],
+            "deviations": numbers(departures.deviations),
+            "expected": numbers(departures.expected),
+        }
+
+    return write
 
 
 def _head(portion: Portion, head: str, intervals: IntervalTable | None) -> dict[str, Any]:
     record = head_answer.record(portion, head)
     if "mean" in record:
-        record["variance"] = record["total"]
+        total, uncertainty = record["total"], portion.verdicts[head].uncertainty
+        record["total"] = record["variance"] = text = numbers(total)
+        if uncertainty.dtype == total.dtype and uncertainty.tobytes() == total.tobytes():  # also signs of zero
+            record["deferral"] = (portion, head, None, text)
         if intervals is not None:
             record["intervals"] = {"levels": intervals.levels, "multipliers": intervals.multipliers}
         return record
     probabilities = record["probabilities"]
-    known = np.isfinite(probabilities).all(axis=1).tolist()
-    best = probabilities.argmax(axis=1).tolist()
-    record["class"] = [best_class if finite else None for best_class, finite in zip(best, known, strict=True)]
+    known, best = np.isfinite(probabilities).all(axis=1), probabilities.argmax(axis=1).tolist()
+    if not known.all():
+        best = [best_class if finite else None for best_class, finite in zip(best, known.tolist(), strict=True)]
+    record["class"] = best
     return record

@@ -2,15 +2,20 @@
 
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from services.ledger.contract import Portion
 from services.policy.decision import Decision, Shift
 from services.transport.http.components import DECISION, NUMBER_OR_NULL, SHIFT, Json
+from services.transport.http.json_text import Choices, numbers, unit_ids
 
 _DECISIONS = {decision.value: decision.name for decision in Decision}
 _REASONS = {bits: [reason.name.lower() for reason in Shift if bits & reason] for bits in range(16)}  # type: ignore[union-attr]
 """Names of the bits of a byte of shifts."""
+_DECISION_TEXTS = Choices(_DECISIONS.get(value) for value in range(max(_DECISIONS) + 1))
+_DEFERRED_TEXTS = Choices(value != Decision.ANSWER for value in range(max(_DECISIONS) + 1))
+_SHIFT_TEXTS = Choices(_REASONS.values())
 _SHIFT_REASON: Json = {
     "type": "string",
     "description": f"One of {', '.join(SHIFT['enum'])}.",
@@ -20,21 +25,25 @@ enumeration.
 """
 
 
-def decided(portion: Portion, head: str, index: int | None) -> Json:
-    """Return the decision on a unit of a portion; with None, on all units, as arrays."""
+def decided(portion: Portion, head: str, index: int | None, uncertainty_text: msgspec.Raw | None = None) -> Json:
+    """Return the decision on a unit of a portion; with None, on all units, as arrays.
+
+    Args:
+        uncertainty_text: text of the uncertainty of all units, if it is already written.
+    """
     verdict, ids = portion.verdicts[head], portion.ids[head]
     policy = verdict.policy
     threshold = policy.threshold if np.isfinite(policy.threshold) else None
     if index is None:
         return {
             "measure": policy.measure,
-            "uncertainty": verdict.uncertainty.tolist(),
+            "uncertainty": numbers(verdict.uncertainty) if uncertainty_text is None else uncertainty_text,
             "threshold": threshold,
-            "decision": [_DECISIONS[value] for value in verdict.decisions.tolist()],
-            "deferred": (verdict.decisions != Decision.ANSWER.value).tolist(),
-            "shifted": [_REASONS[value] for value in verdict.shifts.tolist()],
+            "decision": _DECISION_TEXTS.listed(verdict.decisions),
+            "deferred": _DEFERRED_TEXTS.listed(verdict.decisions),
+            "shifted": _SHIFT_TEXTS.listed(verdict.shifts),
             "policy": policy.version,
-            "prediction_ids": ids.texts(),
+            "prediction_ids": unit_ids(ids),
         }
     decision = int(verdict.decisions[index])
     uncertainty = float(verdict.uncertainty[index])

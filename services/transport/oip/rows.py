@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.calibration import IntervalTable
+from models.familiarity import Departures
 from models.head import Head
 from models.schema import Feature, Schema
 from services.ledger.contract import Portion
@@ -18,7 +19,6 @@ from services.request.validate import Column
 from services.runtime.errors import InvalidInput
 from services.transport import head_answer
 from services.transport.binding import OipBinding, Parameter, TensorInputs, TensorOutputs, TensorSpec
-from services.transport.http.rows import shifted_inputs
 from services.transport.oip.answer_tensors import specs
 from services.transport.oip.datatypes import NUMBERS, of_bytes
 from services.transport.oip.decided import decided, parameters
@@ -156,11 +156,28 @@ def _figures(portion: Portion, head: str, names: Names) -> dict[str, NDArray[Any
 
 def _shifted(portion: Portion, description: Description) -> NDArray[Any]:
     """Return the shifted inputs of each row as a JSON list."""
-    columns = shifted_inputs(portion.payload.departures(portion.verdicts), description)
+    columns = _shifted_inputs(portion.payload.departures(portion.verdicts), description)
     by_row: dict[int, list[dict[str, Any]]] = {}
     for row, *values in zip(*columns.values(), strict=True):
         by_row.setdefault(row, []).append(dict(zip(list(columns)[1:], values, strict=True)))
     return of_bytes(msgspec.json.encode(by_row.get(row, [])) for row in range(portion.count))
+
+
+def _shifted_inputs(departures: Departures, description: Description) -> dict[str, list[Any]]:
+    """Return the inputs that make rows unlike training data, as columns of equal length; unknown numbers are NaN."""
+    assert description.schema is not None
+    features, columns = description.schema.features, departures.columns.tolist()
+    ranges = {column: description.trained_range(column) for column in set(columns)}
+    return {
+        "row": departures.rows.tolist(),
+        "column": [features[column].name for column in columns],
+        "unit": [features[column].unit for column in columns],
+        "value": departures.values.tolist(),
+        "trained_lower": [ranges[column][0] for column in columns],
+        "trained_upper": [ranges[column][1] for column in columns],
+        "deviations": departures.deviations.tolist(),
+        "expected": departures.expected.tolist(),
+    }
 
 
 def _intervals(
