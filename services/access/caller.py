@@ -21,9 +21,9 @@ class Caller:
         return self.token.name
 
     @property
-    def charged(self) -> bool:
-        """True if units count against a rate."""
-        return self.token.units_per_second is not None
+    def charging(self) -> Callable[[int], None] | None:
+        """``charge``; None if units count against no rate."""
+        return None if self.token.units_per_second is None else self.charge
 
     def charge(self, units: int) -> None:
         """Count units against the rate of the caller.
@@ -57,7 +57,7 @@ def name() -> str | None:
 def charging() -> Callable[[int], None] | None:
     """Return what counts units against the rate of the current caller; None if they are free."""
     caller = CALLER.get()
-    return caller.charge if caller is not None and caller.charged else None
+    return None if caller is None else caller.charging
 
 
 def check_sources(sources: Iterable[str]) -> None:

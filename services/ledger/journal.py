@@ -125,7 +125,8 @@ class Journal:
         frames = b"".join([_FRAME.pack(len(content), zlib.crc32(content)) + content for content in contents])
         if self.nbytes + len(frames) > self._most:
             raise OSError(f"journal = {self.nbytes} bytes: must stay within {self._most} bytes")
-        if os.pwrite(self._file, frames, self._size) < len(frames):  # the next frames are written over what it left
+        if os.pwrite(self._file, frames, self._size) < len(frames):
+            os.ftruncate(self._file, self._size)  # or a recovery would read those that are whole
             raise OSError("the disk is full: frames were cut short")
         self._size += len(frames)
 

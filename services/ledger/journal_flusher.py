@@ -65,7 +65,8 @@ class JournalFlusher:
         self._early: _Early | None = None
         self._captured: _Early | None = None
         self._moved = 0
-        self._turn = asyncio.Lock()
+        self._moving: asyncio.Task[None] | None = None
+        """Move under way. It goes on if those who wait for it are cancelled: the writer's thread works on it."""
 
     @property
     def nbytes(self) -> int:
@@ -118,9 +119,10 @@ class JournalFlusher:
             return
         end = journal.end
         while self._moved < end:
-            async with self._turn:
-                if self._moved < end:
-                    await self._move_next(journal, writer)
+            if self._moving is None:
+                self._moving = asyncio.create_task(self._move_next(journal, writer))
+                self._moving.add_done_callback(self._move_ended)
+            await asyncio.shield(self._moving)
         if self._moved - journal.base >= EMPTY_BYTES:
             self._drop(journal)
 
@@ -128,6 +130,11 @@ class JournalFlusher:
         """Drop moved frames, however few: they may hold inputs that have been erased."""
         if self.journal is not None and self._moved > self.journal.base:
             self._drop(self.journal)
+
+    def _move_ended(self, move: asyncio.Task[None]) -> None:
+        self._moving = None
+        if not move.cancelled():
+            move.exception()  # raised to those who wait; there may be none any more
 
     async def _move_next(self, journal: Journal, writer: Writer) -> None:
         try:
@@ -143,7 +150,7 @@ class JournalFlusher:
 
     def _drop(self, journal: Journal) -> None:
         """Drop what is moved from the file, unless a move is under way, which reads the file in its thread."""
-        if self._turn.locked():
+        if self._moving is not None:
             return
         with self._watermark.lock, suppress(OSError):  # on a full disk the file stays as it is
             if self._moved == journal.end:

@@ -2,9 +2,9 @@
 
 A gRPC server hands one call a turn to the event loop, by way of a thread, so calls that wait side by side are never
 seen together. Under load a request therefore lingers for some turns, as long as others follow, which takes microseconds
-and is less than the passes that it saves. Whether others follow shows the last pass: one request in it ends the
-lingering, and then one request in ``PROBE_EVERY`` finds out whether there are others again; the rest are answered at
-once.
+and is less than the passes that it saves. The size of the last pass tells whether others follow: a single request ends
+the lingering, and then one request in ``PROBE_EVERY`` finds out whether there are others again; the rest are answered
+at once.
 """
 
 import asyncio
@@ -13,10 +13,8 @@ from collections.abc import Callable
 from typing import Any, Generic
 
 from services.request.contract import Answer, Request
-from services.request.joint_pass import JointPass, SmallRequest
+from services.request.joint_pass import MOST_REQUESTS, JointPass, SmallRequest
 
-MOST_REQUESTS = 16
-"""Requests of one pass at most."""
 LINGER_TURNS = 10
 """Turns of the event loop without another request after which the pass begins."""
 LINGER_SECONDS = 0.002
@@ -70,6 +68,7 @@ class Gathering(Generic[Request, Answer]):
         taken, self._waiting = self._waiting[:MOST_REQUESTS], self._waiting[MOST_REQUESTS:]
         self._alone = PROBE_EVERY - 1 if count == 1 else 0
         if self._waiting:
+            self._seconds = sum(self._joint.duration(small.request) for small, _ in self._waiting)
             loop.call_soon(self._linger, loop, len(self._waiting), LINGER_TURNS)
         waiting = [(small, waiter) for small, waiter in taken if not waiter.done()]  # callers may have left
         try:

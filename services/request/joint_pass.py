@@ -13,13 +13,15 @@ from typing import Any, Generic
 
 from models.executors.failures import DeviceFailed
 from services.ledger.contract import Portion
-from services.request.contract import Answer, Call, Done, JoinsRequests, Request, Units
+from services.request.contract import Answer, Call, Done, JoinsRequests, Priority, Request, Units
 from services.request.schedule import Scheduler
 from services.runtime.errors import DeadlineExceeded, DemurError, ExecutionFailed, execution_failed, internal
 from services.runtime.logging import get_logger
 from services.tracing.trace import step
 
 _log = get_logger(__name__)
+MOST_REQUESTS = 16
+"""Maximum number of requests that transports put into one pass, so that others get their turn of the event loop."""
 Charge = Callable[[int], None]
 Outcome = Any
 """Answer of the task, a ``DemurError``, or an awaitable of the answer if its units wait for a commit of the ledger."""
@@ -53,18 +55,15 @@ class JointPass(Generic[Request, Answer]):
         """Return the expected duration of a request's pass alone, in seconds."""
         return self._task.expected_seconds(request)
 
-    def takes(self, request: Request) -> bool:
-        """Return whether a request is small enough."""
-        return self._task.expected_seconds(request) <= self.seconds
+    def takes(self, request: Request, call: Call) -> bool:
+        """Return whether a request is small enough, and of a call that does not have to wait behind others."""
+        return call.priority is Priority.INTERACTIVE and self._task.expected_seconds(request) <= self.seconds
 
     def answer(self, requests: Sequence[SmallRequest[Request]]) -> list[Outcome]:
         """Return the outcome of each request.
 
         Those with equal options share a pass; requests that are charged for run alone.
         """
-        refusal = self._scheduler.refusal()
-        if refusal is not None:
-            return [refusal] * len(requests)
         outcomes: list[Any] = [None] * len(requests)
         groups: dict[Hashable, list[int]] = {}
         for index, small in enumerate(requests):
@@ -78,7 +77,10 @@ class JointPass(Generic[Request, Answer]):
             key = (alone, self._task.alike(small.request), call.purpose, tuple(call.defer_above.items()))
             groups.setdefault(key, []).append(index)
         for members in groups.values():
-            self._answer_together(requests, members, outcomes)
+            if (refusal := self._scheduler.refusal()) is None:  # the device may have failed with the last group
+                self._answer_together(requests, members, outcomes)
+            else:
+                _fail(members, outcomes, refusal)
         return outcomes
 
     async def answer_alone(self, small: SmallRequest[Request]) -> Answer:
@@ -123,13 +125,13 @@ class JointPass(Generic[Request, Answer]):
                 accepted.append((index, place))
         if units is None:
             return
-        batch = self._task.batch(units)
-        if batch.size > batch.most and len(accepted) > 1:  # more than one pass may hold
-            half = len(accepted) // 2
-            for part in (accepted[:half], accepted[half:]):
-                self._answer_together(requests, [index for index, _ in part], outcomes)
-            return
         try:
+            batch = self._task.batch(units)
+            if batch.size > batch.most and len(accepted) > 1:  # more than one pass may hold
+                half = len(accepted) // 2
+                for part in (accepted[:half], accepted[half:]):
+                    self._answer_together(requests, [index for index, _ in part], outcomes)
+                return
             arrays = self._scheduler.run_inline(batch, len(accepted))
         except Exception as error:
             if len(accepted) > 1 and not isinstance(error, DeviceFailed):

@@ -105,7 +105,7 @@ class Pipeline(Generic[Request, Answer]):
         Raises:
             DemurError: the request was refused or failed as a whole.
         """
-        if self.joint is not None and self.joint.takes(request):
+        if self.joint is not None and self.joint.takes(request, call):
             small = SmallRequest(request, call, self._charging())
             if current().recorded_id or self._gathering is None:
                 return [await self.joint.answer_alone(small)]

@@ -22,7 +22,7 @@ from services.request.admission import Room
 from services.request.contract import Joinable, Priority, Quantum, RowBatch, Steps, Work
 from services.request.device_health import DeviceHealth
 from services.request.job import Job, Turn
-from services.runtime.errors import DeadlineExceeded, DemurError, Draining, device_unavailable, execution_failed
+from services.runtime.errors import DeadlineExceeded, DemurError, device_unavailable, draining, execution_failed
 from services.runtime.system import lower_priority
 from services.tracing.trace import current
 
@@ -142,7 +142,7 @@ class Scheduler:
     def refusal(self) -> DemurError | None:
         """Return the error of all new work: the process is shutting down, or its device failed; else None."""
         if self._draining:
-            return Draining("this replica is shutting down; retry at once, another one answers", code="draining")
+            return draining()
         return device_unavailable(self._health.reason) if self._health.reason else None
 
     def run_inline(self, batch: RowBatch, requests: int) -> Any:

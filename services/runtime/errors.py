@@ -270,6 +270,11 @@ def internal(error: Exception) -> DemurError:
     return failure
 
 
+def draining() -> Draining:
+    """Return the error for callers of a process that is about to end."""
+    return Draining("this replica is shutting down; retry at once, another one answers", code="draining")
+
+
 def no_ledger() -> LedgerAbsent:
     """Return the error for calls that need a ledger in a service without one."""
     return LedgerAbsent("this service keeps no ledger (DEMUR_LEDGER = none)", code="no_ledger")

@@ -31,7 +31,7 @@ def serving(home: Path) -> Iterator[str]:
     """Where a service listens that is killed at the end, as a power loss kills it."""
     process, address = _start("sqlite", home)
     try:
-        yield address
+        yield address.grpc
     finally:
         _kill(process)
 

@@ -21,8 +21,8 @@ from services.access.rules import GrpcRules
 from services.request.metrics import Metrics
 from services.runtime.errors import (
     DemurError,
-    Draining,
     MethodNotAllowed,
+    draining,
     internal,
     status,
 )
@@ -139,9 +139,7 @@ class CallLayer:
                 self._metrics.request("grpc", status(error).grpc, time.perf_counter() - start)
                 return refusing(error)
         if traced and not self._open:
-            return refusing(
-                Draining("this replica is shutting down; retry at once, another one answers", code="draining")
-            )
+            return refusing(draining())
         if (excess := self._limits.excess(metadata)) is not None:
             return refusing(excess)
         if caller is None or self._authenticator is None or handler.unary_unary is not None:

@@ -22,11 +22,11 @@ from services.runtime.errors import (
     Cancelled,
     DeadlineExceeded,
     DemurError,
-    Draining,
     MethodNotAllowed,
     NotFound,
     Unauthenticated,
     UnsupportedMediaType,
+    draining,
     internal,
     shortened,
     status,
@@ -231,7 +231,7 @@ class CallLayer:
             Draining: the process is about to end.
         """
         if self.lifecycle.draining:
-            raise Draining("this replica is shutting down; retry at once, another one answers", code="draining")
+            raise draining()
 
     def refused(self, failure: Exception, trace: Trace, refusal: Refusal) -> tuple[DemurError, Response]:
         """Note the failure of a call; return its error and response."""

@@ -1,10 +1,9 @@
 """Load shedding over HTTP: refuse prediction calls beyond the capacity of the event loop, at almost no cost.
 
-An answer to one row costs half a millisecond of the event loop, nearly all of it transport. Under overload, a refusal
-on the full path of a request (task, middleware, routes) costs a third of an answer, and refusals alone fill the loop.
-So calls are shed in the HTTP parser: a small prediction call is held until it is complete, then passed on or answered
-with precomputed bytes. Everything else passes: probes, metrics, labels, jobs, and large bodies, which arrive more
-slowly and are bounded by the limits of the schedule.
+Under overload, a refusal on the full path of a request (task, middleware, routes) costs as much as an answer, and
+refusals alone fill the event loop. So calls are shed in the HTTP parser: a small prediction call is held until it is
+complete, then answered by ``SmallCalls``, passed on, or refused with precomputed bytes. Everything else passes: probes,
+metrics, labels, jobs, and large bodies, which arrive more slowly and are bounded by the limits of the schedule.
 """
 
 import asyncio
@@ -14,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from services.request.admission import Crowd, Ticket, ticket
 from services.runtime.errors import Busy
-from services.transport.http.body import error_response
+from services.transport.http.error_response import response_for
 from services.transport.http.small_calls import SmallCalls
 
 GUARDED = (b"/v1/predict", b"/v2/models/")
@@ -24,18 +23,22 @@ HELD_BYTES = 64 << 10
 _HELD_SECONDS = 0.1
 """Time to wait for the rest of a small body, in seconds; then the application waits for it, with a deadline."""
 _RETRY_AFTER_SECONDS = 0.1
-_refusal = error_response(
-    Busy(
-        "more calls are waiting than can be answered in time; retry in 0.1 s, or send rows together in one call",
-        code="queue_full",
-        retry_after_seconds=_RETRY_AFTER_SECONDS,
-    )
+_BUSY = Busy(
+    "more calls are waiting than can be answered in time; retry in 0.1 s, or send rows together in one call",
+    code="queue_full",
+    retry_after_seconds=_RETRY_AFTER_SECONDS,
 )
-_HEAD = b"HTTP/1.1 %d Too Many Requests\r\n" % _refusal.status_code + b"".join(
-    b"%s: %s\r\n" % header for header in _refusal.raw_headers
-)
-_KEPT = _HEAD + b"\r\n" + bytes(_refusal.body)
-_CLOSED = _HEAD + b"connection: close\r\n\r\n" + bytes(_refusal.body)
+
+
+def _refusals(prefix: bytes) -> tuple[bytes, bytes]:
+    """Return the refusal of a call under a prefix of paths, on a connection that is kept and one that is closed."""
+    response = response_for(prefix.decode(), _BUSY)
+    head = b"HTTP/1.1 %d Too Many Requests\r\n" % response.status_code
+    head += b"".join(b"%s: %s\r\n" % header for header in response.raw_headers)
+    return head + b"\r\n" + bytes(response.body), head + b"connection: close\r\n\r\n" + bytes(response.body)
+
+
+_REFUSALS = {prefix: _refusals(prefix) for prefix in GUARDED}
 
 
 class _Answered:
@@ -130,11 +133,12 @@ def shedding_protocol(shedder: LoadShedder) -> type[HttpToolsProtocol]:
             self._stop_timer()
             shedder.refused += 1
             self.cycle = _Answered()  # type: ignore[assignment]
+            kept, closed = next(_REFUSALS[prefix] for prefix in GUARDED if self.url.startswith(prefix))
             if self.parser.should_keep_alive():
-                self.transport.write(_KEPT)
+                self.transport.write(kept)
                 self.on_response_complete()
             else:
-                self.transport.write(_CLOSED)
+                self.transport.write(closed)
                 self.transport.close()
 
         def _stop_timer(self) -> None:

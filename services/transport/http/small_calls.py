@@ -1,9 +1,9 @@
-"""Small prediction calls over HTTP, answered in one synchronous stretch: from bytes to bytes.
+"""Small prediction calls over HTTP, answered in one synchronous batch: from bytes to bytes.
 
 A call that is complete waits for the present turn of the event loop to end. Then all that wait are admitted and
 decoded, share a joint pass (validation, one run of the graph, decision, one write of the journal), and are encoded,
-each by itself: a call that fails takes no other with it. No task, no request object and no layer is made for a call.
-Calls whose work is longer, or waits for a commit of a database, or whose trace is recorded, go on in tasks.
+each by itself: a failure affects only its own call. No task, no request object and no layer is made for a call. Calls
+whose work is longer, or waits for a commit of a database, or whose trace is recorded, continue in tasks.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from inspect import isawaitable
 from typing import Any, Protocol
 
@@ -21,16 +22,16 @@ from services.access.authenticator import Authenticator
 from services.access.caller import CALLER, Caller
 from services.request.admission import Ticket, ticket
 from services.request.contract import Call
-from services.request.joint_pass import JointPass, SmallRequest
+from services.request.joint_pass import MOST_REQUESTS, JointPass, SmallRequest
 from services.request.pipeline import Pipeline
-from services.runtime.errors import Cancelled, DemurError
+from services.runtime.errors import Cancelled, DemurError, draining
+from services.runtime.logging import get_logger
 from services.tracing.trace import OUTSIDE, Trace, enter, leave, step
 from services.transport.http.body import JSON, Written
 from services.transport.http.call import CallLayer
 from services.transport.http.request import within
 
-MOST_CALLS = 16
-"""Maximum number of calls in one stretch, so that streams and other calls get their turn of the event loop."""
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,8 @@ class SmallCall:
     """Complete call of a connection, in the place of uvicorn's cycle, whose flags the connection reads and sets."""
 
     __slots__ = (
-        *("_connection", "_gone", "_task", "body", "caller", "headers", "keep_alive", "response_complete", "route"),
-        *("start", "ticket", "trace"),
+        *("_connection", "_gone", "_task", "body", "caller", "headers", "keep_alive", "left"),
+        *("response_complete", "route", "start", "ticket", "trace"),
     )
     waiting_for_100_continue = False
     message_event = asyncio.Event()  # no task waits for it
@@ -105,7 +106,7 @@ class SmallCall:
     ) -> None:
         self._connection, self.route, self.headers, self.body, self.ticket = connection, route, headers, body, held
         self.keep_alive = connection.parser.should_keep_alive()
-        self.response_complete = self._gone = False
+        self.response_complete = self.left = self._gone = False
         self._task: asyncio.Task[None] | None = None
         self.start = time.perf_counter()
         self.caller: Caller | None = None
@@ -122,12 +123,27 @@ class SmallCall:
         if gone and self._task is not None:
             self._task.cancel()
 
-    def go_on(self, work: Coroutine[Any, Any, None]) -> None:
-        """Continue in a task, which uvicorn waits for when it stops."""
+    def go_on(self, work: Coroutine[Any, Any, None], unanswered: Callable[[], None]) -> None:
+        """Continue in a task, which uvicorn waits for when it stops.
+
+        Args:
+            unanswered: called if the task ends without an answer: cancelled before its first step, it never begins.
+        """
         tasks = self._connection.tasks
+
+        def ended(task: asyncio.Task[None]) -> None:
+            tasks.discard(task)
+            if not self.response_complete:
+                unanswered()
+
         self._task = task = self._connection.loop.create_task(work)
         tasks.add(task)
-        task.add_done_callback(tasks.discard)
+        task.add_done_callback(ended)
+
+    def abort(self) -> None:
+        """Close the connection at once, without an answer."""
+        self.response_complete = True
+        self._connection.transport.abort()
 
     def respond(self, code: int, headers: Iterable[tuple[bytes, bytes]], content: bytes) -> None:
         """Write the response, unless the caller is gone."""
@@ -189,19 +205,22 @@ class SmallCalls:
         return call
 
     def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Answer the calls that wait, as far as one stretch should be long; the others have their next turn soon."""
+        """Answer the calls that wait, as many as one pass may hold; the others have their next turn soon."""
         most_seconds, seconds = self._joint.seconds, 0.0
         together: list[tuple[SmallCall, DecodedCall]] = []
-        while self._waiting and seconds < most_seconds and len(together) < MOST_CALLS:
+        while self._waiting and seconds < most_seconds and len(together) < MOST_REQUESTS:
             call = self._waiting.popleft()
-            decoded = self._accepted(call)
-            if decoded is not None:
-                seconds += self._joint.duration(decoded.request)
+            if (accepted := self._accepted(call)) is not None:
+                decoded, duration = accepted
+                seconds += duration
                 together.append((call, decoded))
         if self._waiting:
             loop.call_soon(self._turn, loop)
-        if not together:
-            return
+        if together:
+            self._answer_together(together)
+
+    def _answer_together(self, together: Sequence[tuple[SmallCall, DecodedCall]]) -> None:
+        """Answer decoded calls by a joint pass."""
         try:
             outcomes = self._joint.answer([_small(call, decoded) for call, decoded in together])
         except Exception as defect:
@@ -210,45 +229,45 @@ class SmallCalls:
             if isinstance(outcome, Exception):
                 self._refuse(call, outcome)
             elif isawaitable(outcome):
-                call.go_on(self._later(call, decoded, outcome))
+                call.go_on(self._later(call, decoded, outcome), partial(self._give_up, call, outcome))
             else:
                 self._answer(call, decoded, outcome)
 
-    def _accepted(self, call: SmallCall) -> DecodedCall | None:
-        """Admit and decode a call; None if it was refused, or goes on in a task."""
+    def _accepted(self, call: SmallCall) -> tuple[DecodedCall, float] | None:
+        """Admit and decode a call; return it with the expected seconds of its pass.
+
+        None if it was refused, or continues in a task.
+        """
         layer, route = self._layer, call.route
         try:
             if self._authenticator is not None:
                 token = call.headers.get("authorization")
                 call.caller = self._authenticator.admit(() if token is None else (token,), "predict")
-        except DemurError as error:
+        except Exception as error:
             self._refuse(call, error, close=True)
             return None
-        call.trace = layer.begin(f"POST {route.path}", route.path, lambda: call.headers)
-        if call.trace.recorded_id:
-            call.go_on(self._alone(call, None))
-            return None
+        decoded = None
         try:
-            layer.check_open()
-            if call.disconnected:
-                raise _gone()
-            decoded = route.read(call.headers, call.body)
+            call.trace = layer.begin(f"POST {route.path}", route.path, lambda: call.headers)
+            if not call.trace.recorded_id:
+                layer.check_open()
+                if call.disconnected:
+                    raise _gone()
+                decoded = route.read(call.headers, call.body)
+                if self._joint.takes(decoded.request, decoded.call):
+                    return decoded, self._joint.duration(decoded.request)
         except Exception as failure:
             self._refuse(call, failure)
             return None
-        if not self._joint.takes(decoded.request):
-            call.go_on(self._alone(call, decoded))
-            return None
-        return decoded
+        call.go_on(self._alone(call, decoded), partial(self._give_up, call))
+        return None
 
     def _answer(self, call: SmallCall, decoded: DecodedCall, answer: Any) -> None:
         """Encode and write the answer to a call of a joint pass."""
         try:
-            written = decoded.write([answer])
+            self._respond(call, decoded.write([answer]))
         except Exception as failure:
             self._refuse(call, failure)
-        else:
-            self._respond(call, written)
 
     # Calls that take longer
 
@@ -285,14 +304,19 @@ class SmallCalls:
                 answered = await answers()
             with step("encode"):
                 written = await self._pipeline.offload.run(decoded.nbytes, decoded.write, answered)
+            self._respond(call, written)
         except asyncio.CancelledError:
-            self._refuse(call, _gone())
             if not call.disconnected or task.uncancel():
-                raise
+                raise  # the process ends
+            self._refuse(call, _gone())
         except Exception as failure:
             self._refuse(call, failure)
-        else:
-            self._respond(call, written)
+
+    def _give_up(self, call: SmallCall, outcome: Any = None) -> None:
+        """End a call whose task was cancelled; an ``outcome`` that nobody will wait for is closed."""
+        if outcome is not None:
+            outcome.close()
+        self._refuse(call, _gone() if call.disconnected else draining())
 
     # The end of a call
 
@@ -307,26 +331,40 @@ class SmallCalls:
         call.respond(200, headers, content)
 
     def _refuse(self, call: SmallCall, failure: Exception, *, close: bool = False) -> None:
-        _, response = self._layer.refused(failure, call.trace, call.route.refusal)
-        if close:
-            response.headers["connection"] = "close"
-        call.route.failed(time.perf_counter() - call.start)
-        self._end(call, response.status_code)
-        call.respond(response.status_code, response.raw_headers, bytes(response.body))
+        """Answer with an error; if not even that is possible, close the connection."""
+        if call.response_complete:  # what failed is its writing
+            call.abort()
+            return
+        try:
+            _, response = self._layer.refused(failure, call.trace, call.route.refusal)
+            if close:
+                response.headers["connection"] = "close"
+            call.route.failed(time.perf_counter() - call.start)
+            self._end(call, response.status_code)
+            call.respond(response.status_code, response.raw_headers, bytes(response.body))
+        except Exception:
+            _log.exception("an error could not be answered")
+            self._leave(call)
+            call.abort()
 
     def _end(self, call: SmallCall, code: int) -> None:
         """Count a call whose answer is about to be written."""
-        call.ticket.give_back()
+        self._leave(call)
         call.trace.note("http.response.status_code", code)
         token = enter(call.trace)
         self._layer.ended(call.route.transport, f"POST {call.route.path}", code, call.start)
         leave(token)
-        self._layer.lifecycle.leave()
+
+    def _leave(self, call: SmallCall) -> None:
+        """Count a call out, once."""
+        if not call.left:
+            call.left = True
+            call.ticket.give_back()
+            self._layer.lifecycle.leave()
 
 
 def _small(call: SmallCall, decoded: DecodedCall) -> SmallRequest[Any]:
-    caller = call.caller
-    return SmallRequest(decoded.request, decoded.call, caller.charge if caller is not None and caller.charged else None)
+    return SmallRequest(decoded.request, decoded.call, None if call.caller is None else call.caller.charging)
 
 
 def _gone() -> Cancelled:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from services.runtime.settings import Settings
 from services.tracing.trace import step
-from services.transport.http.body import JSON, Written, check_size, read_body
+from services.transport.http.body import JSON, Written, check_size, read_body, without_parameters
 from services.transport.http.request import TIMEOUT_HEADER, DisconnectWatch, timeout_seconds, within
 from services.transport.http.small_calls import DecodedCall
 from services.transport.oip import bodies
@@ -70,8 +70,8 @@ class InferRoute:
         return written, items(answers)
 
     def takes(self, content_type: str) -> bool:
-        """Return True: errors of the content type are those of ``read``."""
-        return True
+        """Return whether a body of this content type can be read by ``read``."""
+        return without_parameters(content_type) in (JSON, bodies.BINARY)
 
     def read(self, headers: Mapping[str, str], body: bytes) -> DecodedCall:
         """Decode a call for this model.

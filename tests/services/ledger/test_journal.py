@@ -247,3 +247,23 @@ def test_a_cut_that_fails_leaves_the_journal_as_it_was(tmp_path: Path, monkeypat
     journal.append([b"last"])
     assert everything(taken(journal)) == [b"early", b"late", b"last"]
     assert sorted(path.name for path in tmp_path.iterdir()) == [journal.path.name]
+
+
+def test_frames_of_a_write_that_was_cut_short_are_not_recovered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of a call's frames, or none: its caller was told that nothing was recorded."""
+    journal = make(tmp_path)
+    journal.append([b"before"])
+    write = os.pwrite
+
+    def short(file: int, content: bytes, place: int) -> int:
+        return write(file, content[:-4], place)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", short)
+        with pytest.raises(OSError, match="cut short"):
+            journal.append([b"one", b"two", b"three"])
+    again = taken(journal)
+    assert everything(again) == [b"before"]
+    again.close()

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from services.request.contract import Call
-from services.request.gathering import LINGER_SECONDS, MOST_REQUESTS, PROBE_EVERY, Gathering
-from services.request.joint_pass import JointPass, SmallRequest
+from services.request.gathering import LINGER_SECONDS, PROBE_EVERY, Gathering
+from services.request.joint_pass import MOST_REQUESTS, JointPass, SmallRequest
 from services.request.schedule import Limits
 from services.runtime.errors import Busy, DeadlineExceeded, DemurError, ExecutionFailed, InvalidInput
 from tests.contract.serving import Served, serving

@@ -122,7 +122,8 @@ async def test_a_full_house_refuses_in_words_and_keeps_the_connection() -> None:
         app.fill()
         for path in ("/v1/predict", "/v2/models/vessel/infer", "/v1/predict?x=1"):
             status, headers, content = await caller.ask(post(path=path))
-            error = json.loads(content)["error"]
+            body = json.loads(content)
+            error = body["detail"] if path.startswith("/v2") else body["error"]
             assert (status, headers["retry-after"], error["code"]) == (429, "1", "queue_full")
             assert headers["content-type"] == "application/json"
             assert error["retry_after_seconds"] > 0

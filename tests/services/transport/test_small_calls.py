@@ -168,7 +168,10 @@ ALIKE = {
     "OIP not JSON": post(b"[", INFER),
     "OIP of another type": post(OIP, INFER, Content_Type="text/plain"),
 }
-BY_APPLICATION = {"lower case and doubled", "other type", "compressed", "query", "OIP of another model"}
+BY_APPLICATION = {
+    *("lower case and doubled", "other type", "compressed", "query", "OIP of another model"),
+    "OIP of another type",
+}
 
 
 async def test_answers_are_those_of_the_application_byte_for_byte(taken: list[str]) -> None:
@@ -214,7 +217,7 @@ async def test_requests_of_one_connection_are_answered_in_order() -> None:
 
 async def test_many_calls_take_several_turns() -> None:
     async with line() as line_:
-        answers = await asyncio.gather(*[line_.ask(post(TOY.good)) for _ in range(5 * small_calls.MOST_CALLS)])
+        answers = await asyncio.gather(*[line_.ask(post(TOY.good)) for _ in range(5 * small_calls.MOST_REQUESTS)])
         assert {status(answer) for answer in answers} == {200}
         await line_.calm()
 
@@ -227,6 +230,68 @@ async def test_a_caller_that_leaves_costs_nothing_and_leaves_nothing() -> None:
                 connection.writer.transport.abort()
         assert status(await line_.ask(post(TOY.good))) == 200
         await line_.calm()
+
+
+async def test_callers_that_leave_before_a_longer_call_begins_leave_nothing() -> None:
+    """A task that is cancelled before its first step never runs."""
+    kept = Kept()
+    async with line(tracer=kept.recorder()) as line_:
+        writers = [(await asyncio.open_connection("127.0.0.1", line_.port))[1] for _ in range(40)]
+        for number, writer in enumerate(writers):
+            writer.write(post(TOY.good, traceparent=PARENT))
+            if number % 2:
+                writer.close()
+            else:
+                writer.transport.abort()
+        await line_.calm()
+        assert status(await line_.ask(post(TOY.good))) == 200
+    async with line() as line_:
+        straight, calls = line_.served.small_calls, []
+        assert straight is not None
+        usual = straight.take
+
+        def leaving(connection: Any, *args: Any) -> Any:
+            """The caller leaves right after the turn in which its task is made."""
+            call, loop = usual(connection, *args), asyncio.get_running_loop()
+            loop.call_soon(setattr, call, "disconnected", True)
+            calls.append(call)
+            return call
+
+        straight.take = leaving  # type: ignore[method-assign]
+        async with line_.connected() as connection:
+            connection.writer.write(post(TOY.good | {"purpose": "explore"}))
+            await line_.served.until(lambda: bool(calls))
+            await line_.calm()
+            assert calls[0].response_complete
+            assert line_.served.probe.executed == []
+
+
+async def test_a_defect_anywhere_on_the_way_ends_its_call_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: Any, **more: Any) -> Any:
+        raise RuntimeError("secret")
+
+    async with line() as line_:
+        straight = line_.served.small_calls
+        assert straight is not None
+        places = [
+            (straight._layer, "begin"),
+            (straight._layer, "check_open"),
+            (straight._joint, "takes"),
+            (straight._joint, "duration"),
+            (straight._layer, "ended"),
+            (straight, "_respond"),
+        ]
+        for owner, name in places:
+            with monkeypatch.context() as patch:
+                patch.setattr(owner, name, broken)
+                async with line_.connected() as connection, line_.connected() as neighbour:
+                    for each in (connection, neighbour):
+                        each.writer.write(post(TOY.good))
+                    for each in (connection, neighbour):
+                        answer = await asyncio.wait_for(each.reader.read(1 << 16), 60)
+                        assert answer == b"" or (status(answer), b"secret" in answer) == (500, False), name
+            assert status(await line_.ask(post(TOY.good))) == 200, name
+            await line_.calm()
 
 
 async def test_a_caller_that_leaves_ends_the_work_of_a_longer_call() -> None:
