@@ -63,6 +63,28 @@ async def test_deferred_units_have_items_when_their_answer_leaves_or_once_a_file
         assert counted(snapshot) == {unit: 1 for unit in ids_of(ids)}
 
 
+async def test_readers_know_how_far_the_ledger_is_although_callers_leave_while_it_catches_up(
+    ledger_url: str, tmp_path: Path
+) -> None:
+    async with recording(ledger_url, tmp_path) as recorder:
+        for turns in range(12):
+            await recorder.decide([0.5])
+            waiting = [asyncio.create_task(recorder.ledger.catch_up()) for _ in range(3)]
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            waiting[0].cancel()
+            waiting[turns % 2].cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+        await recorder.ledger.catch_up()
+        until_now = recorder.ledger._watermark.clock()
+        await recorder.decide([0.5])
+        await recorder.ledger.catch_up()
+        snapshot = recorder.read()
+        assert [row["heartbeat"] >= until_now for row in snapshot.writers] == [True]
+        assert set(counted(snapshot).values()) == {1}
+        assert len(counted(snapshot)) == 13
+
+
 async def test_the_measure_of_an_impossible_prediction_is_kept_beside_its_infinity(
     ledger_url: str, tmp_path: Path
 ) -> None:
