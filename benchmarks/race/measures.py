@@ -65,7 +65,7 @@ def _asked(service: Service, lane: Lane, body: bytes, cores: set[int], seconds: 
 
 
 def _until_answered(service: Service, lane: Lane, body: bytes, cores: set[int]) -> None:
-    """Ask until the server answers, then for half a second, so that what is lazy is done."""
+    """Ask for half a second at a time until some of it was answered, so that what is lazy is done."""
     end = time.monotonic() + _READY_SECONDS
     why = "no connection"
     while time.monotonic() < end:

@@ -79,7 +79,7 @@ def page(results: Results) -> str:
     parts = [
         f"Machine: {results.machine}. Rounds: {results.rounds}, {results.seconds:g} s for each latency and "
         f"{2 * results.seconds:g} s for sixteen callers. The graph alone, in process (p50): {alone}.",
-        markdown.table(("server", "way in", *MEASURES.values()), _lines(results.entries)),
+        markdown.table(("server", "protocol", *MEASURES.values()), _lines(results.entries)),
     ]
     if judged := figures(results):
         parts.append(markdown.table(("ratio", "measured", "target", ""), _verdicts(judged)))

@@ -127,7 +127,7 @@ def _bounded(settings: Settings) -> tuple[tuple[str, int], ...]:
     """Return limits on calls per connection, and on calls that wait in the library for the event loop.
 
     The loop accepts one call per turn; without a limit thousands wait, for seconds. A refusal by the handler costs a
-    third of an answer, so refusals alone could fill the loop; the library refuses at a twentieth of an answer, but only
+    large part of an answer, so refusals alone could fill the loop; the library refuses at a fraction of it, but only
     with CANCELLED and without a message. Its "overload protection" is off: it would refuse the next call of a caller
     who was just answered, although there is room.
     """
