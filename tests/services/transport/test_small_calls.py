@@ -190,8 +190,10 @@ async def test_calls_that_wait_together_share_a_pass_and_fail_apart() -> None:
     bodies = [TOY.good, TOY.refusals[0].body, TOY.doubtful, TOY.failing, {"rows": 7}, TOY.good]
     async with line() as line_:
         alone = [await line_.ask(post(body)) for body in bodies]
-        line_.served.probe.executed.clear()
         connections = [await asyncio.open_connection("127.0.0.1", line_.port) for _ in bodies]
+        for connection in connections:  # all are being read from now on
+            assert status(await Connection(*connection).ask(post(TOY.good))) == 200
+        line_.served.probe.executed.clear()
         for (_, writer), body in zip(connections, bodies, strict=True):
             writer.write(post(body))
         time.sleep(0.2)
