@@ -84,6 +84,6 @@ def pauses(pid: int) -> int:
     counts = 0
     for status in Path(f"/proc/{pid}/task").glob("*/status"):
         with suppress(OSError):  # a thread that ended meanwhile
-            found = re.search(r"^voluntary_ctxt_switches:\s+(\d+)$", status.read_text(), re.MULTILINE)
-            counts += int(found[1]) if found else 0
+            switches = re.search(r"^voluntary_ctxt_switches:\s+(\d+)$", status.read_text(), re.MULTILINE)
+            counts += int(switches[1]) if switches else 0
     return counts

@@ -28,7 +28,7 @@ SERVERS = Path(__file__).parent / "servers"
 START_SECONDS = 90.0
 _STOP_SECONDS = 20.0
 Group = Literal["demur", "floor", "peer"]
-"""What a contender is in ratios: this project, a bare transport or a prototype, or another server."""
+"""Role of a contender in the ratios: this project, a bare transport, a prototype, or another server."""
 Start = Callable[[set[int]], AbstractContextManager[Service]]
 
 

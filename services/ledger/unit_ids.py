@@ -19,13 +19,18 @@ class UnitIds:
     first: int
     count: int
 
+    @property
+    def prefix(self) -> str:
+        """What the identities have in common: sixteen hex digits of the epoch, and a hyphen."""
+        return f"{self.epoch:016x}-"
+
     def text(self, index: int) -> str:
         """Return the identity of one unit: sixteen hex digits, a hyphen, the sequence number."""
         return unit_text((self.epoch, self.first + index))
 
     def texts(self) -> list[str]:
         """Return the identities of all units, as ``text`` writes them; the digits of the epoch are made only once."""
-        prefix = f"{self.epoch:016x}-"
+        prefix = self.prefix
         return [f"{prefix}{sequence}" for sequence in range(self.first, self.first + self.count)]
 
 

@@ -20,6 +20,7 @@ LINGER_TURNS = 10
 LINGER_SECONDS = 0.002
 """Longest time that a request lingers while others follow."""
 PROBE_EVERY = 16
+"""Of so many requests that come alone, one lingers."""
 
 
 class Gathering(Generic[Request, Answer]):
@@ -30,7 +31,8 @@ class Gathering(Generic[Request, Answer]):
         Args:
             clock: monotonic, in seconds.
         """
-        self._joint, self._clock = joint, clock
+        self.joint = joint
+        self._clock = clock
         self._waiting: list[tuple[SmallRequest[Request], asyncio.Future[Any]]] = []
         self._seconds = self._until = 0.0
         self._alone = 0
@@ -42,25 +44,25 @@ class Gathering(Generic[Request, Answer]):
         Raises:
             DemurError: the request was refused or failed.
         """
-        if not self._waiting and (self._alone or small.charge is not None):
-            self._alone = max(0, self._alone - 1)
-            return await self._joint.answer_alone(small)
         if small.charge is not None:
-            return await self._joint.answer_alone(small)
+            return await self.joint.answer_alone(small)
+        if self._alone and not self._waiting:
+            self._alone -= 1
+            return await self.joint.answer_alone(small)
         loop = asyncio.get_running_loop()
         waiter = loop.create_future()
         if not self._waiting:
             self._seconds, self._until = 0.0, self._clock() + LINGER_SECONDS
             loop.call_soon(self._linger, loop, 0, 0)
-        self._seconds += self._joint.duration(small.request)
+        self._seconds += self.joint.duration(small.request)
         self._waiting.append((small, waiter))
-        return await self._joint.settled(await waiter)
+        return await self.joint.settled(await waiter)
 
     def _linger(self, loop: asyncio.AbstractEventLoop, known: int, turns: int) -> None:
         """Begin the pass, or wait another turn; ``turns`` have passed since there were ``known`` requests."""
         count = len(self._waiting)
         turns = turns + 1 if count == known else 0
-        full = count >= MOST_REQUESTS or self._seconds >= self._joint.seconds
+        full = count >= MOST_REQUESTS or self._seconds >= self.joint.seconds
         if not full and turns < LINGER_TURNS and self._clock() < self._until:
             os.sched_yield()  # on a single core, the threads that bring further calls run now or never
             loop.call_soon(self._linger, loop, count, turns)
@@ -68,11 +70,11 @@ class Gathering(Generic[Request, Answer]):
         taken, self._waiting = self._waiting[:MOST_REQUESTS], self._waiting[MOST_REQUESTS:]
         self._alone = PROBE_EVERY - 1 if count == 1 else 0
         if self._waiting:
-            self._seconds = sum(self._joint.duration(small.request) for small, _ in self._waiting)
+            self._seconds = sum(self.joint.duration(small.request) for small, _ in self._waiting)
             loop.call_soon(self._linger, loop, len(self._waiting), LINGER_TURNS)
         waiting = [(small, waiter) for small, waiter in taken if not waiter.done()]  # callers may have left
         try:
-            outcomes = self._joint.answer([small for small, _ in waiting])
+            outcomes = self.joint.answer([small for small, _ in waiting])
         except Exception as defect:
             outcomes = [defect] * len(waiting)
         for (_, waiter), outcome in zip(waiting, outcomes, strict=True):

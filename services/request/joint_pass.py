@@ -1,7 +1,7 @@
-"""Joint pass: small requests that wait at the same time are answered in one synchronous stretch.
+"""Joint pass: small requests that wait at the same time are answered in one synchronous batch.
 
 Their rows are validated, run, measured, decided and recorded together, on the event loop, without a job, a thread or a
-task: one run of the graph and one write of the journal for all of them. A request that fails takes no other with it.
+task: one run of the graph and one write of the journal for all of them. A failure affects only its own request.
 Larger requests take their turns in the schedule.
 """
 

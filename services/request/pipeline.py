@@ -105,11 +105,11 @@ class Pipeline(Generic[Request, Answer]):
         Raises:
             DemurError: the request was refused or failed as a whole.
         """
-        if self.joint is not None and self.joint.takes(request, call):
+        gathering = self._gathering
+        if gathering is not None and gathering.joint.takes(request, call):
             small = SmallRequest(request, call, self._charging())
-            if current().recorded_id or self._gathering is None:
-                return [await self.joint.answer_alone(small)]
-            return [await self._gathering.answer(small)]
+            answered = gathering.joint.answer_alone if current().recorded_id else gathering.answer
+            return [await answered(small)]
         units = await self.expand(request, call, nbytes)
         return [event async for event in self.events(units, call) if not isinstance(event, Progress)]
 

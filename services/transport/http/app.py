@@ -72,7 +72,7 @@ def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel |
 def small_calls(
     serving: Serving, lifecycle: Lifecycle, authenticator: Authenticator | None, *, oip_model: OipModel
 ) -> SmallCalls | None:
-    """Return the straight way of small calls to the prediction routes; None if the task has no joint pass."""
+    """Return the fast path of small calls to the prediction routes; None if the task has no joint pass."""
     tenant, settings = serving.tenant, serving.settings
     joint = tenant.pipeline.joint
     if joint is None:

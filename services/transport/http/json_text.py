@@ -47,7 +47,7 @@ def _blocks(ids: UnitIds) -> Iterator[bytes]:
     if not ids.count:
         return
     first, end = ids.first, ids.first + ids.count
-    common = ids.text(0).rpartition("-")[0] + "-"
+    common = ids.prefix
     if first < _BLOCK:  # without leading zeros
         listed = f'","{common}'.join(map(str, range(first, min(end, _BLOCK))))
         yield f'"{common}{listed}"'.encode()

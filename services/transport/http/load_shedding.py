@@ -56,7 +56,7 @@ class LoadShedder:
         self.crowd = crowd
         self.refused = 0
         self.small_calls: SmallCalls | None = None
-        """Straight way of small calls, once the process can answer them; None: all go to the application."""
+        """Fast path of small calls, once the process can answer them; None: all go to the application."""
 
 
 def shedding_protocol(shedder: LoadShedder) -> type[HttpToolsProtocol]:

@@ -138,7 +138,7 @@ async def test_calls_over_grpc_share_passes_under_load() -> None:
 @pytest.mark.parametrize("error", [RuntimeError("secret"), InvalidInput("no", code="x")])
 async def test_a_defect_of_a_pass_ends_its_requests_only(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     async with gathering() as (_, gathered):
-        joint: JointPass[Any, Any] = gathered._joint
+        joint: JointPass[Any, Any] = gathered.joint
 
         def broken(*args: Any) -> Any:
             raise error

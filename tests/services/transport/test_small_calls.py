@@ -59,7 +59,7 @@ class Connection:
         return head + await self.reader.readexactly(int(length[1]))
 
     async def ended(self) -> bool:
-        """Whether the service has closed the connection and sent nothing more."""
+        """Return whether the service has closed the connection and sent nothing more."""
         return await asyncio.wait_for(self.reader.read(), 60) == b""
 
 
