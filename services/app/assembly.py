@@ -171,7 +171,7 @@ def assemble(
         metrics.begun,
         health,
     )
-    offload = Offload(inline_bytes=settings.inline_bytes)
+    offload = Offload(inline_bytes=settings.inline_bytes, alone=lambda: scheduler.overlap.none)
     metrics.watch(scheduler)
     numeric = profile(settings, artefact)
     tables = tables or uncarried(artefact, numeric)

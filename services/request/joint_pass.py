@@ -49,7 +49,7 @@ class JointPass(Generic[Request, Answer]):
         self._task, self._scheduler, self._decide = task, scheduler, decide
         self._heads = frozenset(head.name for head in task.heads)
         self.seconds = scheduler.limits.inline_seconds
-        """Longest expected duration of one pass, in seconds."""
+        """Longest expected duration of one pass of several requests, in seconds."""
 
     def duration(self, request: Request) -> float:
         """Return the expected duration of a request's pass alone, in seconds."""
@@ -57,7 +57,8 @@ class JointPass(Generic[Request, Answer]):
 
     def takes(self, request: Request, call: Call) -> bool:
         """Return whether a request is small enough, and of a call that does not have to wait behind others."""
-        return call.priority is Priority.INTERACTIVE and self._task.expected_seconds(request) <= self.seconds
+        seconds = self._task.expected_seconds(request)
+        return call.priority is Priority.INTERACTIVE and self._scheduler.runs_inline(seconds)
 
     def answer(self, requests: Sequence[SmallRequest[Request]]) -> list[Outcome]:
         """Return the outcome of each request.

@@ -22,6 +22,7 @@ from services.request.admission import Room
 from services.request.contract import Joinable, Priority, Quantum, RowBatch, Steps, Work
 from services.request.device_health import DeviceHealth
 from services.request.job import Job, Turn
+from services.request.overlap import Overlap
 from services.runtime.errors import DeadlineExceeded, DemurError, device_unavailable, draining, execution_failed
 from services.runtime.system import lower_priority
 from services.tracing.trace import current
@@ -51,6 +52,8 @@ class Limits:
     queue_bytes: int = 512 << 20
     inline_seconds: float = 0.0006
     """Expected duration, in seconds, up to which a quantum runs on the event loop."""
+    alone_seconds: float = 0.005
+    """The same for a request that meets no other; as long as a thread of the interpreter keeps the others waiting."""
     weights: tuple[float, float] = (16.0, 1.0)
     """Weights of the classes under contention: interactive, bulk."""
     lane_niceness: int = 5
@@ -87,6 +90,7 @@ class Scheduler:
         self._served = [0.0, 0.0]
         """Device time by class, divided by its weight; comparable while both classes have work."""
         self._free = limits.lanes
+        self.overlap = Overlap()
         self._draining = False
         self._woken = False
         self._lanes = ThreadPoolExecutor(
@@ -129,6 +133,7 @@ class Scheduler:
         if (refusal := self.refusal()) is not None:
             raise refusal
         self._room.enter(seconds, nbytes, priority)
+        self.overlap.entered(self.active)
         job = Job(work, seconds, nbytes, priority, deadline)
         job.waits_since = self.clock()
         job.share = current().share(job.waits_since)
@@ -144,6 +149,17 @@ class Scheduler:
         if self._draining:
             return draining()
         return device_unavailable(self._health.reason) if self._health.reason else None
+
+    def runs_inline(self, seconds: float) -> bool:
+        """Return whether an interactive request with one pass of this duration runs at once; the caller then does that.
+
+        A longer one does while requests come one at a time.
+        """
+        if self.active:
+            self.overlap.met()
+        if seconds <= self.limits.inline_seconds:
+            return True
+        return seconds <= self.limits.alone_seconds and not self.active and self.overlap.may_block()
 
     def run_inline(self, batch: RowBatch, requests: int) -> Any:
         """Return the result of a quick batch of interactive requests, run at once; it counts as their class's share.
