@@ -32,7 +32,7 @@ _FARTHEST = np.float32(5)
 _ARRAYS = ("mean", "deviation", "projection", "left_out", "weights", "centres", "factors", "row_limit")
 
 
-class _Quadratic(NamedTuple):
+class Quadratic(NamedTuple):
     """Quadratic forms over D directions with a one appended."""
 
     first: NDArray[np.intp]
@@ -107,7 +107,7 @@ class Familiarity:
     """Limits of the mean score of a request, by its rows; scores are clipped at ``row_limit`` for the mean."""
 
     @cached_property
-    def _quadratic(self) -> _Quadratic:
+    def quadratic(self) -> Quadratic:
         """Log-densities of the components as quadratic forms, evaluated by one matrix product."""
         precisions = np.einsum("kde,kfe->kdf", self.factors, self.factors, dtype=np.float64)
         k, d, _ = precisions.shape
@@ -118,7 +118,7 @@ class Familiarity:
         forms[:, :d, :d], forms[:, :d, d], forms[:, d, d] = -precisions, lines, constants
         first, second = np.triu_indices(d + 1)
         halved = np.where((first == second) & (first < d), 0.5, 1.0)
-        return _Quadratic(first, second, np.ascontiguousarray(forms[:, first, second] * halved, np.float32))
+        return Quadratic(first, second, np.ascontiguousarray(forms[:, first, second] * halved, np.float32))
 
     def score(self, rows: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
         """Return the scores [N] of rows [N, F].
@@ -159,7 +159,7 @@ class Familiarity:
 
     def _logs(self, projected: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return weighted log-densities of the components [K, N], up to a constant, of projected rows [D + 1, N]."""
-        form = self._quadratic
+        form = self.quadratic
         logs: NDArray[np.float32] = form.weights @ (projected[form.first] * projected[form.second])
         return logs
 
@@ -213,14 +213,14 @@ class Familiarity:
         expected, distance = np.empty_like(z), np.empty_like(z)
         for component in np.flatnonzero(np.bincount(nearest)).tolist():
             chosen = nearest == component
-            precision, shift, diagonal = self._conditionals[component]
+            precision, shift, diagonal = self.conditionals[component]
             gradient = precision @ z[:, chosen] - shift
             expected[:, chosen] = z[:, chosen] - gradient / diagonal
             distance[:, chosen] = gradient / np.sqrt(diagonal)
         return expected, distance
 
     @cached_property
-    def _conditionals(self) -> list[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]]:
+    def conditionals(self) -> list[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]]:
         """Precision over columns [F, F], precision times mean [F, 1] and diagonal [F, 1] of each component."""
         conditionals = []
         rest = np.zeros((len(self.mean), len(self.mean)))

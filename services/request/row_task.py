@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import uncertainty
-from models.familiarity import NO_DEPARTURES, Departures, Familiarity, departures
+from models.familiarity import NO_DEPARTURES, Departures, Familiarity
+from models.inputs.check import Seen, possible
+from models.inputs.kernel import input_check
 from models.predictive import Categorical, Gaussian, Predictives
 from services.ledger.contract import Portion
 from services.policy.decision import Shift, Verdict
 from services.request.contract import Description, Done, Progress, RowBatch, RowExecutor, Units, Work
-from services.request.validate import Column, Rows, check, named_rows, outside, packed_rows, possible, refusal
+from services.request.validate import Column, Rows, check, named_rows, packed_rows, refusal
 from services.runtime.errors import DemurError
 
 BYTES_PER_ROW_FACTOR = 12
@@ -116,10 +118,10 @@ class RowTask:
         self._member_executor = member_executor
         self._statistics = statistics
         self._member_values = member_values
-        self._lower = np.array(description.trained_lower or (-np.inf,) * len(self.schema), np.float32)
-        self._upper = np.array(description.trained_upper or (np.inf,) * len(self.schema), np.float32)
+        lower = np.array(description.trained_lower or (-np.inf,) * len(self.schema), np.float32)
+        upper = np.array(description.trained_upper or (np.inf,) * len(self.schema), np.float32)
+        self._check = input_check(self.schema, lower, upper, familiarity)
         self._familiarity = familiarity
-        self._has_missing = bool(self.schema.nullable.any() or self.schema.sentinels)
         self._max_rows = description.max_rows
 
     def expand(self, request: RowsRequest) -> Units[_Payload]:
@@ -128,23 +130,25 @@ class RowTask:
         Raises:
             InvalidInput, TooLarge: see ``services.request.validate``.
         """
-        rows = check(self.schema, self._rows(request.form))
-        return self._units(rows, request.members, ((0, len(rows)),))
+        rows = self._rows(request.form)
+        seen = self._check.look(rows)
+        if seen.refused:
+            check(self.schema, rows)
+        return self._units(rows, seen, request.members, ((0, len(rows)),))
 
     def _rows(self, form: Packed | Named) -> Rows:
         if isinstance(form, Packed):
             return packed_rows(self.schema, form.row_count, form.values, form.schema_hash, self._max_rows)
         return named_rows(self.schema, form.columns, self._max_rows)
 
-    def _units(self, rows: Rows, members: bool, requests: Sequence[tuple[int, int]]) -> Units[_Payload]:
+    def _units(self, rows: Rows, seen: Seen, members: bool, requests: Sequence[tuple[int, int]]) -> Units[_Payload]:
         """Return the units of checked rows; ``requests`` are the first and end row of each request."""
-        unseen = outside(rows, self._lower, self._upper, self.schema)
-        shifts = unseen * _OUTSIDE
-        if self._familiarity is not None:
-            gone = self.schema.missing(rows) if self._has_missing else None
-            unlikely = self._familiarity.unlikely(self._familiarity.score(rows, gone), requests)
+        unseen = seen.outside
+        shifts = np.zeros(len(rows), np.uint8) if unseen is None else unseen * _OUTSIDE
+        if self._familiarity is not None and seen.scores is not None:
+            unlikely = self._familiarity.unlikely(seen.scores, requests)
             if np.logical_or.reduce(unlikely):
-                shifts[unlikely & ~unseen] = _UNLIKELY
+                shifts[unlikely if unseen is None else unlikely & ~unseen] = _UNLIKELY
         member_bytes = len(rows) * self._member_values * rows.itemsize if members else 0
         return Units(
             payload=_Payload(rows, members),
@@ -168,7 +172,7 @@ class RowTask:
     def finished(self, units: Units[_Payload], arrays: tuple[NDArray[np.float32], ...]) -> Done:
         """Return the event of all rows, from the executor's arrays for them."""
         predictives, members = self._statistics(arrays)
-        departing = partial(self._departures, units.payload.rows)
+        departing = partial(self._check.departures, units.payload.rows)
         return Done(0, units.count, predictives, RowsAnswered(members, departing))
 
     # Several requests in one pass
@@ -202,11 +206,13 @@ class RowTask:
         if not accepted:
             return None, places
         joined = accepted[0] if len(accepted) == 1 else np.concatenate(accepted)
-        if (fine := possible(self.schema, joined)) is not None:
+        seen = self._check.look(joined)
+        if seen.refused and (fine := possible(self.schema, joined)) is not None:
             joined, places = self._without_refused(joined, fine, places)
             if not len(joined):
                 return None, places
-        return self._units(joined, requests[0].members, [p for p in places if isinstance(p, tuple)]), places
+            seen = self._check.look(joined)
+        return self._units(joined, seen, requests[0].members, [p for p in places if isinstance(p, tuple)]), places
 
     def _without_refused(
         self, joined: Rows, fine: NDArray[np.bool_], places: Sequence[tuple[int, int] | DemurError]
@@ -214,7 +220,7 @@ class RowTask:
         """Return the rows of requests without an impossible value, and the places of all requests among them.
 
         Args:
-            fine: result of ``validate.possible``.
+            fine: result of ``possible``.
         """
         kept: list[Rows] = [joined[:0]]
         moved: list[tuple[int, int] | DemurError] = []
@@ -251,9 +257,6 @@ class RowTask:
     def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
         """Return the portion, which is the answer to rows; its payload is ``RowsAnswered``."""
         return portion
-
-    def _departures(self, rows: Rows, flagged: NDArray[np.intp]) -> Departures:
-        return departures(rows, flagged, self.schema, self._lower, self._upper, self._familiarity)
 
     def payload(self, units: Units[_Payload], items: NDArray[np.intp]) -> list[bytes]:
         """Return rows as bytes, for reviewers."""

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 import numpy as np
 from numpy.typing import NDArray
 
+from models.inputs.check import possible
 from models.schema import Feature, Schema
 from services.runtime.errors import InvalidInput, TooLarge, shortened
 
@@ -127,24 +128,11 @@ def check(schema: Schema, rows: Rows) -> Rows:
     raise refusal(schema, rows, fine, int(np.argmin(fine.all(axis=1))))
 
 
-def possible(schema: Schema, rows: Rows) -> NDArray[np.bool_] | None:
-    """Return which values of rows [N, F] are possible or a documented missing value, bool [N, F]; None if all are."""
-    fine = (rows >= schema.lower) & (rows <= schema.upper)
-    for position, values in schema.enumerated:
-        fine[:, position] &= np.isin(rows[:, position], values)
-    if fine.all():
-        return None
-    fine |= np.isnan(rows) & schema.nullable
-    for position, sentinel in schema.sentinels:
-        fine[:, position] |= rows[:, position] == sentinel
-    return None if fine.all() else fine
-
-
 def refusal(schema: Schema, rows: Rows, fine: NDArray[np.bool_], row: int) -> InvalidInput:
     """Return the error of the first value of a row that is not possible.
 
     Args:
-        fine: result of ``possible``.
+        fine: result of ``models.inputs.check.possible``.
     """
     position = int(np.argmin(fine[row]))
     feature = schema.features[position]
@@ -173,14 +161,6 @@ def value_error(feature: Feature, text: str, row: int, code: str, more: str = ""
         advice=f"correct the value or drop the row{more}",
         index=row,
     )
-
-
-def outside(rows: Rows, lower: NDArray[np.float32], upper: NDArray[np.float32], schema: Schema) -> NDArray[np.bool_]:
-    """Return whether rows [N] have a value outside the range [F] seen in training; missing values are never outside."""
-    beyond = (rows < lower) | (rows > upper)
-    for position, value in schema.sentinels:
-        beyond[:, position] &= rows[:, position] != value
-    return np.asarray(beyond.any(axis=1))
 
 
 def _allowed(feature: Feature) -> tuple[str, str]:

@@ -3,13 +3,14 @@
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from models import compiled
 
 RANKS = 256
 """Numbers of splits per column; a split is ``column * RANKS + rank``."""
@@ -116,14 +117,12 @@ class Summation:
 
 def load() -> ctypes.CDLL | None:
     """Return the compiled kernel; None if none was built, or only for another version of this module."""
-    paths = (_FOLDER / f"_kernel{suffix}" for suffix in EXTENSION_SUFFIXES)
-    kernel_path = next((path for path in paths if path.exists()), None)
-    if kernel_path is None:
+    library = compiled.library(_FOLDER)
+    if library is None:
         return None
     try:
-        library = ctypes.CDLL(str(kernel_path))
         layout, sums = library.demur_trees_layout, library.demur_trees_sums
-    except (OSError, AttributeError):
+    except AttributeError:
         return None
     layout.restype = ctypes.c_int64
     if layout() != _VERSION * 1_000_000 + ctypes.sizeof(_Piece) * 1000 + ctypes.sizeof(_Ensemble):

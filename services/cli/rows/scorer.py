@@ -22,7 +22,7 @@ from services.cli.rows import reader
 from services.cli.rows.chunking import Chunk, Selection, Table
 from services.cli.rows.output_file import replacing
 from services.cli.rows.scored_table import Answered, Columns, Scored, member_columns
-from services.request.validate import possible, refusal
+from services.request.validate import refusal
 from services.tasks import ROW_FILES
 from services.tasks.scoring import Outcome, Scorer, ScoreRequest, Stopped
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from models.artefact import ArtefactError
 from models.executors.trees import ensemble, kernel
-from models.executors.trees.build import FLAGS, build
+from models.compiled import FLAGS, build
 from models.executors.trees.ensemble import TreeEnsemble
 from models.executors.trees.model import TreeModel
 from models.tasks.weather.spec import PRECIPITATION, TEMPERATURE

@@ -1,0 +1,274 @@
+/* Rows against schema, training ranges and training density: each row in one pass, without temporary arrays.
+ *
+ * Each number of a row is made in the same order alone and among others, on every processor (compile without
+ * contraction to fused multiply-add), so that a row is judged alike in every request.
+ *
+ * No Python in here: it is called through ctypes, which releases the interpreter lock. Shapes were checked where the
+ * tables were made.
+ */
+#include <math.h> /* NAN alone: nothing of the library is called */
+#include <stdint.h>
+
+#define VERSION 1        /* of everything that the caller has to know; as in kernel.py */
+#define MOST_COLUMNS 512 /* so that buffers fit on the stack; as in kernel.py */
+#define TOGETHER 4       /* rows whose sums are made side by side, as each sum alone would wait for itself */
+#define LANES 16         /* components of the mixture side by side; their number is padded to a multiple of it */
+#define FARTHEST 5.0f    /* standard deviations at which values are clipped; as in familiarity.py */
+
+#define PADDED(directions) (((directions) + LANES - 1) / LANES * LANES)
+
+#define REFUSED 1
+#define OUTSIDE 2
+
+#define INLINE static inline __attribute__((always_inline))
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__)
+#define EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define EACH_PROCESSOR
+#endif
+
+typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float))));
+
+typedef struct {
+    int64_t columns;
+    const float *lower, *upper;                 /* possible values [columns] */
+    const int32_t *nullable;                    /* [columns] 1 where NaN is a missing value */
+    int64_t sentinels;                          /* values that mean missing */
+    const int32_t *sentinel_columns;            /* [sentinels] */
+    const float *sentinel_values;               /* [sentinels] */
+    int64_t choices;                            /* allowed values of columns that have few */
+    const int32_t *choice_columns;              /* [choices] ascending */
+    const float *choice_values;                 /* [choices] */
+    const float *trained_lower, *trained_upper; /* [columns] */
+    int64_t directions;                         /* of the density; 0: there is none */
+    int64_t components;                         /* a multiple of LANES */
+    const float *mean, *deviation, *scale;      /* of each column in training [columns]; scale is 1 / deviation */
+    const float *projection;                    /* [columns, PADDED(directions)]; none: directions are columns */
+    float rest;                                 /* factor of the squared residual of the projection */
+    const float *weights;                       /* of products of two directions [products, components] */
+    const float *precisions;                    /* of each component over columns [components, columns, columns] */
+    const float *shifts;                        /* precision times mean of each component [components, columns] */
+    const float *roots;                         /* of the precisions' diagonals [components, columns] */
+} inputs;
+
+INLINE int is_sentinel(const inputs *in, int64_t column, float value)
+{
+    for (int64_t i = 0; i < in->sentinels; i++)
+        if (in->sentinel_columns[i] == column && in->sentinel_values[i] == value)
+            return 1;
+    return 0;
+}
+
+INLINE int is_missing(const inputs *in, int64_t column, float value)
+{
+    return value != value || is_sentinel(in, column, value);
+}
+
+/* Whether a row has a value that is neither among the few of its column nor missing. */
+INLINE int has_other_choice(const inputs *in, const float *row)
+{
+    int other = 0;
+    for (int64_t i = 0; i < in->choices;) {
+        const int32_t column = in->choice_columns[i];
+        const float value = row[column];
+        int fine = (value != value && in->nullable[column]) || is_sentinel(in, column, value);
+        for (; i < in->choices && in->choice_columns[i] == column; i++)
+            fine |= in->choice_values[i] == value;
+        other |= !fine;
+    }
+    return other;
+}
+
+INLINE uint8_t judged(const inputs *in, const float *row)
+{
+    int32_t impossible = 0, outside = 0, sentinels = 0;
+    for (int64_t i = 0; i < in->sentinels; i++)
+        sentinels |= row[in->sentinel_columns[i]] == in->sentinel_values[i];
+    if (!sentinels) {
+        for (int64_t f = 0; f < in->columns; f++) {
+            const float value = row[f];
+            const int32_t inside = (value >= in->lower[f]) & (value <= in->upper[f]);
+            impossible |= !(inside | ((value != value) & in->nullable[f]));
+            outside |= (value < in->trained_lower[f]) | (value > in->trained_upper[f]);
+        }
+    } else {
+        for (int64_t f = 0; f < in->columns; f++) {
+            const float value = row[f];
+            if (is_sentinel(in, f, value))
+                continue;
+            impossible |= !((value >= in->lower[f] && value <= in->upper[f]) || (value != value && in->nullable[f]));
+            outside |= value < in->trained_lower[f] || value > in->trained_upper[f];
+        }
+    }
+    return (impossible || has_other_choice(in, row) ? REFUSED : 0) | (outside ? OUTSIDE : 0);
+}
+
+/* Standardised and clipped values of a row; a missing one is 0. */
+INLINE void standardise(const inputs *in, const float *row, float *z)
+{
+    for (int64_t f = 0; f < in->columns; f++) {
+        const float value = (row[f] - in->mean[f]) * in->scale[f];
+        z[f] = value > FARTHEST ? FARTHEST : value < -FARTHEST ? -FARTHEST : value;
+    }
+    for (int64_t f = 0; f < in->columns; f++)
+        if (z[f] != z[f])
+            z[f] = 0.0f;
+    for (int64_t i = 0; i < in->sentinels; i++)
+        if (row[in->sentinel_columns[i]] == in->sentinel_values[i])
+            z[in->sentinel_columns[i]] = 0.0f;
+}
+
+/* Coordinates of standardised rows in the directions of the density, with a one appended. */
+INLINE void project(const inputs *in, float z[TOGETHER][MOST_COLUMNS], float x[TOGETHER][MOST_COLUMNS + LANES])
+{
+    const int64_t padded = PADDED(in->directions);
+    for (int r = 0; r < TOGETHER; r++) {
+        if (!in->projection) {
+            for (int64_t d = 0; d < in->directions; d++)
+                x[r][d] = z[r][d];
+        } else {
+            for (int64_t d = 0; d < padded; d += LANES) {
+                lanes sums = {0};
+                for (int64_t f = 0; f < in->columns; f++)
+                    sums += *(const lanes *)(in->projection + f * padded + d) * z[r][f];
+                *(lanes *)(x[r] + d) = sums;
+            }
+        }
+        x[r][in->directions] = 1.0f;
+    }
+}
+
+/* The component that fits each of some rows best, and the score of the row: its negative log-density. */
+INLINE void nearest(const inputs *in, float z[TOGETHER][MOST_COLUMNS], int64_t best[TOGETHER], float scores[TOGETHER])
+{
+    float x[TOGETHER][MOST_COLUMNS + LANES], most[TOGETHER];
+    project(in, z, x);
+    for (int64_t first = 0; first < in->components; first += LANES) {
+        const float *weights = in->weights + first;
+        lanes logs[TOGETHER] = {0}; /* weighted log-densities, up to a constant */
+        for (int64_t i = 0; i <= in->directions; i++)
+            for (int64_t j = i; j <= in->directions; j++, weights += in->components) {
+                const lanes weight = *(const lanes *)weights;
+#pragma GCC unroll 4
+                for (int r = 0; r < TOGETHER; r++)
+                    logs[r] += weight * (x[r][i] * x[r][j]);
+            }
+        for (int r = 0; r < TOGETHER; r++)
+            for (int k = 0; k < LANES; k++)
+                if (first + k == 0 || logs[r][k] > most[r]) {
+                    most[r] = logs[r][k];
+                    best[r] = first + k;
+                }
+    }
+    for (int r = 0; r < TOGETHER; r++) {
+        scores[r] = -most[r];
+        if (in->projection) {
+            float rest = 0.0f;
+            for (int64_t f = 0; f < in->columns; f++)
+                rest += z[r][f] * z[r][f];
+            for (int64_t d = 0; d < in->directions; d++)
+                rest -= x[r][d] * x[r][d];
+            scores[r] += rest * in->rest;
+        }
+    }
+}
+
+INLINE int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Bits and scores [count] of rows [count, columns]; returns the bits of all rows together. */
+EACH_PROCESSOR
+int demur_inputs_judge(const inputs *in, const float *rows, int64_t count, uint8_t *bits, float *scores)
+{
+    uint8_t all = 0;
+    for (int64_t row = 0; row < count; row++)
+        all |= bits[row] = judged(in, rows + row * in->columns);
+    if (!in->directions)
+        return all;
+    for (int64_t start = 0; start < count; start += TOGETHER) {
+        const int64_t here = smaller(TOGETHER, count - start);
+        float z[TOGETHER][MOST_COLUMNS], found[TOGETHER];
+        int64_t best[TOGETHER];
+        for (int64_t r = 0; r < TOGETHER; r++)
+            standardise(in, rows + (start + smaller(r, here - 1)) * in->columns, z[r]);
+        nearest(in, z, best, found);
+        for (int64_t r = 0; r < here; r++)
+            scores[start + r] = found[r];
+    }
+    return all;
+}
+
+/* Distances of a row's values from their conditional means, in conditional standard deviations, and these means. */
+INLINE void conditional(const inputs *in, const float *row, float *distance, float *expected)
+{
+    float z[TOGETHER][MOST_COLUMNS], scores[TOGETHER], gradient[MOST_COLUMNS];
+    int64_t best[TOGETHER];
+    for (int r = 0; r < TOGETHER; r++)
+        standardise(in, row, z[r]);
+    nearest(in, z, best, scores);
+    const int64_t columns = in->columns;
+    const float *precision = in->precisions + best[0] * columns * columns;
+    for (int64_t f = 0; f < columns; f++)
+        gradient[f] = 0.0f;
+    for (int64_t g = 0; g < columns; g++) /* the matrix is symmetric */
+        for (int64_t f = 0; f < columns; f++)
+            gradient[f] += precision[g * columns + f] * z[0][g];
+    for (int64_t f = 0; f < columns; f++) {
+        gradient[f] -= in->shifts[best[0] * columns + f];
+        expected[f] = (z[0][f] - gradient[f] / precision[f * columns + f]) * in->deviation[f] + in->mean[f];
+        distance[f] = is_missing(in, f, row[f]) ? 0.0f : gradient[f] / in->roots[best[0] * columns + f];
+    }
+}
+
+/* The columns in which each of some rows [count] departs most from training, at most `most` a row, worst first.
+ *
+ * Returns the number of entries; each has the place of its row in `chosen`, column, deviation, and expected value, which
+ * is NaN for a value outside the training range.
+ */
+EACH_PROCESSOR
+int64_t demur_inputs_departures(const inputs *in, const float *rows, const int64_t *chosen, int64_t count, int64_t most,
+                                int64_t *places, int64_t *found, float *deviations, float *expecteds)
+{
+    int64_t entries = 0;
+    for (int64_t place = 0; place < count; place++) {
+        const float *row = rows + chosen[place] * in->columns;
+        float beyond[MOST_COLUMNS], expected[MOST_COLUMNS];
+        int outside = 0;
+        for (int64_t f = 0; f < in->columns; f++) {
+            const float above = row[f] - in->trained_upper[f], below = row[f] - in->trained_lower[f];
+            beyond[f] = (above > 0.0f ? above : 0.0f) + (below < 0.0f ? below : 0.0f);
+            if (beyond[f] != 0.0f && is_missing(in, f, row[f]))
+                beyond[f] = 0.0f;
+            outside |= beyond[f] != 0.0f;
+            expected[f] = NAN;
+        }
+        if (outside && in->directions)
+            for (int64_t f = 0; f < in->columns; f++)
+                beyond[f] /= in->deviation[f];
+        else if (in->directions)
+            conditional(in, row, beyond, expected);
+        for (int64_t rank = 0; rank < smaller(most, in->columns); rank++) {
+            int64_t worst = 0;
+            for (int64_t f = 1; f < in->columns; f++)
+                if (fabsf(beyond[f]) > fabsf(beyond[worst]))
+                    worst = f;
+            if (beyond[worst] == 0.0f)
+                break;
+            places[entries] = place;
+            found[entries] = worst;
+            deviations[entries] = in->directions ? beyond[worst] : NAN;
+            expecteds[entries] = expected[worst];
+            entries++;
+            beyond[worst] = 0.0f;
+        }
+    }
+    return entries;
+}
+
+/* What the caller checks before the first call: version, and size of the table. */
+int64_t demur_inputs_layout(void)
+{
+    return VERSION * 1000000LL + (int64_t)sizeof(inputs);
+}
