@@ -23,7 +23,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 THREADS := $(if $(filter 1,$(WORKERS)),,OMP_NUM_THREADS=1)
 
 # What an install is made of.
-INSTALLED := pyproject.toml clients/python/pyproject.toml simulators/pyproject.toml constraints.txt models/executors/trees/kernel.c
+INSTALLED := pyproject.toml clients/python/pyproject.toml simulators/pyproject.toml constraints.txt \
+	models/executors/trees/kernel.c models/inputs/kernel.c
 
 .PHONY: up down environments test test-all check audit bench race gpu protos policy generators image image-gpu artefact-image sbom
 

@@ -39,7 +39,13 @@ BESIDE = {
         "services/labels/label_types.py",
     ),
     "arithmetic": (
-        *("models/schema.py", "models/familiarity.py", "models/predictive.py", "models/plausibility.py"),
+        *(
+            "models/schema.py",
+            "models/familiarity.py",
+            "models/inputs/",
+            "models/predictive.py",
+            "models/plausibility.py",
+        ),
         *("models/uncertainty/", "models/label_errors/", "models/executors/pace.py", "models/calibration.py"),
         *("models/estimation/", "models/drift/", "models/assessment/"),
         *("services/policy/audit_draws.py", "services/transport/http/number_parsing.py"),

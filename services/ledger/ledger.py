@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -199,8 +200,8 @@ class DurableLedger:
     def _fits_journal(self, decided: Decided) -> bool:
         if not len(decided.itemised):
             return True
-        contents = (*decided.evidence, *decided.payload)
-        return self.writer.local and all(len(content or b"") <= INLINE_BYTES for content in contents)
+        longest = max(map(len, filter(None, chain(decided.evidence, decided.payload))), default=0)
+        return self.writer.local and longest <= INLINE_BYTES
 
     async def _committed(self, decided: list[Decided]) -> bool:
         """Return True once units are in the database."""
@@ -261,11 +262,14 @@ class DurableLedger:
         if judging_rules is not None:
             decided.evidence = judging_rules.evidence(portion.predictives[decided.key.head], units)
         decided.evidence = decided.evidence or (None,) * len(units)
-        if payload is not None and self.options.keep_payload:
-            requested = np.ones(len(units), bool) if decided.requested is None else decided.requested
+        if payload is None or not self.options.keep_payload:
+            return
+        decided.payload_type, requested = payload.kind, decided.requested
+        if requested is None:
+            decided.payload = payload.pack(units)
+        else:
             packed = iter(payload.pack(units[requested]))
             decided.payload = [next(packed) if keep else None for keep in requested.tolist()]
-            decided.payload_type = payload.kind
 
     def _lose(self, time: float, units: int, reason: str) -> None:
         self._gaps.add(time, units, reason)

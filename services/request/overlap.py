@@ -1,8 +1,8 @@
 """Whether requests overlap: one that comes while no other is under way may use the event loop itself.
 
 A pass in a lane costs two changes of threads, which is a tenth of a pass of two milliseconds. They pay where another
-request can be read, decided or written meanwhile. A pass on the event loop hides whether there is one, so while requests
-come one at a time, one in ``PROBE_EVERY`` still takes the lane and finds out.
+request can be read, decided or written meanwhile. A pass on the event loop hides whether there is one, so even while
+requests come one at a time, one in ``PROBE_EVERY`` takes a lane and finds out.
 """
 
 PROBE_EVERY = 16

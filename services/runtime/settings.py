@@ -170,7 +170,7 @@ class Settings:
     Streams may be silent."""
     inline_bytes: int = 64 << 10
     """Size up to which text is read, checked and written on the event loop, in bytes; larger text is handled in
-    threads."""
+    threads, unless requests come one at a time and it is at most eight times as large."""
     queue_seconds: float = 20.0
     """Maximum model time of waiting and running requests, in seconds per lane; beyond it callers get an error that the
     service is busy. Bulk work counts for bulk work only."""

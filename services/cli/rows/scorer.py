@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import demur
 from models.evaluation.row_files import AddRows, RowFiles
+from models.inputs.check import possible
 from models.schema import Feature, Schema
 from models.workbench import Option
 from services.cli.output import BadInput, CommandError

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from services.runtime.offload import INLINE_BYTES, Offload
+from services.runtime.offload import ALONE_FACTOR, INLINE_BYTES, Offload
 
 
 async def test_small_work_stays_on_the_loop_and_large_work_leaves_it() -> None:
@@ -16,6 +16,16 @@ async def test_small_work_stays_on_the_loop_and_large_work_leaves_it() -> None:
     there = await offload.run(INLINE_BYTES + 1, threading.current_thread)
     assert there is not here
     assert there.name.startswith("offload")
+    offload.close()
+
+
+async def test_larger_work_stays_while_requests_come_one_at_a_time() -> None:
+    alone = True
+    offload, here = Offload(alone=lambda: alone), threading.current_thread()
+    assert await offload.run(ALONE_FACTOR * INLINE_BYTES, threading.current_thread) is here
+    assert await offload.run(ALONE_FACTOR * INLINE_BYTES + 1, threading.current_thread) is not here
+    alone = False
+    assert await offload.run(ALONE_FACTOR * INLINE_BYTES, threading.current_thread) is not here
     offload.close()
 
 

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from models.artefact import ArtefactError
+from models.compiled import build
 from models.executors.trees import ensemble, kernel
-from models.compiled import FLAGS, build
 from models.executors.trees.ensemble import TreeEnsemble
 from models.executors.trees.model import TreeModel
 from models.tasks.weather.spec import PRECIPITATION, TEMPERATURE
@@ -300,18 +300,3 @@ class TestMeasuring:
         assert own.crossover is None
         assert all(member.model.native is None for member in own._members["temperature"])
         assert_equal(own, native, rows(300))
-
-
-def test_the_projects_build_compiles_as_the_module_does() -> None:
-    import tomllib
-
-    project = Path(__file__).resolve().parents[4]
-    settings = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["setuptools"]["ext-modules"]
-    assert settings == [
-        {
-            "name": "models.executors.trees._kernel",
-            "sources": ["models/executors/trees/kernel.c"],
-            "extra-compile-args": list(FLAGS),
-            "optional": True,
-        }
-    ]
