@@ -17,6 +17,8 @@ _BLOCK = 1000
 _PLACE = b"#"
 _DIGITS = b",".join(b'"%s%03d"' % (_PLACE, number) for number in range(_BLOCK))
 """Ids of a block, with ``_PLACE`` for what they have in common."""
+_CONTROLS = 32
+"""Number of control characters, which stand for no more values than that: no JSON text contains one."""
 _STEP = len(b'"#000",')
 
 
@@ -29,13 +31,18 @@ class Choices:
     """Values that lists repeat."""
 
     def __init__(self, values: Iterable[Any]) -> None:
-        texts = [msgspec.json.encode(value).decode() for value in values]
+        texts = [msgspec.json.encode(value) for value in values]
         self._texts: NDArray[Any] = np.empty(len(texts), object)
         self._texts[:] = texts
 
     def listed(self, indices: NDArray[Any]) -> msgspec.Raw:
         """Return the list of the values at indices [n]."""
-        return msgspec.Raw(f"[{','.join(self._texts[indices].tolist())}]")
+        if len(self._texts) > _CONTROLS:
+            return msgspec.Raw(b"[%s]" % b",".join(self._texts[indices].tolist()))
+        content = indices.astype(np.uint8).tobytes()
+        for index in set(content):
+            content = content.replace(bytes((index,)), self._texts[index] + b",")
+        return msgspec.Raw(b"[%s]" % content[:-1])
 
 
 def unit_ids(ids: UnitIds) -> msgspec.Raw:

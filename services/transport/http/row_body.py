@@ -3,6 +3,7 @@
 This way takes only complete and plain bodies, and explains nothing: any other body is left to ``row_reader``.
 """
 
+import struct
 from itertools import chain
 from operator import attrgetter
 from typing import Annotated, Any, NamedTuple
@@ -159,8 +160,11 @@ class BodyDecoder:
 
 
 def _narrow(numbers: list[Number]) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):
-        return np.array(numbers, np.float64).astype(np.float32)
+    try:
+        return np.frombuffer(struct.pack(f"<{len(numbers)}f", *numbers), np.float32)  # twice as fast as np.array
+    except (struct.error, OverflowError):  # null, or a number beyond the range of float32
+        with np.errstate(over="ignore"):
+            return np.array(numbers, np.float64).astype(np.float32)
 
 
 def _colons(content: bytes) -> int:
