@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -39,7 +39,18 @@ class Portion:
 
     def as_recorded(self, recorded: bool) -> Portion:
         """Return the portion with whether it is durable."""
-        return replace(self, recorded=recorded)
+        return Portion(  # a third of the time of ``replace``
+            self.first,
+            self.count,
+            self.predictives,
+            self.verdicts,
+            self.ids,
+            self.payload,
+            self.model,
+            self.profile,
+            self.purpose,
+            recorded,
+        )
 
     def part(self, start: int, end: int, predictives: Predictives, payload: Any) -> Portion:
         """Return items [start, end) of a portion whose items have one unit per head, as a portion of their own.
