@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from services.transport.grpc.polling import use_older_poller
 from tests.memory import Memory, most_megabytes
 from tests.models.weather.tiny import Tiny
 from tests.postgres import Postgres, running_postgres
@@ -26,6 +27,7 @@ settings.load_profile("fixed")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Memory(most_megabytes()), "demur-memory")
+    use_older_poller(os.environ)  # servers within the tests' process wait as a service does
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
