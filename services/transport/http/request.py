@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
@@ -110,13 +110,17 @@ def number(name: str, text: str) -> float:
     return float(text)
 
 
-@asynccontextmanager
-async def within(seconds: float | None) -> AsyncIterator[None]:
-    """Cancel the block when its time is over; None for no limit.
+def within(seconds: float | None) -> AbstractAsyncContextManager[None]:
+    """Return a context that cancels its block when its time is over; None for no limit.
 
     Raises:
         DeadlineExceeded: the block was cancelled.
     """
+    return nullcontext() if seconds is None else _within(seconds)
+
+
+@asynccontextmanager
+async def _within(seconds: float) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(seconds):
             yield

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -80,7 +81,7 @@ def read(inputs: TensorInputs, schema: Schema) -> RowsRequest:
     Raises:
         InvalidInput: no rows, or rows in both forms.
     """
-    members = any(name.endswith(_MEMBERS) for name in inputs.output_names)
+    members = _names_members(inputs.output_names)
     columns = [name for name in inputs.tensors if name != PACKED and name not in schema.metadata]
     if PACKED not in inputs.tensors:
         if not columns:
@@ -103,8 +104,16 @@ def read(inputs: TensorInputs, schema: Schema) -> RowsRequest:
     return RowsRequest(Packed(len(rows), np.ascontiguousarray(_float32(rows), "<f4").tobytes(), declared), members)
 
 
+@lru_cache(maxsize=64)
+def _names_members(outputs: frozenset[str]) -> bool:
+    """Return whether outputs of members are among the requested ones, of which there are few combinations."""
+    return any(name.endswith(_MEMBERS) for name in outputs)
+
+
 def _float32(values: NDArray[Any]) -> NDArray[np.float32]:
     """Convert to float32; numbers beyond its range become infinite, and are refused as such."""
+    if values.dtype == np.float32:
+        return values
     with np.errstate(over="ignore"):
         return values.astype(np.float32, copy=False)
 

@@ -13,6 +13,7 @@ from services.transport.grpc.stream import ChunkStream, sooner
 from services.transport.http.request import within
 from services.transport.oip import messages
 from services.transport.oip.frames import OipFrames
+from services.transport.oip.infer_request import ParsedRequest
 from services.transport.oip.model import OipModel, absent, items
 from services.transport.oip.protocol import oip_pb2
 from services.transport.served_model import ServedModel
@@ -97,6 +98,12 @@ def methods(model: OipModel, tenant: ServedModel, settings: Settings) -> dict[st
 def _infer(model: OipModel) -> Callable[[Received, Any], Awaitable[bytes]]:
     offload = model.pipeline.offload
 
+    def read(request: Any) -> ParsedRequest:
+        return model.read(messages.question(request))
+
+    def write(parsed: ParsedRequest, answers: list[Any]) -> bytes:
+        return messages.response(model, model.joined(parsed, answers))
+
     async def infer(received: Received, context: Any) -> bytes:
         start = time.perf_counter()
         try:
@@ -104,12 +111,12 @@ def _infer(model: OipModel) -> Callable[[Received, Any], Awaitable[bytes]]:
             model.check(request.model_name, request.model_version)
             nbytes = received.text_bytes
             with step("decode"):
-                parsed = await offload.run(nbytes, lambda: model.read(messages.question(request)))
+                parsed = await offload.run(nbytes, read, request)
             seconds = sooner(context.time_remaining(), parsed.wishes.seconds)
             async with within(parsed.wishes.seconds):
                 answers = await model.answer(parsed, seconds, nbytes)
             with step("encode"):
-                written = await offload.run(nbytes, lambda: messages.response(model, model.joined(parsed, answers)))
+                written = await offload.run(nbytes, write, parsed, answers)
             check_size(written, context, "name fewer outputs, or ask for less in each call")
         except Exception:
             model.statistics.failed(time.perf_counter() - start)
