@@ -49,11 +49,24 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
+class IntervalsOption:
+    """Whether an answer has the tables of intervals, which are constants of the calibration in force."""
+
+    requested: bool = False
+    known: int = 0
+    """Digest of the tables that the caller has, which the answer then leaves out; 0 for none."""
+
+
+NO_INTERVALS = IntervalsOption()
+
+
+@dataclass(frozen=True, slots=True)
 class RowsRequest:
     """Rows to predict; ``members`` requests the outputs of each member, too."""
 
     form: Packed | Named
     members: bool = False
+    intervals: IntervalsOption = NO_INTERVALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +76,7 @@ class RowsAnswered:
     members: MemberOutputs
     departing: Callable[[NDArray[np.intp]], Departures]
     """Function that returns the inputs that make some of the rows unlike the training data."""
+    intervals: IntervalsOption = NO_INTERVALS
 
     def departures(self, verdicts: Mapping[str, Verdict]) -> Departures:
         """Return the inputs that make shifted rows unlike the training data, at most three per row, worst first."""
@@ -72,17 +86,19 @@ class RowsAnswered:
             return NO_DEPARTURES
         return self.departing(np.flatnonzero(shifts & _BY_INPUTS))
 
-    def part(self, start: int, end: int, departures: Departures) -> "RowsAnswered":
-        """Return the contents for rows [start, end); ``departures`` are those of all rows."""
+    def part(self, start: int, end: int, departures: Departures, intervals: IntervalsOption) -> "RowsAnswered":
+        """Return the contents for the request of rows [start, end); ``departures`` are those of all rows."""
         members = {head: tuple(array[..., start:end] for array in arrays) for head, arrays in self.members.items()}
         of_part = departures.part(start, end)
-        return RowsAnswered(members, lambda flagged: of_part)
+        return RowsAnswered(members, lambda flagged: of_part, intervals)
 
 
 @dataclass(frozen=True, slots=True)
 class _Payload:
     rows: Rows
     members: bool
+    intervals: tuple[IntervalsOption, ...]
+    """Options of the requests that the rows belong to, in their order."""
 
 
 class RowTask:
@@ -134,15 +150,28 @@ class RowTask:
         seen = self._check.look(rows)
         if seen.refused:
             check(self.schema, rows)
-        return self._units(rows, seen, request.members, ((0, len(rows)),))
+        return self._units(rows, seen, request.members, ((0, len(rows)),), (request.intervals,))
 
     def _rows(self, form: Packed | Named) -> Rows:
         if isinstance(form, Packed):
             return packed_rows(self.schema, form.row_count, form.values, form.schema_hash, self._max_rows)
         return named_rows(self.schema, form.columns, self._max_rows)
 
-    def _units(self, rows: Rows, seen: Seen, members: bool, requests: Sequence[tuple[int, int]]) -> Units[_Payload]:
-        """Return the units of checked rows; ``requests`` are the first and end row of each request."""
+    def _units(
+        self,
+        rows: Rows,
+        seen: Seen,
+        members: bool,
+        requests: Sequence[tuple[int, int]],
+        intervals: tuple[IntervalsOption, ...],
+    ) -> Units[_Payload]:
+        """Return the units of checked rows.
+
+        Args:
+            seen: what the check saw in them.
+            requests: first and end row of each request.
+            intervals: option of each request.
+        """
         unseen = seen.outside
         shifts = np.zeros(len(rows), np.uint8) if unseen is None else unseen * _OUTSIDE
         if self._familiarity is not None and seen.scores is not None:
@@ -151,7 +180,7 @@ class RowTask:
                 shifts[unlikely if unseen is None else unlikely & ~unseen] = _UNLIKELY
         member_bytes = len(rows) * self._member_values * rows.itemsize if members else 0
         return Units(
-            payload=_Payload(rows, members),
+            payload=_Payload(rows, members, intervals),
             count=len(rows),
             seconds=self._chosen(members).seconds(len(rows)),
             nbytes=(rows.nbytes + member_bytes) * BYTES_PER_ROW_FACTOR,
@@ -173,7 +202,7 @@ class RowTask:
         """Return the event of all rows, from the executor's arrays for them."""
         predictives, members = self._statistics(arrays)
         departing = partial(self._check.departures, units.payload.rows)
-        return Done(0, units.count, predictives, RowsAnswered(members, departing))
+        return Done(0, units.count, predictives, RowsAnswered(members, departing, units.payload.intervals[0]))
 
     # Several requests in one pass
 
@@ -212,7 +241,13 @@ class RowTask:
             if not len(joined):
                 return None, places
             seen = self._check.look(joined)
-        return self._units(joined, seen, requests[0].members, [p for p in places if isinstance(p, tuple)]), places
+        kept = [
+            (place, request.intervals)
+            for place, request in zip(places, requests, strict=True)
+            if isinstance(place, tuple)
+        ]
+        bounds, intervals = [place for place, _ in kept], tuple(option for _, option in kept)
+        return self._units(joined, seen, requests[0].members, bounds, intervals), places
 
     def _without_refused(
         self, joined: Rows, fine: NDArray[np.bool_], places: Sequence[tuple[int, int] | DemurError]
@@ -248,10 +283,10 @@ class RowTask:
         answered: RowsAnswered = portion.payload
         departures = answered.departures(portion.verdicts)
         parts = []
-        for start, end in places:
+        for (start, end), intervals in zip(places, units.payload.intervals, strict=True):
             rows = slice(start, end)
             predictives = {head: of_head.part(rows) for head, of_head in portion.predictives.items()}  # type: ignore[attr-defined]
-            parts.append(portion.part(start, end, predictives, answered.part(start, end, departures)))
+            parts.append(portion.part(start, end, predictives, answered.part(start, end, departures, intervals)))
         return parts
 
     def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:

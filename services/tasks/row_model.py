@@ -143,6 +143,7 @@ def row_model(
         ),
         http=http.row_binding(description, intervals),
         oip=oip_rows.row_binding(description, intervals, ensemble=manifest.ensemble),
+        intervals=intervals,
         warm_up=warm_up,
         examples=examples,
         probe=probe,

@@ -181,6 +181,10 @@ class GrpcBinding:
     describe: Callable[[], Any] | None = None
     describe_messages: tuple[Message, Message] | None = None
     stream: StreamFrames | None = None
+    as_sdk_0_1: Callable[[Any], Any] | None = None
+    """Function that changes a request, or a frame of a stream, so that its answer has what SDK 0.1 reads; returns it.
+    None: nothing has changed since.
+    """
     smaller: str = "ask for less in each call, or call PredictStream with smaller chunks"
     """Advice to a caller whose client accepts no answer of this size."""
 

@@ -1,7 +1,13 @@
 """Fields of answers about rows: the outputs of each kind of head, and the inputs that are unlike the training data."""
 
+from collections.abc import Mapping
+from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
+import msgspec
+
+from models.calibration import IntervalTable
 from models.head import Head
 from models.predictive import Categorical, Gaussian
 from services.ledger.contract import Portion
@@ -11,7 +17,7 @@ from services.transport.answer import DEFERRAL, AnswerField
 _ROWS = ("rows",)
 _OF_ENSEMBLES: dict[str, Any] = {"missing": "null", "needs": "ensemble"}
 _MEMBERS: dict[str, Any] = {"missing": "absent", "default": False}
-_INTERVALS = AnswerField(
+INTERVALS = AnswerField(
     "intervals",
     dtype="record",
     fields=(
@@ -85,7 +91,7 @@ def _gaussian(head: Head) -> tuple[AnswerField, ...]:
         AnswerField("total", "Total uncertainty: variance of the mixture.", **squared),
         AnswerField("data", "Data uncertainty: mean of the members' variances.", **squared),
         AnswerField("knowledge", "Knowledge uncertainty: variance of the members' means.", **squared, **_OF_ENSEMBLES),
-        _INTERVALS,
+        INTERVALS,
         AnswerField("member_means", "Means of each member.", unit, shape=members, x_unit=unit, **_MEMBERS),
         AnswerField(
             "member_variances",
@@ -129,7 +135,7 @@ _FIELDS = {"gaussian": _gaussian, "categorical": _categorical}
 
 
 def record(portion: Portion, head: str) -> dict[str, Any]:
-    """Return a head's outputs for the rows of a portion, without classes and intervals.
+    """Return a head's outputs for the rows of a portion, without classes and tables of intervals.
 
     Withheld predictions are NaN; member outputs would disclose them, and are left out.
 
@@ -154,6 +160,38 @@ def record(portion: Portion, head: str) -> dict[str, Any]:
     if portion.payload.members and not verdict.policy.withhold:
         values |= members(portion, head)
     return values
+
+
+IntervalTables = Mapping[str, IntervalTable | None]
+"""Table of intervals by head; None for a head without one."""
+
+
+def requested_intervals(portion: Portion, intervals: IntervalTables) -> IntervalTables:
+    """Return the tables that the answer has: those in force if the request asks for them and does not know them.
+
+    Heads that are not named in the result have no table in the answer.
+    """
+    option = portion.payload.intervals
+    if not option.requested:
+        return {}
+    in_force = dict(intervals)  # they may be replaced meanwhile
+    return {} if option.known and option.known == intervals_digest(in_force) else in_force
+
+
+def interval_record(table: IntervalTable) -> dict[str, Any]:
+    """Return the fields of ``INTERVALS``."""
+    return {"levels": table.levels, "multipliers": table.multipliers}
+
+
+def intervals_digest(intervals: IntervalTables) -> int:
+    """Return a number of 64 bits, never 0, that differs between different tables; to have none is a table, too."""
+    return _digest(tuple(intervals.items()))
+
+
+@lru_cache(maxsize=16)
+def _digest(intervals: tuple[tuple[str, IntervalTable | None], ...]) -> int:
+    known = {head: interval_record(table) for head, table in intervals if table is not None}
+    return int.from_bytes(blake2b(msgspec.json.encode(known), digest_size=8).digest(), "little") or 1
 
 
 def members(portion: Portion, head: str) -> dict[str, Any]:

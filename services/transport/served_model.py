@@ -1,13 +1,14 @@
 """Served model: a task with its pipeline and its bindings to protocols."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from models.calibration import Calibration
 from services.request.contract import Description, Task
 from services.request.pipeline import Pipeline
 from services.transport.binding import GrpcBinding, HttpBinding, OipBinding
+from services.transport.head_answer import IntervalTables
 
 
 @dataclass(frozen=True)
@@ -41,5 +42,7 @@ class ServedModel:
     """Requests of each served shape, run before ready (``services.app.warming``)."""
     probe: Callable[[], None] = lambda: None
     """Function that replays golden inputs on a device that failed; raises if it fails again or the outputs differ."""
+    intervals: IntervalTables = field(default_factory=dict)
+    """IntervalTables of intervals in force, by head; empty for tasks whose answers have none."""
     reflected: bool = True
     """False if the service has no protobuf description (toy tenants)."""

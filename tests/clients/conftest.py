@@ -2,6 +2,7 @@
 
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -76,6 +77,13 @@ class Vessel(VesselServiceServicer):
     """Calls of Predict wait for it."""
     singular: bool = False
     """A single model: no knowledge uncertainty, no calibrated intervals."""
+    model: str = "vessel:1"
+    multipliers: tuple[float, ...] = MULTIPLIERS
+    """Of the table of intervals; another model has others."""
+    of_version_0_1: bool = False
+    """Every answer has the table of intervals, and the description has none."""
+    tables_sent: int = 0
+    """Number of answers with a table of intervals."""
     calls: list[str] = field(default_factory=list)
     questions: list[Any] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -86,11 +94,21 @@ class Vessel(VesselServiceServicer):
     sequence: int = 100
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    @property
+    def intervals(self) -> common.Intervals:
+        return common.Intervals() if self.singular else common.Intervals(levels=LEVELS, multipliers=self.multipliers)
+
+    @property
+    def intervals_digest(self) -> int:
+        return 0 if self.of_version_0_1 else zlib.crc32(self.intervals.SerializeToString()) or 1
+
     def Describe(self, request, context):
         self._begin("Describe", context)
+        table = None if self.singular or self.of_version_0_1 else self.intervals
         return common.DescribeResponse(
             task="vessel",
-            model="vessel:1",
+            model=self.model,
+            intervals_digest=self.intervals_digest,
             schema_hash=self.schema_hash,
             features=[
                 common.FeatureSpec(
@@ -98,7 +116,11 @@ class Vessel(VesselServiceServicer):
                 )
                 for name, unit, low, high in FEATURES
             ],
-            heads=[common.HeadSpec(name="power", kind="gaussian", unit="kW", measure="tvar", acceptable=25e4)],
+            heads=[
+                common.HeadSpec(
+                    name="power", kind="gaussian", unit="kW", measure="tvar", acceptable=25e4, intervals=table
+                )
+            ],
             policies=[common.PolicySpec(head="power", version="p1", threshold=THRESHOLD, measure="tvar")],
             max_rows=self.max_rows,
         )
@@ -119,7 +141,7 @@ class Vessel(VesselServiceServicer):
         context.add_callback(self.ended.set)
         yield wire.VesselStreamResponse(
             accepted=common.StreamAccepted(
-                model="vessel:1",
+                model=self.model,
                 profile=PROFILE,
                 policy="p1",
                 quantum_rows=1000,
@@ -213,13 +235,15 @@ class Vessel(VesselServiceServicer):
                 decisions=decisions.astype(np.uint8).tobytes(),
                 shifts=shifts.astype(np.uint8).tobytes(),
             ),
-            intervals=None if self.singular else common.Intervals(levels=LEVELS, multipliers=MULTIPLIERS),
         )
+        if self.of_version_0_1 or (manner.intervals and manner.known_intervals != self.intervals_digest):
+            power.intervals.CopyFrom(self.intervals)
+            self.tables_sent += 1
         if manner.members:
             power.member_means = _bytes(mean + MEMBERS[:, None])
             power.member_variances = _bytes(np.broadcast_to(total, (len(MEMBERS), n)))
         recorded = manner.purpose == common.PURPOSE_DECIDE
-        return wire.VesselPredictResponse(model="vessel:1", profile=PROFILE, recorded=recorded, power=power)
+        return wire.VesselPredictResponse(model=self.model, profile=PROFILE, recorded=recorded, power=power)
 
 
 def _bytes(array: np.ndarray) -> bytes:

@@ -113,6 +113,7 @@ def test_intervals(client, vessel, rows):
             answer.interval(level)
     vessel.singular = True
     answer = client.vessel.predict(batch)
+    assert answer.intervals == demur.Intervals((), ())
     low, high = answer.interval(0.95)
     np.testing.assert_allclose((high - low) / 2, NormalDist().inv_cdf(0.975) * np.sqrt(answer.total), rtol=1e-3)
     assert answer.knowledge is None

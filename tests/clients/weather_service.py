@@ -15,6 +15,7 @@ NAMES = ("sun_elevation", "gfs_temperature_sea", "gfs_soil_temperature", "gfs_av
 METADATA = ("fact_time", "fact_latitude", "fact_longitude", "fact_temperature", "fact_cwsm_class", "climate")
 CLASS_NAMES = ("dry", "rain", "snow")
 THRESHOLDS = {"temperature": 2.0, "precipitation": -0.5}
+INTERVALS, DIGEST = common.Intervals(levels=[0.9], multipliers=[1.7]), 5
 MEMBERS = np.array([-0.5, 0.0, 0.5], np.float32)
 
 
@@ -60,7 +61,7 @@ class WeatherStandIn(LabelStandIn, WeatherServiceServicer):
     def Describe(self, request, context):
         kinds = {
             "temperature": common.HeadSpec(
-                name="temperature", kind="gaussian", unit="°C", measure="tvar", acceptable=1.0
+                name="temperature", kind="gaussian", unit="°C", measure="tvar", acceptable=1.0, intervals=INTERVALS
             ),
             "precipitation": common.HeadSpec(
                 name="precipitation", kind="categorical", unit="1", measure="confidence", class_names=CLASS_NAMES
@@ -70,6 +71,7 @@ class WeatherStandIn(LabelStandIn, WeatherServiceServicer):
             task="weather",
             model="weather:1",
             schema_hash="cafe",
+            intervals_digest=DIGEST,
             features=features(),
             heads=[kinds[name] for name in self.heads],
             policies=[common.PolicySpec(head=name, version="p1") for name in self.heads],
@@ -132,7 +134,7 @@ class WeatherStandIn(LabelStandIn, WeatherServiceServicer):
                     data=_bytes(data),
                     knowledge=_bytes(knowledge),
                     deferral=deferral,
-                    intervals=common.Intervals(levels=[0.9], multipliers=[1.7]),
+                    intervals=INTERVALS if manner.intervals and manner.known_intervals != DIGEST else None,
                     member_means=_bytes(means) if manner.members else b"",
                     member_variances=_bytes(np.broadcast_to(data, means.shape)) if manner.members else b"",
                 )

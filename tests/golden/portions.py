@@ -22,7 +22,7 @@ from services.ledger.contract import Portion
 from services.ledger.unit_ids import UnitIds
 from services.policy.decision import Decision, Policy, Shift, Verdict
 from services.request.contract import ItemFailed
-from services.request.row_task import RowsAnswered
+from services.request.row_task import IntervalsOption, RowsAnswered
 from services.runtime.errors import InvalidInput
 from services.tasks.lesion.task import ScanResult
 from services.tasks.motion.inputs import Subject
@@ -82,7 +82,15 @@ def portion(
     return Portion(first, count, predictives, verdicts, ids, payload, "golden:1", "golden", "decide", recorded)
 
 
-def rows(heads: tuple[Head, ...], *, ensemble: bool, members: bool, withhold: bool, count: int = 3) -> Portion:
+def rows(
+    heads: tuple[Head, ...],
+    *,
+    ensemble: bool,
+    members: bool,
+    withhold: bool,
+    intervals: bool = False,
+    count: int = 3,
+) -> Portion:
     """Rows, the last of which departs from training in two columns."""
     departures = Departures(
         np.array([count - 1] * 2),
@@ -106,7 +114,9 @@ def rows(heads: tuple[Head, ...], *, ensemble: bool, members: bool, withhold: bo
             logs = probabilities - 1 if ensemble else None
             predictives[head] = Categorical(probabilities, entropy, logs)
             predictions[head.name] = (numbers(2, classes, count),)
-    payload = RowsAnswered(predictions if members else {}, lambda flagged: departures)
+    payload = RowsAnswered(
+        predictions if members else {}, lambda flagged: departures, IntervalsOption(requested=intervals)
+    )
     return portion(predictives, payload, withhold=withhold)
 
 

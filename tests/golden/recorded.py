@@ -135,10 +135,12 @@ def fixed(name: str, tenant: ServedModel, *, arrays: bool = False) -> Iterator[t
     """Portions of a task with their names."""
     task, ensemble = tenant.description.task, "ensemble" in name
     if tenant.description.schema is not None and task in ("vessel", "weather"):
+        heads = tenant.description.heads
         for members, withhold in ((False, False), (True, False), (True, True)):
             what = f"rows, members {members}, withhold {withhold}"
-            heads = tenant.description.heads
             yield what, [portions.rows(heads, ensemble=ensemble, members=members, withhold=withhold)]
+            what = f"{what}, intervals"
+            yield what, [portions.rows(heads, ensemble=ensemble, members=members, withhold=withhold, intervals=True)]
         return
     for ensemble in (True, False):
         for withhold in (False, True):

@@ -52,6 +52,8 @@ BODIES: dict[str, tuple[Any, ...]] = {
         {"matrix": {"columns": ["stw", "draft_aft_telegram"], "values": [1.5, 2, None, 4]}, "purpose": "explore"},
         {"matrix": {"columns": ["stw", "draft_aft_telegram"], "values": [1.5, 2, 3]}},
         {"no": 1},
+        {"rows": [{"stw": 1.5}], "intervals": True},
+        {"rows": [{"stw": 1.5}], "intervals": 1},
     ),
     "weather": ({"rows": [{"climate": "dry", "gfs_precipitations": 1}], "defer_above": 1},),
 }
@@ -99,6 +101,9 @@ MESSAGES: dict[str, tuple[Any, ...]] = {
             members=True,
         ),
         vessel_pb2.VesselPredictRequest(defer_above=1.5, defer_above_by_head={"power": 1.5}),
+        vessel_pb2.VesselPredictRequest(
+            rows=common_pb2.Rows(packed=common_pb2.PackedRows(row_count=0)), intervals=True, known_intervals=7
+        ),
     ),
 }
 

@@ -62,7 +62,7 @@ def build(parts: Parts, probe: Probe) -> ServedModel:
         "demur.v1.VesselService", MESSAGES, description, pipeline, intervals, quantum_rows=lambda: 64, window_chunks=4
     )
     oip = oip_rows.row_binding(description, intervals, ensemble=True)
-    return ServedModel(pipeline, description, grpc, http.row_binding(description, intervals), oip)
+    return ServedModel(pipeline, description, grpc, http.row_binding(description, intervals), oip, intervals=intervals)
 
 
 ROWS = {"rows": [{"speed": 2.0, "wave": 0.5}, {"speed": 3.0, "wave": 9.0}]}

@@ -38,7 +38,8 @@ from demur._motion.answer import MotionAnswer, MotionAnswers, MotionFailure
 from demur._motion.frame import Agent, Pose
 from demur._motion.request import Maps, Scene
 from demur._retry import Retry
-from demur._rows.answers import Answer, CategoricalAnswer, Intervals, WeatherAnswer
+from demur._rows.answers import Answer, CategoricalAnswer, WeatherAnswer
+from demur._rows.intervals import Intervals
 from demur._rows.packing import Rows
 from demur._rows.shifted_inputs import ShiftedInput, ShiftedInputs
 from demur._sync.lesion import BrainScans

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from demur._messages import from_message
+from demur._rows.intervals import Intervals, decode_intervals
 from demur._rows.units import is_difference
-from demur.v1.common_pb2 import DescribeResponse, PolicySpec
+from demur.v1.common_pb2 import DescribeResponse, HeadSpec, PolicySpec
 from demur.v1.policy_pb2 import PolicyEvent
 
 
@@ -53,6 +54,8 @@ class Head:
     """Smallest possible value of the target, in ``unit``: predictions below it are deferred; None for none."""
     upper: float | None = None
     """Largest possible value of the target, in ``unit``; None for none."""
+    intervals: Intervals | None = None
+    """Table of intervals of a Gaussian head of rows; None where the service has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,8 @@ class Description:
     """Rows of one ``predict``; 0 where the service sets no limit."""
     metadata: tuple[str, ...] = ()
     """Columns of the task's files (time, place, labels) that may come along by name and are ignored."""
+    intervals_digest: int = 0
+    """Number that changes with the tables of intervals; 0 where the service does not tell it."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -139,9 +144,13 @@ def description(response: DescribeResponse) -> Description:
         Description,
         response,
         features=tuple(from_message(Feature, feature) for feature in response.features),
-        heads=tuple(from_message(Head, head) for head in response.heads),
+        heads=tuple(from_message(Head, head, intervals=_intervals(head)) for head in response.heads),
         policies=policies(response.policies),
     )
+
+
+def _intervals(head: HeadSpec) -> Intervals | None:
+    return decode_intervals(head.intervals) if head.HasField("intervals") else None
 
 
 def policies(specs: Iterable[PolicySpec]) -> tuple[Policy, ...]:

@@ -67,9 +67,9 @@ class RequestOptions:
             fields["defer_above"] = float(self.defer_above)
         return fields
 
-    def begin(self) -> common.StreamBegin:
-        """Return the content of the first frame of a stream."""
-        return common.StreamBegin(**self.fields())
+    def begin(self, **more: Any) -> common.StreamBegin:
+        """Return the content of the first frame of a stream; ``more`` are further fields of it."""
+        return common.StreamBegin(**self.fields(), **more)
 
 
 def _is_limit(limit: Any) -> bool:

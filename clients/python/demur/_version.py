@@ -1,3 +1,3 @@
 """Version of the distribution; the package metadata and the user agent read it here."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
@@ -57,6 +57,8 @@ class Method:
     streams_responses: bool = False
     counted_as: str | None = "grpc"
     """Name of the transport in metrics; None: calls are not counted."""
+    as_sdk_0_1: Callable[[Any], Any] | None = None
+    """Function that changes a message of SDK 0.1 to one that is answered as that version expects; None: unchanged."""
     sized: bool = False
     """True if a handler of single requests gets ``Received``, the message with its size. A stream's handler always gets
     an iterator of ``Received``.
@@ -105,7 +107,19 @@ class CallLayer:
             for method, described in methods.items()
         }
         self.methods |= set(wrapped)
-        return _Service(lambda details: self._entered(details, wrapped.get(details.method), traced))
+        of_sdk_0_1 = {
+            f"/{name}/{method}": self._wrapped(f"{name}/{method}", _as_sdk_0_1(described), traced)
+            for method, described in methods.items()
+            if described.as_sdk_0_1 is not None
+        }
+
+        def find(details: Any) -> Any:
+            handler = wrapped.get(details.method)
+            if details.method in of_sdk_0_1 and _is_sdk_0_1(details.invocation_metadata):
+                handler = of_sdk_0_1[details.method]
+            return self._entered(details, handler, traced)
+
+        return _Service(find)
 
     def foreign(self, handlers: grpc.GenericRpcHandler) -> grpc.GenericRpcHandler:
         """Return the handlers of a library, such as health, within the same access rules and limits; not traced."""
@@ -287,6 +301,21 @@ def _status(context: Any, error: BaseException | None) -> str:
         code = context.code()
         return _CODES.get(code, "OK") if isinstance(code, int) else getattr(code, "name", "OK")
     return "UNKNOWN" if isinstance(error, Exception) else "CANCELLED"
+
+
+def _as_sdk_0_1(method: Method) -> Method:
+    """Return a method for calls of SDK 0.1, whose messages are changed as soon as they are decoded."""
+    decode, change = method.decode, method.as_sdk_0_1
+    assert change is not None
+    return replace(method, decode=lambda data: change(decode(data)))
+
+
+def _is_sdk_0_1(metadata: Any) -> bool:
+    """Return whether a call is of SDK 0.1, whose messages do not have its version."""
+    for name, value in metadata or ():
+        if name == "user-agent":
+            return bool(value.startswith("demur-python/0.1."))
+    return False
 
 
 def _timed(decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:

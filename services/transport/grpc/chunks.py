@@ -101,24 +101,24 @@ class ChunkFrames:
 class ChunkReader:
     """Reader of the frames of such a stream."""
 
-    def __init__(self, heads: tuple[str, ...], read: Callable[[Any, bool], Any]) -> None:
+    def __init__(self, heads: tuple[str, ...], read: Callable[[Any, Any], Any]) -> None:
         """Initialise a reader before the first frame.
 
         Args:
-            read: turns a chunk, and whether the stream asked for members, into the pipeline's request. Quick; raises
+            read: turns a chunk, and the ``StreamBegin`` of the stream, into the pipeline's request. Quick; raises
                 ``DemurError``.
         """
         self._heads = heads
         self._read = read
         self._begun = False
-        self._members = False
+        self._begin = common_pb2.StreamBegin()
 
     def read(self, frame: Any) -> Begin | Chunk:
         kind = frame.WhichOneof("frame")
         if kind == "begin":
             if self._begun:
                 raise InvalidInput("a stream begins once; open another stream for other wishes", code="begun_twice")
-            self._begun, self._members = True, frame.begin.members
+            self._begun, self._begin = True, frame.begin
             return Begin(codec.options(frame.begin, self._heads))
         if kind == "chunk":
             self._begun = True
@@ -128,7 +128,7 @@ class ChunkReader:
     def _request(self, chunk: Any) -> Any:
         """Return the request of a chunk, or its error, which does not end the stream."""
         try:
-            return self._read(chunk, self._members)
+            return self._read(chunk, self._begin)
         except DemurError as error:
             return error
 

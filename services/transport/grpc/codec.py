@@ -13,9 +13,10 @@ from models.schema import Schema
 from services.ledger.contract import Portion, Purpose
 from services.policy.decision import Policy
 from services.request.contract import Description
-from services.request.row_task import Named, Packed
+from services.request.row_task import NO_INTERVALS, IntervalsOption, Named, Packed
 from services.request.validate import Column
 from services.runtime.errors import InvalidInput
+from services.transport import head_answer
 from services.transport.binding import Options, stricter
 
 _PURPOSES: dict[int, Purpose | None] = {
@@ -72,6 +73,11 @@ def rows(message: Any, schema: Schema) -> Packed | Named:
     raise InvalidInput("the request holds no rows; fill rows.packed or rows.named", code="no_rows", field="rows")
 
 
+def intervals_option(message: Any) -> IntervalsOption:
+    """Return the option of a request about rows or of a stream's first frame."""
+    return IntervalsOption(True, message.known_intervals) if message.intervals else NO_INTERVALS
+
+
 def deferral(portion: Portion, head: str, item: int | None = None) -> Any:
     """Return the decisions on the units of a head; with ``item``, on the unit at that place of the portion."""
     verdict, ids = portion.verdicts[head], portion.ids[head]
@@ -115,11 +121,18 @@ def intervals(table: IntervalTable | None) -> Any:
     """Return the interval table; empty if the artefact has none."""
     if table is None:
         return common_pb2.Intervals()
-    return common_pb2.Intervals(levels=table.levels, multipliers=table.multipliers)
+    return common_pb2.Intervals(**head_answer.interval_record(table))
 
 
-def describe(description: Description, policies: tuple[Any, ...]) -> Any:
-    """Return the description of a task."""
+def describe(
+    description: Description, policies: tuple[Any, ...], tables: head_answer.IntervalTables | None = None
+) -> Any:
+    """Return the description of a task.
+
+    Args:
+        tables: tables of intervals in force, of a task about rows.
+    """
+    in_force = {} if tables is None else dict(tables)  # they may be replaced meanwhile
     schema = description.schema
     features = () if schema is None else schema.features
     lower = description.trained_lower or (float("nan"),) * len(features)
@@ -134,11 +147,18 @@ def describe(description: Description, policies: tuple[Any, ...]) -> Any:
             for feature, low, high in zip(features, lower, upper, strict=True)
         ],
         heads=[
-            of_attributes(common_pb2.HeadSpec, head, measure=by_head[head.name].measure) for head in description.heads
+            of_attributes(
+                common_pb2.HeadSpec,
+                head,
+                measure=by_head[head.name].measure,
+                intervals=None if (table := in_force.get(head.name)) is None else intervals(table),
+            )
+            for head in description.heads
         ],
         policies=[policy_spec(policy) for policy in policies],
         max_rows=description.max_rows,
         metadata=() if schema is None else schema.metadata,
+        intervals_digest=0 if tables is None else head_answer.intervals_digest(in_force),
     )
 
 

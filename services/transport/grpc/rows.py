@@ -1,11 +1,10 @@
 """The gRPC binding of tabular tasks: their messages share field names, only types and heads differ."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from demur.v1 import common_pb2
-from models.calibration import IntervalTable
 from services.ledger.contract import Portion
 from services.request.contract import Description, Priority
 from services.request.pipeline import Pipeline
@@ -33,7 +32,7 @@ def row_binding(
     messages: RowMessages,
     description: Description,
     pipeline: Pipeline[Any, Any],
-    intervals: Mapping[str, IntervalTable | None],
+    intervals: head_answer.IntervalTables,
     *,
     quantum_rows: Callable[[], int],
     window_chunks: int,
@@ -47,30 +46,34 @@ def row_binding(
     )
 
     def read(message: Any) -> tuple[RowsRequest, Options]:
-        return RowsRequest(codec.rows(message.rows, schema), message.members), codec.options(message, names)
+        return rows_request(message.rows, message), codec.options(message, names)
+
+    def rows_request(rows: Any, options: Any) -> RowsRequest:
+        return RowsRequest(codec.rows(rows, schema), options.members, codec.intervals_option(options))
 
     def answer(answers: list[Portion]) -> Any:
         (portion,) = answers
+        tables = head_answer.requested_intervals(portion, intervals)
         return fill(
             {
                 "model": portion.model,
                 "profile": portion.profile,
                 "recorded": portion.recorded,
-                **{head: decided(portion, head) for head in portion.verdicts},
+                **{head: decided(portion, head, tables) for head in portion.verdicts},
                 "shifted_inputs": codec.shifted_inputs(portion.payload.departures(portion.verdicts), description),
             }
         )
 
-    def decided(portion: Portion, head: str) -> dict[str, Any]:
+    def decided(portion: Portion, head: str, tables: head_answer.IntervalTables) -> dict[str, Any]:
         record = head_answer.record(portion, head)
         if "mean" in record:
-            return record | {"intervals": codec.intervals(intervals[head])}
+            return record | {"intervals": codec.intervals(tables[head])} if head in tables else record
         return record | {"classes": record["probabilities"].shape[1]}
 
     stream = ChunkMessages(
         messages.stream_request,
         messages.stream_response,
-        lambda: ChunkReader(names, lambda chunk, members: RowsRequest(codec.rows(chunk.rows, schema), members)),
+        lambda: ChunkReader(names, lambda chunk, begin: rows_request(chunk.rows, begin)),
         answer,
     )
     manner = StreamOptions(window_chunks, quantum_rows, purpose="explore", priority=Priority.BULK, progress=False)
@@ -80,7 +83,17 @@ def row_binding(
         response=message_of(messages.response),
         read=read,
         answer=answer,
-        describe=lambda: codec.describe(description, pipeline.policies.all()),
+        describe=lambda: codec.describe(description, pipeline.policies.all(), intervals),
         describe_messages=(message_of(common_pb2.DescribeRequest), message_of(common_pb2.DescribeResponse)),
         stream=ChunkFrames(stream, manner, description, pipeline),
+        as_sdk_0_1=_with_intervals,
     )
+
+
+def _with_intervals(message: Any) -> Any:
+    """Request the tables of intervals, which SDK 0.1 reads from each answer; ``message`` is a request or a frame."""
+    if "intervals" in message.DESCRIPTOR.fields_by_name:
+        message.intervals = True
+    elif message.HasField("begin"):  # the SDK begins each stream so
+        message.begin.intervals = True
+    return message

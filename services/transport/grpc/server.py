@@ -143,7 +143,9 @@ def _methods(tenant: ServedModel, settings: Settings) -> dict[str, Method]:
     """Return the methods of the task's own service."""
     binding = tenant.grpc
     methods = {
-        "Predict": Method(_predict(tenant), binding.request.decode, sized=True)  # its responses are bytes already
+        "Predict": Method(  # its responses are bytes already
+            _predict(tenant), binding.request.decode, as_sdk_0_1=binding.as_sdk_0_1, sized=True
+        )
     }
     if binding.describe is not None and binding.describe_messages is not None:
         description = binding.describe
@@ -161,6 +163,7 @@ def _methods(tenant: ServedModel, settings: Settings) -> dict[str, Method]:
             streams_requests=True,
             streams_responses=True,
             counted_as="grpc_stream",
+            as_sdk_0_1=binding.as_sdk_0_1,
         )
     return methods
 

@@ -1,6 +1,7 @@
 """Routes of a service over HTTP, except /livez and /readyz, which come before all others."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -10,10 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from models.head import Head
 from services.access.authenticator import Authenticator
 from services.access.rules import PROBE_ROUTES, HttpRules
 from services.runtime.errors import MethodNotAllowed, NotFound, shortened
 from services.runtime.lifecycle import Lifecycle
+from services.transport import head_answer
 from services.transport.http.body import json_response
 from services.transport.http.call import CallLayer, Endpoint
 from services.transport.http.error_response import response_for, transport_of
@@ -110,9 +113,14 @@ class Routes:
                 "metadata": () if description.schema is None else description.schema.metadata,
                 "trained_lower": description.trained_lower,
                 "trained_upper": description.trained_upper,
-                "heads": description.heads,
+                "heads": [self._head(head) for head in description.heads],
             }
         )
+
+    def _head(self, head: Head) -> dict[str, Any]:
+        """Return a head and its table of intervals in force."""
+        table = self._tenant.intervals.get(head.name)
+        return asdict(head) | {"intervals": None if table is None else head_answer.interval_record(table)}
 
     async def metrics(self, request: Request) -> Response:
         body, kind = self._metrics.exposition(request.headers.get("accept", ""))

@@ -7,9 +7,11 @@ union of all types of a body, in which protobuf would be a text. Descriptions li
 from typing import Any
 
 from services.ledger.audit_trail import KINDS
+from services.transport import head_answer
 from services.transport.binding import HttpBinding
+from services.transport.http.answer_json import schema as answer_schema
 from services.transport.http.body import FORM, JSON, PROTOBUF
-from services.transport.http.components import COUNT, Json, choice, common_schemas, ref
+from services.transport.http.components import COUNT, Json, choice, common_schemas, or_null, ref
 from services.transport.http.hoisting import hoisted
 from services.transport.http.label_paths import label_paths, label_schemas
 from services.transport.http.policies import ChangeBody
@@ -76,13 +78,24 @@ def openapi(tenant: ServedModel, *, model: bool = True) -> Json:
             ),
         },
         "components": {
-            "schemas": common_schemas()
+            "schemas": _common_schemas()
             | label_schemas(description.heads)
             | {"PolicyChange": struct_schema(ChangeBody)}
             | {"Request": dict(tenant.http.request_schema), "Answer": _answered(tenant.http)},
         },
     }
     return hoisted(document)
+
+
+def _common_schemas() -> Json:
+    """Return the schemas common to all tasks; heads have their tables of intervals, as answers do."""
+    schemas = common_schemas()
+    table = answer_schema(head_answer.INTERVALS.fields, title=head_answer.INTERVALS.title)
+    intervals = or_null(table, "Of a Gaussian head of rows; null: there is no table in force.")
+    head = schemas["Head"]
+    head["properties"] |= {"intervals": intervals}
+    head["required"] = list(head["properties"])
+    return schemas
 
 
 def _other_types(tenant: ServedModel) -> str:

@@ -44,11 +44,15 @@ class RowsBody(msgspec.Struct, forbid_unknown_fields=True):
     members: Annotated[
         bool | UnsetType, msgspec.Meta(description="Also return what each member says. Absent: false.")
     ] = UNSET
+    intervals: Annotated[
+        bool | UnsetType,
+        msgspec.Meta(description="Also return the tables of intervals, which /v1/schema has, too. Absent: false."),
+    ] = UNSET
 
 
 VARIANTS = {"ColumnsRequest": ("columns",), "RowsRequest": ("rows",), "MatrixRequest": ("matrix",)}
 """Names of the components of the forms of a body, with the property that holds its rows."""
-_OPTIONS = ("units", "purpose", "defer_above", "members")
+_OPTIONS = ("units", "purpose", "defer_above", "members", "intervals")
 
 
 class Decoded(NamedTuple):

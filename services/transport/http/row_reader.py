@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from models.schema import Schema
-from services.request.row_task import Named, Packed, RowsRequest
+from services.request.row_task import NO_INTERVALS, IntervalsOption, Named, Packed, RowsRequest
 from services.request.validate import Column, no_rows
 from services.runtime.errors import InvalidInput, shortened
 from services.transport.binding import Options, purpose, stricter
@@ -18,6 +18,7 @@ from services.transport.http.row_body import BodyDecoder, Number, RowsBody
 
 Read = Callable[[bytes], tuple[RowsRequest, Options]]
 _Columns = dict[str, list[Number]]
+_WITH_INTERVALS = IntervalsOption(requested=True)
 
 
 def reader(heads: tuple[str, ...], schema: Schema) -> Read:
@@ -35,7 +36,8 @@ def reader(heads: tuple[str, ...], schema: Schema) -> Read:
             purpose(None if parsed.purpose is UNSET else parsed.purpose),
             stricter(threshold, heads),
         )
-        return RowsRequest(form, parsed.members is True), options
+        intervals = _WITH_INTERVALS if parsed.intervals is True else NO_INTERVALS
+        return RowsRequest(form, parsed.members is True, intervals), options
 
     def form_of(body: bytes) -> tuple[RowsBody, Packed | Named]:
         decoded = decoder.decode(body)

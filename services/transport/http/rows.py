@@ -1,6 +1,6 @@
 """JSON bodies of tabular tasks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -22,7 +22,7 @@ from services.transport.http.schema import row_parts
 from services.transport.http.struct_schema import variants
 
 
-def row_binding(description: Description, intervals: Mapping[str, IntervalTable | None]) -> HttpBinding:
+def row_binding(description: Description, intervals: head_answer.IntervalTables) -> HttpBinding:
     """Return the HTTP binding of a task whose items are rows."""
 
     assert description.schema is not None
@@ -32,13 +32,14 @@ def row_binding(description: Description, intervals: Mapping[str, IntervalTable 
 
     def answer(answers: list[Portion]) -> dict[str, Any]:
         (portion,) = answers
+        tables = head_answer.requested_intervals(portion, intervals)
         return write(
             {
                 "model": portion.model,
                 "profile": portion.profile,
                 "recorded": portion.recorded,
                 "purpose": portion.purpose,
-                **{head: _head(portion, head, intervals[head]) for head in portion.verdicts},
+                **{head: _head(portion, head, tables.get(head)) for head in portion.verdicts},
                 "shifted_inputs": shifted(portion.payload.departures(portion.verdicts)),
             }
         )
@@ -87,7 +88,7 @@ def _head(portion: Portion, head: str, intervals: IntervalTable | None) -> dict[
         if uncertainty.dtype == total.dtype and uncertainty.tobytes() == total.tobytes():  # also signs of zero
             record["deferral"] = (portion, head, None, text)
         if intervals is not None:
-            record["intervals"] = {"levels": intervals.levels, "multipliers": intervals.multipliers}
+            record["intervals"] = head_answer.interval_record(intervals)
         return record
     probabilities = record["probabilities"]
     known, best = np.isfinite(probabilities).all(axis=1), probabilities.argmax(axis=1).tolist()

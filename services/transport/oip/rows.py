@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from models.calibration import IntervalTable
 from models.familiarity import Departures
 from models.head import Head
 from models.schema import Feature, Schema
@@ -40,9 +39,7 @@ _SHIFTED = TensorSpec(
 _MEMBERS = ("member_means", "member_variances", "member_probabilities")
 
 
-def row_binding(
-    description: Description, intervals: Mapping[str, IntervalTable | None], *, ensemble: bool
-) -> OipBinding:
+def row_binding(description: Description, intervals: head_answer.IntervalTables, *, ensemble: bool) -> OipBinding:
     """Return the binding of a task whose items are rows. With several heads, output names start with that of the head.
 
     Args:
@@ -189,9 +186,7 @@ def _shifted_inputs(departures: Departures, description: Description) -> dict[st
     }
 
 
-def _intervals(
-    prefixes: Mapping[str, str], intervals: Mapping[str, IntervalTable | None]
-) -> Iterator[tuple[str, Parameter]]:
+def _intervals(prefixes: Mapping[str, str], intervals: head_answer.IntervalTables) -> Iterator[tuple[str, Parameter]]:
     """Yield levels of intervals, and multipliers of the predictive's standard deviation, from in-domain data."""
     for head, prefix in prefixes.items():
         if (table := intervals.get(head)) is not None:

@@ -59,10 +59,6 @@ def same(answer: Json, message: weather_pb2.WeatherPredictResponse) -> None:
         assert json_head["threshold"] == deferral.threshold or (
             json_head["threshold"] is None and deferral.threshold == -np.inf
         )
-    if "temperature" in heads:
-        intervals = answer["temperature"]["intervals"]
-        for name, values in intervals.items():
-            assert np.float32(values).tolist() == list(getattr(message.temperature.intervals, name))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -306,7 +302,8 @@ async def test_answers_and_questions_fit_the_document(tiny: Tiny, kind: str) -> 
     for withhold in (False, True):
         async with serving(artefact, withhold=withhold) as served:
             schemas = (await served.http.get("/v1/openapi.json")).json()["components"]["schemas"]
-            answer = await served.answer(rows, members=True)
+            answer = await served.answer(rows, members=True, intervals=True)
+            assert ("temperature" in answer) == ("intervals" in answer.get("temperature", {}))
             assert misfits(answer, schemas["Answer"], schemas) == []
             assert misfits((await served.http.get("/v1/schema")).json(), schemas["Description"], schemas) == []
             assert misfits((await served.http.get("/v1/policy")).json(), schemas["Policies"], schemas) == []
@@ -340,6 +337,15 @@ async def test_the_description_tells_all_that_a_caller_needs(tiny: Tiny) -> None
     async with serving(tiny.trees) as served:
         description = await served.stub.Describe(common_pb2.DescribeRequest())
         over_http = (await served.http.get("/v1/schema")).json()
+        answer = await served.answer(tiny.rows[:3], intervals=True)
+        message = await served.message(tiny.rows[:3], intervals=True)
+    table, none = (head["intervals"] for head in over_http["heads"])
+    assert table == answer["temperature"]["intervals"]
+    assert description.heads[0].intervals == message.temperature.intervals
+    for name, values in table.items():
+        assert np.float32(values).tolist() == list(getattr(message.temperature.intervals, name)) != []
+    assert none is None
+    assert not description.heads[1].HasField("intervals")
     assert (description.task, description.model, description.schema_hash) == ("weather", tiny.trees.tag, SCHEMA.hash)
     assert list(description.metadata) == over_http["metadata"] == list(METADATA)
     by_name = {feature.name: feature for feature in description.features}

@@ -52,8 +52,7 @@ async def test_an_answer_has_everything() -> None:
     assert power["deferred"] == [False, True]
     assert power["shifted"] == [[], ["knowledge_above_reference"]]
     assert [identity.split("-")[1] for identity in power["prediction_ids"]] == ["0", "1"]
-    assert power["intervals"] == {"levels": [0.5, 0.95], "multipliers": [0.7, 2.0]}
-    assert "member_means" not in power
+    assert not {"intervals", "member_means"} & set(power)
 
 
 async def test_rows_and_columns_and_protobuf_are_one() -> None:

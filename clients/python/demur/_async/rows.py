@@ -17,7 +17,7 @@ from demur._options import DeferAbove, Purpose, RequestOptions
 from demur._retry import Deadline
 from demur._rows.answers import VESSEL, WEATHER, Answer, WeatherAnswer, check_deviations, cost
 from demur._rows.packing import Layout, Rows, Units, pack
-from demur._rows.requests import STALE_SCHEMA, RowChunks, RowMessages, predict_request
+from demur._rows.requests import FOREIGN_ANSWERS, STALE_SCHEMA, RowChunks, RowMessages, predict_request
 
 
 class AsyncRowService(AsyncService, Generic[A]):
@@ -30,6 +30,7 @@ class AsyncRowService(AsyncService, Generic[A]):
         super().__init__(calls, messages.stub)
         self._messages = messages
         self._known: Layout | None = None
+        self._foreign_answers = 0
 
     async def predict(
         self,
@@ -73,6 +74,9 @@ class AsyncRowService(AsyncService, Generic[A]):
             if error.code == STALE_SCHEMA:
                 self._known = None
             raise
+        self._foreign_answers = self._foreign_answers + 1 if self._messages.is_foreign(response, layout) else 0
+        if self._foreign_answers >= FOREIGN_ANSWERS:
+            self._known, self._foreign_answers = None, 0
         return self._messages.decode(response, layout.heads)
 
     @overload

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from statistics import NormalDist
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from demur._errors import wrong_argument
 from demur._ids import PredictionIds
 from demur._messages import Floats, PackedArray, frozen, malformed
 from demur._rows.head_answer import HeadAnswer, counted, decode_head, join_heads
+from demur._rows.intervals import NO_INTERVALS, Intervals, decode_intervals
 from demur._rows.requests import RowMessages
 from demur.v1 import vessel_pb2, weather_pb2
 from demur.v1.common_pb2 import CategoricalHead, GaussianHead
@@ -33,32 +33,6 @@ _CATEGORICAL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Intervals:
-    """Calibrated multipliers of the predictive standard deviation, by level of a central interval."""
-
-    levels: tuple[float, ...]
-    multipliers: tuple[float, ...]
-
-    def multiplier(self, level: float) -> float:
-        """Return the multiplier of any level in (0, 1), linear between tabulated ones, Gaussian without a table.
-
-        The true multiplier is convex in the level for the usual shapes of error, so that a line between two
-        levels, or between the mean (level 0) and the first, errs on the wide side.
-
-        Raises:
-            InvalidInput: outside (0, 1), or above the highest calibrated level.
-        """
-        if not 0 < level < 1:
-            raise wrong_argument("level", level, "(0, 1)")
-        if not self.levels:
-            return NormalDist().inv_cdf((1 + level) / 2)
-        top = self.levels[-1]
-        if level > top + 1e-6:  # levels travel as float32
-            raise wrong_argument("level", level, f"(0, {top:g}], the calibrated levels")
-        return float(np.interp(level, (0.0, *self.levels), (0.0, *self.multipliers)))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer(HeadAnswer):
     """Predictions for N rows, in the order of the request: numbers with a variance.
@@ -74,7 +48,8 @@ class Answer(HeadAnswer):
     """Mean of each member, float32 [M, N], on request."""
     member_variances: Floats | None = None
     """Variance of each member, float32 [M, N], on request."""
-    intervals: Intervals = field(default=Intervals((), ()))
+    intervals: Intervals = NO_INTERVALS
+    """Table of the artefact that answered, for ``interval``; empty where there is none."""
 
     @property
     def variance(self) -> Floats:
@@ -193,16 +168,13 @@ def cost(answer: Answer, k: float) -> NDArray[np.float64]:
     return np.where(answer.deferred, np.inf, upper)
 
 
-def _gaussian(head: GaussianHead, response: Any) -> Answer:
-    intervals = _intervals(tuple(head.intervals.levels), tuple(head.intervals.multipliers))
+def _gaussian(name: str, head: GaussianHead, response: Any, heads: tuple[Head, ...]) -> Answer:
+    """Return the answer of a head; a table of intervals that is not in it is the described one."""
+    if head.HasField("intervals"):
+        intervals = decode_intervals(head.intervals)
+    else:
+        intervals = next((described.intervals for described in heads if described.name == name), None) or NO_INTERVALS
     return decode_head(Answer, head, response, _GAUSSIAN, {}, intervals=intervals)
-
-
-@lru_cache(maxsize=8)
-def _intervals(levels: tuple[float, ...], multipliers: tuple[float, ...]) -> Intervals:
-    if len(levels) != len(multipliers):
-        raise malformed(f"{len(multipliers)} interval multipliers for {len(levels)} levels")
-    return Intervals(levels, multipliers)
 
 
 def _join_gaussian(parts: Sequence[Answer]) -> Answer:
@@ -217,13 +189,13 @@ def _categorical(head: CategoricalHead, response: Any, class_names: tuple[str, .
 
 
 def _vessel(response: vessel_pb2.VesselPredictResponse, heads: tuple[Head, ...]) -> Answer:
-    return _gaussian(response.power, response)
+    return _gaussian("power", response.power, response, heads)
 
 
 def _weather(response: weather_pb2.WeatherPredictResponse, heads: tuple[Head, ...]) -> WeatherAnswer:
     temperature = precipitation = None
     if response.HasField("temperature"):
-        temperature = _gaussian(response.temperature, response)
+        temperature = _gaussian("temperature", response.temperature, response, heads)
     if response.HasField("precipitation"):
         names = next((head.class_names for head in heads if head.name == "precipitation"), ())
         precipitation = _categorical(response.precipitation, response, names)
@@ -254,6 +226,7 @@ VESSEL = RowMessages(
     request=vessel_pb2.VesselPredictRequest,
     frame=vessel_pb2.VesselStreamRequest,
     chunk=vessel_pb2.VesselChunk,
+    gaussian_heads=("power",),
     decode=_vessel,
     join=_join_gaussian,
 )
@@ -262,6 +235,7 @@ WEATHER = RowMessages(
     request=weather_pb2.WeatherPredictRequest,
     frame=weather_pb2.WeatherStreamRequest,
     chunk=weather_pb2.WeatherChunk,
+    gaussian_heads=("temperature",),
     decode=_weather,
     join=_join_weather,
 )

@@ -82,10 +82,13 @@ class Layout:
     flags: frozenset[str] = frozenset()
     """Columns whose only values are 0 and 1."""
     heads: tuple[Head, ...] = ()
+    """Heads with the tables of intervals of answers that have none."""
     differences: frozenset[str] = frozenset()
     """Columns of differences of temperatures."""
     sentinels: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Values that mean "missing", of the columns that have such."""
+    intervals_digest: int = 0
+    """Digest of the tables of ``heads``; 0 where the service does not tell it, and answers have their tables."""
     columns: tuple[Column, ...] = field(init=False)
     """Declaration of each column, in order."""
 
@@ -103,6 +106,7 @@ class Layout:
             described.heads,
             frozenset(feature.name for feature in described.features if feature.difference),
             {feature.name: feature.sentinels for feature in described.features if feature.sentinels},
+            described.intervals_digest,
         )
 
     def __post_init__(self) -> None:

@@ -18,6 +18,11 @@ from demur.v1 import common_pb2 as common
 STALE_SCHEMA = "schema_mismatch"
 """Code of the error with which a service refuses rows packed for another schema than its own."""
 
+FOREIGN_ANSWERS = 8
+"""Number of successive answers with other intervals than described after which the service is described again. Fewer
+may come from replicas of which some serve another artefact.
+"""
+
 
 @dataclass(frozen=True)
 class RowMessages(Generic[A]):
@@ -31,10 +36,18 @@ class RowMessages(Generic[A]):
     """Frame of a stream from the caller: ``begin`` or ``chunk``."""
     chunk: Callable[..., Any]
     """Message of one chunk of a stream."""
+    gaussian_heads: tuple[str, ...]
+    """Heads whose answers may have a table of intervals."""
     decode: Callable[[Any, tuple[Head, ...]], A]
     """Returns the answer of a response, given the heads that the service describes."""
     join: Callable[[Sequence[A]], A]
     """Joins the answers to consecutive parts of a batch, at least one."""
+
+    def is_foreign(self, response: Any, layout: Layout) -> bool:
+        """Return whether a response has tables of intervals because they are not those of the layout."""
+        return layout.intervals_digest != 0 and any(
+            getattr(response, head).HasField("intervals") for head in self.gaussian_heads
+        )
 
 
 def predict_request(
@@ -51,7 +64,7 @@ def predict_request(
             "Use stream, which takes any number",
             code="too_many_rows",
         )
-    return messages.request(rows=_packed(rows, layout), **options.fields())
+    return messages.request(rows=_packed(rows, layout), **options.fields(), **_intervals(layout))
 
 
 class RowChunks(Generic[A]):
@@ -83,8 +96,8 @@ class RowChunks(Generic[A]):
         self._units = units
         self._chunk_rows = chunk_rows or largest
         self.stale = False
-        """True once the service refused the schema that rows were packed for."""
-        self.begin = messages.frame(begin=options.begin())
+        """True once the service refused the schema that rows were packed for, or answered with other intervals."""
+        self.begin = messages.frame(begin=options.begin(**_intervals(layout)))
         """The first frame to send."""
 
     def cut(self, rows: Rows) -> list[Part[A]]:
@@ -113,7 +126,13 @@ class RowChunks(Generic[A]):
         return self._messages.frame(chunk=chunk)
 
     def _decode(self, answer: Any) -> A:
+        self.stale = self.stale or self._messages.is_foreign(answer, self._layout)
         return self._messages.decode(answer, self._layout.heads)
+
+
+def _intervals(layout: Layout) -> dict[str, Any]:
+    """Return the fields that request the tables of intervals, unless they are those of the layout."""
+    return {"intervals": True, "known_intervals": layout.intervals_digest}
 
 
 def _packed(rows: NDArray[np.float32], layout: Layout) -> common.Rows:

@@ -15,7 +15,7 @@ from demur._options import DeferAbove, Purpose, RequestOptions
 from demur._retry import Deadline
 from demur._rows.answers import VESSEL, WEATHER, Answer, WeatherAnswer, check_deviations, cost
 from demur._rows.packing import Layout, Rows, Units, pack
-from demur._rows.requests import STALE_SCHEMA, RowChunks, RowMessages, predict_request
+from demur._rows.requests import FOREIGN_ANSWERS, STALE_SCHEMA, RowChunks, RowMessages, predict_request
 from demur._sync.calls import Calls
 from demur._sync.service import Service
 from demur._threads import Items, each
@@ -31,6 +31,7 @@ class RowService(Service, Generic[A]):
         super().__init__(calls, messages.stub)
         self._messages = messages
         self._known: Layout | None = None
+        self._foreign_answers = 0
 
     def predict(
         self,
@@ -74,6 +75,9 @@ class RowService(Service, Generic[A]):
             if error.code == STALE_SCHEMA:
                 self._known = None
             raise
+        self._foreign_answers = self._foreign_answers + 1 if self._messages.is_foreign(response, layout) else 0
+        if self._foreign_answers >= FOREIGN_ANSWERS:
+            self._known, self._foreign_answers = None, 0
         return self._messages.decode(response, layout.heads)
 
     @overload

@@ -245,7 +245,7 @@ class ErrorDetail(_message.Message):
     def __init__(self, code: _Optional[str] = ..., message: _Optional[str] = ..., field: _Optional[str] = ..., unit: _Optional[str] = ..., value: _Optional[str] = ..., allowed: _Optional[str] = ..., index: _Optional[int] = ..., retry_after_seconds: _Optional[float] = ...) -> None: ...
 
 class StreamBegin(_message.Message):
-    __slots__ = ("purpose", "defer_above", "members", "defer_above_by_head", "plain")
+    __slots__ = ("purpose", "defer_above", "members", "defer_above_by_head", "plain", "intervals", "known_intervals")
     class DeferAboveByHeadEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -258,12 +258,16 @@ class StreamBegin(_message.Message):
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
     DEFER_ABOVE_BY_HEAD_FIELD_NUMBER: _ClassVar[int]
     PLAIN_FIELD_NUMBER: _ClassVar[int]
+    INTERVALS_FIELD_NUMBER: _ClassVar[int]
+    KNOWN_INTERVALS_FIELD_NUMBER: _ClassVar[int]
     purpose: Purpose
     defer_above: float
     members: bool
     defer_above_by_head: _containers.ScalarMap[str, float]
     plain: bool
-    def __init__(self, purpose: _Optional[_Union[Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ..., defer_above_by_head: _Optional[_Mapping[str, float]] = ..., plain: bool = ...) -> None: ...
+    intervals: bool
+    known_intervals: int
+    def __init__(self, purpose: _Optional[_Union[Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ..., defer_above_by_head: _Optional[_Mapping[str, float]] = ..., plain: bool = ..., intervals: bool = ..., known_intervals: _Optional[int] = ...) -> None: ...
 
 class StreamAccepted(_message.Message):
     __slots__ = ("model", "policy", "quantum_rows", "window_chunks", "profile")
@@ -328,7 +332,7 @@ class FeatureSpec(_message.Message):
     def __init__(self, name: _Optional[str] = ..., unit: _Optional[str] = ..., lower: _Optional[float] = ..., upper: _Optional[float] = ..., description: _Optional[str] = ..., nullable: bool = ..., trained_lower: _Optional[float] = ..., trained_upper: _Optional[float] = ..., sentinels: _Optional[_Iterable[float]] = ..., values: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class HeadSpec(_message.Message):
-    __slots__ = ("name", "kind", "unit", "measure", "label", "error", "error_unit", "acceptable", "class_names", "lower", "upper")
+    __slots__ = ("name", "kind", "unit", "measure", "label", "error", "error_unit", "acceptable", "class_names", "lower", "upper", "intervals")
     NAME_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     UNIT_FIELD_NUMBER: _ClassVar[int]
@@ -340,6 +344,7 @@ class HeadSpec(_message.Message):
     CLASS_NAMES_FIELD_NUMBER: _ClassVar[int]
     LOWER_FIELD_NUMBER: _ClassVar[int]
     UPPER_FIELD_NUMBER: _ClassVar[int]
+    INTERVALS_FIELD_NUMBER: _ClassVar[int]
     name: str
     kind: str
     unit: str
@@ -351,14 +356,15 @@ class HeadSpec(_message.Message):
     class_names: _containers.RepeatedScalarFieldContainer[str]
     lower: float
     upper: float
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., unit: _Optional[str] = ..., measure: _Optional[str] = ..., label: _Optional[str] = ..., error: _Optional[str] = ..., error_unit: _Optional[str] = ..., acceptable: _Optional[float] = ..., class_names: _Optional[_Iterable[str]] = ..., lower: _Optional[float] = ..., upper: _Optional[float] = ...) -> None: ...
+    intervals: Intervals
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., unit: _Optional[str] = ..., measure: _Optional[str] = ..., label: _Optional[str] = ..., error: _Optional[str] = ..., error_unit: _Optional[str] = ..., acceptable: _Optional[float] = ..., class_names: _Optional[_Iterable[str]] = ..., lower: _Optional[float] = ..., upper: _Optional[float] = ..., intervals: _Optional[_Union[Intervals, _Mapping]] = ...) -> None: ...
 
 class DescribeRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class DescribeResponse(_message.Message):
-    __slots__ = ("task", "model", "schema_hash", "features", "heads", "policies", "max_rows", "metadata")
+    __slots__ = ("task", "model", "schema_hash", "features", "heads", "policies", "max_rows", "metadata", "intervals_digest")
     TASK_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     SCHEMA_HASH_FIELD_NUMBER: _ClassVar[int]
@@ -367,6 +373,7 @@ class DescribeResponse(_message.Message):
     POLICIES_FIELD_NUMBER: _ClassVar[int]
     MAX_ROWS_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
+    INTERVALS_DIGEST_FIELD_NUMBER: _ClassVar[int]
     task: str
     model: str
     schema_hash: str
@@ -375,7 +382,8 @@ class DescribeResponse(_message.Message):
     policies: _containers.RepeatedCompositeFieldContainer[PolicySpec]
     max_rows: int
     metadata: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, task: _Optional[str] = ..., model: _Optional[str] = ..., schema_hash: _Optional[str] = ..., features: _Optional[_Iterable[_Union[FeatureSpec, _Mapping]]] = ..., heads: _Optional[_Iterable[_Union[HeadSpec, _Mapping]]] = ..., policies: _Optional[_Iterable[_Union[PolicySpec, _Mapping]]] = ..., max_rows: _Optional[int] = ..., metadata: _Optional[_Iterable[str]] = ...) -> None: ...
+    intervals_digest: int
+    def __init__(self, task: _Optional[str] = ..., model: _Optional[str] = ..., schema_hash: _Optional[str] = ..., features: _Optional[_Iterable[_Union[FeatureSpec, _Mapping]]] = ..., heads: _Optional[_Iterable[_Union[HeadSpec, _Mapping]]] = ..., policies: _Optional[_Iterable[_Union[PolicySpec, _Mapping]]] = ..., max_rows: _Optional[int] = ..., metadata: _Optional[_Iterable[str]] = ..., intervals_digest: _Optional[int] = ...) -> None: ...
 
 class PolicySpec(_message.Message):
     __slots__ = ("head", "version", "measure", "threshold", "mode", "target_retention", "retention_band", "calibration_units", "defer_on_shift", "withhold", "model", "profile", "reason", "audit_rate", "certificate", "audits")

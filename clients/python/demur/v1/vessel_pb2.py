@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from demur.v1 import common_pb2 as demur_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x64\x65mur/v1/vessel.proto\x12\x08\x64\x65mur.v1\x1a\x15\x64\x65mur/v1/common.proto\"\xae\x02\n\x14VesselPredictRequest\x12\x1c\n\x04rows\x18\x01 \x01(\x0b\x32\x0e.demur.v1.Rows\x12\"\n\x07purpose\x18\x02 \x01(\x0e\x32\x11.demur.v1.Purpose\x12\x18\n\x0b\x64\x65\x66\x65r_above\x18\x03 \x01(\x02H\x00\x88\x01\x01\x12\x0f\n\x07members\x18\x04 \x01(\x08\x12Q\n\x13\x64\x65\x66\x65r_above_by_head\x18\x05 \x03(\x0b\x32\x34.demur.v1.VesselPredictRequest.DeferAboveByHeadEntry\x12\r\n\x05plain\x18\x06 \x01(\x08\x1a\x37\n\x15\x44\x65\x66\x65rAboveByHeadEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x02:\x02\x38\x01\x42\x0e\n\x0c_defer_above\"\xa1\x01\n\x15VesselPredictResponse\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08recorded\x18\x02 \x01(\x08\x12%\n\x05power\x18\x03 \x01(\x0b\x32\x16.demur.v1.GaussianHead\x12\x0f\n\x07profile\x18\x04 \x01(\t\x12/\n\x0eshifted_inputs\x18\n \x01(\x0b\x32\x17.demur.v1.ShiftedInputs\"n\n\x13VesselStreamRequest\x12&\n\x05\x62\x65gin\x18\x01 \x01(\x0b\x32\x15.demur.v1.StreamBeginH\x00\x12&\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x15.demur.v1.VesselChunkH\x00\x42\x07\n\x05\x66rame\"=\n\x0bVesselChunk\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x1c\n\x04rows\x18\x02 \x01(\x0b\x32\x0e.demur.v1.Rows\"\xd0\x01\n\x14VesselStreamResponse\x12,\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x0b\x32\x18.demur.v1.StreamAcceptedH\x00\x12-\n\x06result\x18\x02 \x01(\x0b\x32\x1b.demur.v1.VesselChunkResultH\x00\x12,\n\x08progress\x18\x03 \x01(\x0b\x32\x18.demur.v1.StreamProgressH\x00\x12$\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x13.demur.v1.ItemErrorH\x00\x42\x07\n\x05\x66rame\"V\n\x11VesselChunkResult\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12/\n\x06\x61nswer\x18\x02 \x01(\x0b\x32\x1f.demur.v1.VesselPredictResponse2\xf2\x01\n\rVesselService\x12J\n\x07Predict\x12\x1e.demur.v1.VesselPredictRequest\x1a\x1f.demur.v1.VesselPredictResponse\x12R\n\rPredictStream\x12\x1d.demur.v1.VesselStreamRequest\x1a\x1e.demur.v1.VesselStreamResponse(\x01\x30\x01\x12\x41\n\x08\x44\x65scribe\x12\x19.demur.v1.DescribeRequest\x1a\x1a.demur.v1.DescribeResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x64\x65mur/v1/vessel.proto\x12\x08\x64\x65mur.v1\x1a\x15\x64\x65mur/v1/common.proto\"\xda\x02\n\x14VesselPredictRequest\x12\x1c\n\x04rows\x18\x01 \x01(\x0b\x32\x0e.demur.v1.Rows\x12\"\n\x07purpose\x18\x02 \x01(\x0e\x32\x11.demur.v1.Purpose\x12\x18\n\x0b\x64\x65\x66\x65r_above\x18\x03 \x01(\x02H\x00\x88\x01\x01\x12\x0f\n\x07members\x18\x04 \x01(\x08\x12Q\n\x13\x64\x65\x66\x65r_above_by_head\x18\x05 \x03(\x0b\x32\x34.demur.v1.VesselPredictRequest.DeferAboveByHeadEntry\x12\r\n\x05plain\x18\x06 \x01(\x08\x12\x11\n\tintervals\x18\x07 \x01(\x08\x12\x17\n\x0fknown_intervals\x18\x08 \x01(\x06\x1a\x37\n\x15\x44\x65\x66\x65rAboveByHeadEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x02:\x02\x38\x01\x42\x0e\n\x0c_defer_above\"\xa1\x01\n\x15VesselPredictResponse\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08recorded\x18\x02 \x01(\x08\x12%\n\x05power\x18\x03 \x01(\x0b\x32\x16.demur.v1.GaussianHead\x12\x0f\n\x07profile\x18\x04 \x01(\t\x12/\n\x0eshifted_inputs\x18\n \x01(\x0b\x32\x17.demur.v1.ShiftedInputs\"n\n\x13VesselStreamRequest\x12&\n\x05\x62\x65gin\x18\x01 \x01(\x0b\x32\x15.demur.v1.StreamBeginH\x00\x12&\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x15.demur.v1.VesselChunkH\x00\x42\x07\n\x05\x66rame\"=\n\x0bVesselChunk\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x1c\n\x04rows\x18\x02 \x01(\x0b\x32\x0e.demur.v1.Rows\"\xd0\x01\n\x14VesselStreamResponse\x12,\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x0b\x32\x18.demur.v1.StreamAcceptedH\x00\x12-\n\x06result\x18\x02 \x01(\x0b\x32\x1b.demur.v1.VesselChunkResultH\x00\x12,\n\x08progress\x18\x03 \x01(\x0b\x32\x18.demur.v1.StreamProgressH\x00\x12$\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x13.demur.v1.ItemErrorH\x00\x42\x07\n\x05\x66rame\"V\n\x11VesselChunkResult\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12/\n\x06\x61nswer\x18\x02 \x01(\x0b\x32\x1f.demur.v1.VesselPredictResponse2\xf2\x01\n\rVesselService\x12J\n\x07Predict\x12\x1e.demur.v1.VesselPredictRequest\x1a\x1f.demur.v1.VesselPredictResponse\x12R\n\rPredictStream\x12\x1d.demur.v1.VesselStreamRequest\x1a\x1e.demur.v1.VesselStreamResponse(\x01\x30\x01\x12\x41\n\x08\x44\x65scribe\x12\x19.demur.v1.DescribeRequest\x1a\x1a.demur.v1.DescribeResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,19 +35,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_VESSELPREDICTREQUEST_DEFERABOVEBYHEADENTRY']._loaded_options = None
   _globals['_VESSELPREDICTREQUEST_DEFERABOVEBYHEADENTRY']._serialized_options = b'8\001'
   _globals['_VESSELPREDICTREQUEST']._serialized_start=59
-  _globals['_VESSELPREDICTREQUEST']._serialized_end=361
-  _globals['_VESSELPREDICTREQUEST_DEFERABOVEBYHEADENTRY']._serialized_start=290
-  _globals['_VESSELPREDICTREQUEST_DEFERABOVEBYHEADENTRY']._serialized_end=345
-  _globals['_VESSELPREDICTRESPONSE']._serialized_start=364
-  _globals['_VESSELPREDICTRESPONSE']._serialized_end=525
-  _globals['_VESSELSTREAMREQUEST']._serialized_start=527
-  _globals['_VESSELSTREAMREQUEST']._serialized_end=637
-  _globals['_VESSELCHUNK']._serialized_start=639
-  _globals['_VESSELCHUNK']._serialized_end=700
-  _globals['_VESSELSTREAMRESPONSE']._serialized_start=703
-  _globals['_VESSELSTREAMRESPONSE']._serialized_end=911
-  _globals['_VESSELCHUNKRESULT']._serialized_start=913
-  _globals['_VESSELCHUNKRESULT']._serialized_end=999
-  _globals['_VESSELSERVICE']._serialized_start=1002
-  _globals['_VESSELSERVICE']._serialized_end=1244
+  _globals['_VESSELPREDICTREQUEST']._serialized_end=405
+  _globals['_VESSELPREDICTREQUEST_DEFERABOVEBYHEADENTRY']._serialized_start=334
+  _globals['_VESSELPREDICTREQUEST_DEFERABOVEBYHEADENTRY']._serialized_end=389
+  _globals['_VESSELPREDICTRESPONSE']._serialized_start=408
+  _globals['_VESSELPREDICTRESPONSE']._serialized_end=569
+  _globals['_VESSELSTREAMREQUEST']._serialized_start=571
+  _globals['_VESSELSTREAMREQUEST']._serialized_end=681
+  _globals['_VESSELCHUNK']._serialized_start=683
+  _globals['_VESSELCHUNK']._serialized_end=744
+  _globals['_VESSELSTREAMRESPONSE']._serialized_start=747
+  _globals['_VESSELSTREAMRESPONSE']._serialized_end=955
+  _globals['_VESSELCHUNKRESULT']._serialized_start=957
+  _globals['_VESSELCHUNKRESULT']._serialized_end=1043
+  _globals['_VESSELSERVICE']._serialized_start=1046
+  _globals['_VESSELSERVICE']._serialized_end=1288
 # @@protoc_insertion_point(module_scope)

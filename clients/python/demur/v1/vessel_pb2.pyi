@@ -8,7 +8,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class VesselPredictRequest(_message.Message):
-    __slots__ = ("rows", "purpose", "defer_above", "members", "defer_above_by_head", "plain")
+    __slots__ = ("rows", "purpose", "defer_above", "members", "defer_above_by_head", "plain", "intervals", "known_intervals")
     class DeferAboveByHeadEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -22,13 +22,17 @@ class VesselPredictRequest(_message.Message):
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
     DEFER_ABOVE_BY_HEAD_FIELD_NUMBER: _ClassVar[int]
     PLAIN_FIELD_NUMBER: _ClassVar[int]
+    INTERVALS_FIELD_NUMBER: _ClassVar[int]
+    KNOWN_INTERVALS_FIELD_NUMBER: _ClassVar[int]
     rows: _common_pb2.Rows
     purpose: _common_pb2.Purpose
     defer_above: float
     members: bool
     defer_above_by_head: _containers.ScalarMap[str, float]
     plain: bool
-    def __init__(self, rows: _Optional[_Union[_common_pb2.Rows, _Mapping]] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ..., defer_above_by_head: _Optional[_Mapping[str, float]] = ..., plain: bool = ...) -> None: ...
+    intervals: bool
+    known_intervals: int
+    def __init__(self, rows: _Optional[_Union[_common_pb2.Rows, _Mapping]] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ..., defer_above_by_head: _Optional[_Mapping[str, float]] = ..., plain: bool = ..., intervals: bool = ..., known_intervals: _Optional[int] = ...) -> None: ...
 
 class VesselPredictResponse(_message.Message):
     __slots__ = ("model", "recorded", "power", "profile", "shifted_inputs")

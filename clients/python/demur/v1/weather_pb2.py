@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from demur.v1 import common_pb2 as demur_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16\x64\x65mur/v1/weather.proto\x12\x08\x64\x65mur.v1\x1a\x15\x64\x65mur/v1/common.proto\"\xb0\x02\n\x15WeatherPredictRequest\x12\x1c\n\x04rows\x18\x01 \x01(\x0b\x32\x0e.demur.v1.Rows\x12\"\n\x07purpose\x18\x02 \x01(\x0e\x32\x11.demur.v1.Purpose\x12\x18\n\x0b\x64\x65\x66\x65r_above\x18\x03 \x01(\x02H\x00\x88\x01\x01\x12\x0f\n\x07members\x18\x04 \x01(\x08\x12R\n\x13\x64\x65\x66\x65r_above_by_head\x18\x05 \x03(\x0b\x32\x35.demur.v1.WeatherPredictRequest.DeferAboveByHeadEntry\x12\r\n\x05plain\x18\x06 \x01(\x08\x1a\x37\n\x15\x44\x65\x66\x65rAboveByHeadEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x02:\x02\x38\x01\x42\x0e\n\x0c_defer_above\"\xda\x01\n\x16WeatherPredictResponse\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08recorded\x18\x02 \x01(\x08\x12+\n\x0btemperature\x18\x03 \x01(\x0b\x32\x16.demur.v1.GaussianHead\x12\x30\n\rprecipitation\x18\x04 \x01(\x0b\x32\x19.demur.v1.CategoricalHead\x12\x0f\n\x07profile\x18\x05 \x01(\t\x12/\n\x0eshifted_inputs\x18\n \x01(\x0b\x32\x17.demur.v1.ShiftedInputs\"p\n\x14WeatherStreamRequest\x12&\n\x05\x62\x65gin\x18\x01 \x01(\x0b\x32\x15.demur.v1.StreamBeginH\x00\x12\'\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x16.demur.v1.WeatherChunkH\x00\x42\x07\n\x05\x66rame\">\n\x0cWeatherChunk\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x1c\n\x04rows\x18\x02 \x01(\x0b\x32\x0e.demur.v1.Rows\"\xd2\x01\n\x15WeatherStreamResponse\x12,\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x0b\x32\x18.demur.v1.StreamAcceptedH\x00\x12.\n\x06result\x18\x02 \x01(\x0b\x32\x1c.demur.v1.WeatherChunkResultH\x00\x12,\n\x08progress\x18\x03 \x01(\x0b\x32\x18.demur.v1.StreamProgressH\x00\x12$\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x13.demur.v1.ItemErrorH\x00\x42\x07\n\x05\x66rame\"X\n\x12WeatherChunkResult\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x30\n\x06\x61nswer\x18\x02 \x01(\x0b\x32 .demur.v1.WeatherPredictResponse2\xf7\x01\n\x0eWeatherService\x12L\n\x07Predict\x12\x1f.demur.v1.WeatherPredictRequest\x1a .demur.v1.WeatherPredictResponse\x12T\n\rPredictStream\x12\x1e.demur.v1.WeatherStreamRequest\x1a\x1f.demur.v1.WeatherStreamResponse(\x01\x30\x01\x12\x41\n\x08\x44\x65scribe\x12\x19.demur.v1.DescribeRequest\x1a\x1a.demur.v1.DescribeResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16\x64\x65mur/v1/weather.proto\x12\x08\x64\x65mur.v1\x1a\x15\x64\x65mur/v1/common.proto\"\xdc\x02\n\x15WeatherPredictRequest\x12\x1c\n\x04rows\x18\x01 \x01(\x0b\x32\x0e.demur.v1.Rows\x12\"\n\x07purpose\x18\x02 \x01(\x0e\x32\x11.demur.v1.Purpose\x12\x18\n\x0b\x64\x65\x66\x65r_above\x18\x03 \x01(\x02H\x00\x88\x01\x01\x12\x0f\n\x07members\x18\x04 \x01(\x08\x12R\n\x13\x64\x65\x66\x65r_above_by_head\x18\x05 \x03(\x0b\x32\x35.demur.v1.WeatherPredictRequest.DeferAboveByHeadEntry\x12\r\n\x05plain\x18\x06 \x01(\x08\x12\x11\n\tintervals\x18\x07 \x01(\x08\x12\x17\n\x0fknown_intervals\x18\x08 \x01(\x06\x1a\x37\n\x15\x44\x65\x66\x65rAboveByHeadEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x02:\x02\x38\x01\x42\x0e\n\x0c_defer_above\"\xda\x01\n\x16WeatherPredictResponse\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08recorded\x18\x02 \x01(\x08\x12+\n\x0btemperature\x18\x03 \x01(\x0b\x32\x16.demur.v1.GaussianHead\x12\x30\n\rprecipitation\x18\x04 \x01(\x0b\x32\x19.demur.v1.CategoricalHead\x12\x0f\n\x07profile\x18\x05 \x01(\t\x12/\n\x0eshifted_inputs\x18\n \x01(\x0b\x32\x17.demur.v1.ShiftedInputs\"p\n\x14WeatherStreamRequest\x12&\n\x05\x62\x65gin\x18\x01 \x01(\x0b\x32\x15.demur.v1.StreamBeginH\x00\x12\'\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x16.demur.v1.WeatherChunkH\x00\x42\x07\n\x05\x66rame\">\n\x0cWeatherChunk\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x1c\n\x04rows\x18\x02 \x01(\x0b\x32\x0e.demur.v1.Rows\"\xd2\x01\n\x15WeatherStreamResponse\x12,\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x0b\x32\x18.demur.v1.StreamAcceptedH\x00\x12.\n\x06result\x18\x02 \x01(\x0b\x32\x1c.demur.v1.WeatherChunkResultH\x00\x12,\n\x08progress\x18\x03 \x01(\x0b\x32\x18.demur.v1.StreamProgressH\x00\x12$\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x13.demur.v1.ItemErrorH\x00\x42\x07\n\x05\x66rame\"X\n\x12WeatherChunkResult\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x30\n\x06\x61nswer\x18\x02 \x01(\x0b\x32 .demur.v1.WeatherPredictResponse2\xf7\x01\n\x0eWeatherService\x12L\n\x07Predict\x12\x1f.demur.v1.WeatherPredictRequest\x1a .demur.v1.WeatherPredictResponse\x12T\n\rPredictStream\x12\x1e.demur.v1.WeatherStreamRequest\x1a\x1f.demur.v1.WeatherStreamResponse(\x01\x30\x01\x12\x41\n\x08\x44\x65scribe\x12\x19.demur.v1.DescribeRequest\x1a\x1a.demur.v1.DescribeResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,19 +35,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_WEATHERPREDICTREQUEST_DEFERABOVEBYHEADENTRY']._loaded_options = None
   _globals['_WEATHERPREDICTREQUEST_DEFERABOVEBYHEADENTRY']._serialized_options = b'8\001'
   _globals['_WEATHERPREDICTREQUEST']._serialized_start=60
-  _globals['_WEATHERPREDICTREQUEST']._serialized_end=364
-  _globals['_WEATHERPREDICTREQUEST_DEFERABOVEBYHEADENTRY']._serialized_start=293
-  _globals['_WEATHERPREDICTREQUEST_DEFERABOVEBYHEADENTRY']._serialized_end=348
-  _globals['_WEATHERPREDICTRESPONSE']._serialized_start=367
-  _globals['_WEATHERPREDICTRESPONSE']._serialized_end=585
-  _globals['_WEATHERSTREAMREQUEST']._serialized_start=587
-  _globals['_WEATHERSTREAMREQUEST']._serialized_end=699
-  _globals['_WEATHERCHUNK']._serialized_start=701
-  _globals['_WEATHERCHUNK']._serialized_end=763
-  _globals['_WEATHERSTREAMRESPONSE']._serialized_start=766
-  _globals['_WEATHERSTREAMRESPONSE']._serialized_end=976
-  _globals['_WEATHERCHUNKRESULT']._serialized_start=978
-  _globals['_WEATHERCHUNKRESULT']._serialized_end=1066
-  _globals['_WEATHERSERVICE']._serialized_start=1069
-  _globals['_WEATHERSERVICE']._serialized_end=1316
+  _globals['_WEATHERPREDICTREQUEST']._serialized_end=408
+  _globals['_WEATHERPREDICTREQUEST_DEFERABOVEBYHEADENTRY']._serialized_start=337
+  _globals['_WEATHERPREDICTREQUEST_DEFERABOVEBYHEADENTRY']._serialized_end=392
+  _globals['_WEATHERPREDICTRESPONSE']._serialized_start=411
+  _globals['_WEATHERPREDICTRESPONSE']._serialized_end=629
+  _globals['_WEATHERSTREAMREQUEST']._serialized_start=631
+  _globals['_WEATHERSTREAMREQUEST']._serialized_end=743
+  _globals['_WEATHERCHUNK']._serialized_start=745
+  _globals['_WEATHERCHUNK']._serialized_end=807
+  _globals['_WEATHERSTREAMRESPONSE']._serialized_start=810
+  _globals['_WEATHERSTREAMRESPONSE']._serialized_end=1020
+  _globals['_WEATHERCHUNKRESULT']._serialized_start=1022
+  _globals['_WEATHERCHUNKRESULT']._serialized_end=1110
+  _globals['_WEATHERSERVICE']._serialized_start=1113
+  _globals['_WEATHERSERVICE']._serialized_end=1360
 # @@protoc_insertion_point(module_scope)
