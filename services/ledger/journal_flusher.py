@@ -119,7 +119,7 @@ class JournalFlusher:
             return
         end = journal.end
         while self._moved < end:
-            if self._moving is None:
+            if self._moving is None or self._moving.done():  # awaiting one that ended would not give up the turn
                 self._moving = asyncio.create_task(self._move_next(journal, writer))
                 self._moving.add_done_callback(self._move_ended)
             await asyncio.shield(self._moving)
@@ -132,7 +132,8 @@ class JournalFlusher:
             self._drop(self.journal)
 
     def _move_ended(self, move: asyncio.Task[None]) -> None:
-        self._moving = None
+        if self._moving is move:  # the next may have begun, since this runs a turn after the end
+            self._moving = None
         if not move.cancelled():
             move.exception()  # raised to those who wait; there may be none any more
 
@@ -150,7 +151,7 @@ class JournalFlusher:
 
     def _drop(self, journal: Journal) -> None:
         """Drop what is moved from the file, unless a move is under way, which reads the file in its thread."""
-        if self._moving is not None:
+        if self._moving is not None and not self._moving.done():
             return
         with self._watermark.lock, suppress(OSError):  # on a full disk the file stays as it is
             if self._moved == journal.end:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 from sqlalchemy import Connection
 
 from services.ledger.contract import Place
@@ -83,6 +84,25 @@ async def test_readers_know_how_far_the_ledger_is_although_callers_leave_while_i
         assert [row["heartbeat"] >= until_now for row in snapshot.writers] == [True]
         assert set(counted(snapshot).values()) == {1}
         assert len(counted(snapshot)) == 13
+
+
+@pytest.mark.timeout(30)  # a waiter that never gives up its turn stops the event loop for ever
+async def test_who_catches_up_in_the_turn_in_which_a_move_ends_does_not_wait_for_that_move(
+    ledger_url: str, tmp_path: Path
+) -> None:
+    async with recording(ledger_url, tmp_path) as recorder:
+        await recorder.decide([0.5])
+        first = asyncio.create_task(recorder.ledger.catch_up())
+        await asyncio.sleep(0)
+        moving = recorder.ledger._journal._moving
+        while moving is not None and not moving.done():  # its callbacks run after this task
+            await asyncio.sleep(0)
+        await recorder.decide([0.6])
+        await recorder.ledger.catch_up()
+        await first
+        snapshot = recorder.read()
+        assert len(counted(snapshot)) == 2
+        assert set(counted(snapshot).values()) == {1}
 
 
 async def test_the_measure_of_an_impossible_prediction_is_kept_beside_its_infinity(
