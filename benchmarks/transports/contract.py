@@ -28,7 +28,7 @@ from tests.services.access.authority import Authority
 PASSED = "passed"
 _CALL_SECONDS = 5.0
 _DEADLINE = ("grpc-timeout", "300m")
-"""A deadline that only the server knows: the library sends it as metadata and does not end the call by itself."""
+"""Deadline that only the server keeps: as metadata, the caller's library sends it but does not end the call by it."""
 _MOST_BYTES, _MOST_STREAMS, _MOST_AGE_SECONDS = 64 << 10, 4, 1.0
 
 
