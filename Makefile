@@ -4,6 +4,7 @@
 # make audit - pins, licences and known vulnerabilities of what is installed
 # make bench - the benchmarks of benchmarks/README.md
 # make race  - Demur beside other model servers, into benchmarks/race.md; installs them the first time (several minutes)
+# make transports - gRPC servers for Python, and the contract each keeps, into benchmarks/transports.md (four minutes)
 # make gpu   - checks and benchmarks to run on a machine with a GPU, part by part; PROVIDER=cpu runs them on a CPU (docs/gpu)
 # make policy - Kubernetes manifests against checkov's rules, in an environment of its own (a minute the first time)
 # make generators - clients of four generators against running services; needs Java, Node.js and a few minutes
@@ -26,7 +27,7 @@ THREADS := $(if $(filter 1,$(WORKERS)),,OMP_NUM_THREADS=1)
 INSTALLED := pyproject.toml clients/python/pyproject.toml simulators/pyproject.toml constraints.txt \
 	models/executors/trees/kernel.c models/inputs/kernel.c
 
-.PHONY: up down environments test test-all check audit bench race gpu protos policy generators image image-gpu artefact-image sbom
+.PHONY: up down environments test test-all check audit bench race transports gpu protos policy generators image image-gpu artefact-image sbom
 
 up: $(VENV)/serve
 	@$(BIN)/demur up
@@ -70,6 +71,9 @@ bench: $(VENV)/train
 
 race: $(VENV)/train
 	$(BIN)/python -m benchmarks.race --page $(RACE)
+
+transports: $(VENV)/train
+	$(BIN)/python -m benchmarks.transports --page
 
 # With what is installed: a machine with a GPU may have no network.
 gpu:

@@ -32,6 +32,8 @@ _STATUS = {
     0: "OK", 1: "CANCELLED", 2: "UNKNOWN", 3: "INVALID_ARGUMENT", 4: "DEADLINE_EXCEEDED", 5: "NOT_FOUND",
     8: "RESOURCE_EXHAUSTED", 12: "UNIMPLEMENTED", 13: "INTERNAL", 14: "UNAVAILABLE",
 }  # fmt: skip
+_CODED_STATUS = bytes.fromhex("9acac8b21234da8f")
+"""``grpc-status`` in Huffman's code of HTTP/2."""
 _HINTS = (b"demur-error-bin", b"grpc-retry-pushback-ms")
 
 
@@ -369,10 +371,29 @@ def _frame(kind: int, flags: int, stream: int, content: bytes | memoryview) -> b
 
 
 def _grpc_status(block: bytes) -> tuple[str, bool]:
-    """Return the status in trailers written without a table, and whether they contain a retry delay."""
-    place = block.find(b"grpc-status")
-    if place < 0:
+    """Return the status in trailers written without a table, and whether they contain a retry delay.
+
+    The name and the number may be in Huffman's code of HTTP/2 (hints may not: servers that use it give none).
+    """
+    for name in (b"grpc-status", _CODED_STATUS):
+        if (place := block.find(name)) >= 0:
+            break
+    else:
         return "no grpc-status", False
-    place += len(b"grpc-status")
-    number = int(block[place + 1 : place + 1 + block[place]])
+    place += len(name)
+    length = block[place] & 0x7F
+    value = block[place + 1 : place + 1 + length]
+    number = _coded_number(value) if block[place] & 0x80 else int(value)
     return _STATUS.get(number, str(number)), any(hint in block for hint in _HINTS)
+
+
+def _coded_number(value: bytes) -> int:
+    """Return a decimal number in Huffman's code of HTTP/2: 0 to 2 have five bits, 3 to 9 have six; ones fill a byte."""
+    bits = "".join(f"{byte:08b}" for byte in value)
+    digits = ""
+    while len(bits) >= 5 and bits.strip("1"):
+        size = 5 if int(bits[:5], 2) < 3 else 6
+        code = int(bits[:size], 2)
+        digits += str(code if size == 5 else code - 0b011001 + 3)
+        bits = bits[size:]
+    return int(digits)

@@ -1,18 +1,21 @@
 """Overload: latency of answered calls, refusals, memory and recovery under more load than a replica can answer.
 
     python -m benchmarks.overload [--task vessel] [--protocols grpc http] [--times 5] [--seconds 60] [--cores 1]
+    python -m benchmarks.overload --callers 16 64 256 [--seconds 3]
     python -m benchmarks.overload --soak [--seconds 600]
 
 Capacity is measured first (callers that send without a pause), then nominal latency (an open loop at 70 % of it), then
 the flood: an open loop at ``--times`` the capacity over 64 connections, in a separate process on another core. Single
-calls follow, until five in a row take no longer than nominal. ``--soak`` runs 70 % for ten minutes and reports growth.
+calls follow, until five in a row take no longer than nominal. ``--callers`` runs closed loops instead: so many callers
+with a connection each, who call again as soon as they are answered or refused. ``--soak`` runs 70 % for ten minutes and
+reports growth.
 """
 
 import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from benchmarks import harness
@@ -41,7 +44,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--times", type=float, default=5, help="the capacity that was measured")
     parser.add_argument("--capacity", type=float, help="requests/s, instead of measuring it")
     parser.add_argument("--deadline", type=float, default=0, help="seconds, sent with each request; 0: none")
-    parser.add_argument("--seconds", type=float, help="of the flood (60), or of the soak (600)")
+    parser.add_argument("--callers", type=int, nargs="+", default=[], help="closed loops of so many callers instead")
+    parser.add_argument(
+        "--seconds", type=float, help="of the flood (60), of each closed loop (3), or of the soak (600)"
+    )
     parser.add_argument("--cores", type=int, default=1, help="of the service, as many lanes")
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings, as waiting_calls=12")
     parser.add_argument("--soak", action="store_true")
@@ -53,6 +59,9 @@ def main(arguments: list[str] | None = None) -> int:
     with pinned({cores[-1]}), running(set(cores[: options.cores]), options.task, **settings) as service:
         for protocol in options.protocols:
             load = Load(query, service, protocol, {cores[-1]}, options.deadline)
+            if options.callers:
+                harness.report(crowded(load, options.callers, options.seconds or 3.0))
+                continue
             capacity = options.capacity or saturation(
                 query, service, protocol, _CAPACITY_SECONDS, options.cores, {cores[-1]}
             )
@@ -79,6 +88,11 @@ class Load:
     def run(self, rate: float, seconds: float, **wishes: float) -> Ended:
         wishes = {"deadline_seconds": self._deadline} | wishes
         return generate(self.asked.plan(self.service, self.protocol, seconds, rate=rate, **wishes), self.cores)
+
+    def crowd(self, callers: int, seconds: float) -> Ended:
+        """Run a closed loop of ``callers`` callers, each with a connection."""
+        plan = self.asked.plan(self.service, self.protocol, seconds, callers=callers, connections=callers)
+        return generate(plan, self.cores)
 
     @property
     def expected(self) -> set[str]:
@@ -155,6 +169,23 @@ def _recovery(load: Load, limit: float) -> float:
             if quick[first : first + 5].all():
                 return max(0.0, began + float(ended.due[first])) if first else 0.0
     return float("inf")
+
+
+def crowded(load: Load, counts: Sequence[int], seconds: float) -> Iterator[Figure]:
+    """Measure closed loops of these numbers of callers, one after another; the first second of each is not counted."""
+    part = f"{load.asked.name}, {load.protocol}: callers in a closed loop"
+    load.crowd(1, SETTLED_SECONDS)
+    for count in counts:
+        with watching(load.service) as watched:
+            ended = load.crowd(count, SETTLED_SECONDS + seconds)
+        late = ended.due >= SETTLED_SECONDS
+        answered, calls = int((ended.answered & late).sum()), int(late.sum())
+        p50, p99 = ended.quantiles(0.5, 0.99, since=SETTLED_SECONDS)
+        codes = dict(Counter(ended.code[late & ~ended.answered].tolist()))
+        note = f"p50 {1e3 * p50:.2f} ms, p99 {1e3 * p99:.2f} ms, most {watched.most('RSS'):.0f} MiB"
+        yield Figure(part, f"{count} callers: answered", answered / seconds, "requests/s", note=note)
+        refused = 100 * (calls - answered) / max(1, calls)
+        yield Figure(part, f"{count} callers: refused", refused, "%", note=f"{codes or 'none'} of {calls:,} calls")
 
 
 def soaked(load: Load, capacity: float, seconds: float) -> Iterator[Figure]:

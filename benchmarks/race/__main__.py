@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         names = options.only
         contenders = [each for each in all_contenders() if each.name in names]
-        results = race(contenders, options.rounds, options.seconds, _say)
+        results = race(contenders, options.rounds, options.seconds, say)
     if options.json:
         options.json.write_text(json.dumps(asdict(results), indent=1) + "\n")
     sys.stdout.write(f"{page(results)}\n")
@@ -51,9 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command's arguments."""
     options = harness.parser("race", __doc__, seconds=2.0, parts=[contender.name for contender in all_contenders()])
-    options.add_argument(
-        "--rounds", type=_rounds, default=3, help="each contender is started and measured once a round"
-    )
+    options.add_argument("--rounds", type=whole, default=3, help="each contender is started and measured once a round")
     options.add_argument("--json", type=Path, metavar="PATH", help="write all measures to this file")
     options.add_argument("--from", dest="earlier", type=Path, metavar="PATH", help="read a run instead of racing")
     options.add_argument("--page", type=Path, nargs="?", const=PAGE, help=f"write the tables into a page, {PAGE.name}")
@@ -114,13 +112,15 @@ def in_process(seconds: float) -> dict[str, float]:
     return {name: case.p50 * 1e3 for name, case in timed.items()}
 
 
-def _rounds(text: str) -> int:
+def whole(text: str) -> int:
+    """Return the number of rounds that an argument states."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"rounds = {text}: must be a whole number of at least 1")
     return int(text)
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """Write a line of progress, with the time, to standard error."""
     sys.stderr.write(f"{time.strftime('%H:%M:%S')} {line}\n")
     sys.stderr.flush()
 

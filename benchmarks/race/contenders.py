@@ -44,13 +44,15 @@ class Contender:
 
 
 @dataclass(frozen=True)
-class _Ports:
+class Ports:
+    """Free ports, of which a server takes those that it needs."""
+
     http: int
     grpc: int
     metrics: int
 
 
-Command = Callable[[_Ports, Path], list[str]]
+Command = Callable[[Ports, Path], list[str]]
 """Command of a server with these ports; the folder is its own, and empty."""
 
 
@@ -62,21 +64,21 @@ def all_contenders() -> tuple[Contender, ...]:
     return (
         Contender("Demur", "demur", _demur("sqlite"), own),
         Contender("Demur, no ledger", "demur", _demur("none"), own),
-        Contender("echo, gRPC", "floor", _started(_grpc_server("echo")), grpc),
-        Contender("prototype, gRPC", "floor", _started(_grpc_server("prototype")), grpc),
-        Contender("echo, ASGI", "floor", _started(_asgi_server("echo")), asgi),
-        Contender("prototype, ASGI", "floor", _started(_asgi_server("prototype")), asgi),
-        Contender("MLServer", "peer", _started(_mlserver), oip),
-        Contender("KServe", "peer", _started(_script("kserve", "http", "grpc")), oip),
-        Contender("Triton, Python backend", "peer", _started(_script("triton", "http", "grpc", "metrics")), oip),
-        Contender("BentoML", "peer", _started(_bentoml), plain),
-        Contender("LitServe", "peer", _started(_script("litserve", "http")), plain),
+        Contender("echo, gRPC", "floor", started(_grpc_server("echo")), grpc),
+        Contender("prototype, gRPC", "floor", started(_grpc_server("prototype")), grpc),
+        Contender("echo, ASGI", "floor", started(_asgi_server("echo")), asgi),
+        Contender("prototype, ASGI", "floor", started(_asgi_server("prototype")), asgi),
+        Contender("MLServer", "peer", started(_mlserver), oip),
+        Contender("KServe", "peer", started(_script("kserve", "http", "grpc")), oip),
+        Contender("Triton, Python backend", "peer", started(_script("triton", "http", "grpc", "metrics")), oip),
+        Contender("BentoML", "peer", started(_bentoml), plain),
+        Contender("LitServe", "peer", started(_script("litserve", "http")), plain),
     )
 
 
 def asgi_echo(cores: set[int]) -> AbstractContextManager[Service]:
     """Run the bare ASGI application, which echoes, on some cores."""
-    return _started(_asgi_server("echo"))(cores)
+    return started(_asgi_server("echo"))(cores)
 
 
 def _demur(ledger: str) -> Start:
@@ -93,7 +95,7 @@ def _grpc_server(kind: str) -> Command:
 
 
 def _asgi_server(kind: str) -> Command:
-    def command(ports: _Ports, _: Path) -> list[str]:
+    def command(ports: Ports, _: Path) -> list[str]:
         application = f"benchmarks.race.servers.asgi:{kind}"
         options = ["--factory", "--host", HOST, "--port", str(ports.http), "--log-level", "warning", "--no-access-log"]
         return [sys.executable, "-m", "uvicorn", application, *options]
@@ -102,14 +104,14 @@ def _asgi_server(kind: str) -> Command:
 
 
 def _script(name: str, *ports: str) -> Command:
-    def command(free: _Ports, _: Path) -> list[str]:
+    def command(free: Ports, _: Path) -> list[str]:
         script = SERVERS / f"{name}_server.py"
         return [str(python_of(name)), str(script), *(str(getattr(free, port)) for port in ports)]
 
     return command
 
 
-def _mlserver(ports: _Ports, home: Path) -> list[str]:
+def _mlserver(ports: Ports, home: Path) -> list[str]:
     settings = {"http_port": ports.http, "grpc_port": ports.grpc, "metrics_port": ports.metrics}
     settings |= {"host": HOST, "parallel_workers": 0, "debug": False}
     model = {"name": bodies.TASK, "implementation": "mlserver_runtime.GraphRuntime"}
@@ -118,17 +120,17 @@ def _mlserver(ports: _Ports, home: Path) -> list[str]:
     return [str(python_of("mlserver").parent / "mlserver"), "start", str(home)]
 
 
-def _bentoml(ports: _Ports, _: Path) -> list[str]:
+def _bentoml(ports: Ports, _: Path) -> list[str]:
     service = ["bento_server:GraphService", "--working-dir", str(SERVERS)]
     return [sys.executable, "-m", "bentoml", "serve", *service, "--host", HOST, "--port", str(ports.http)]
 
 
-def _started(command: Command) -> Start:
+def started(command: Command) -> Start:
     """Return the start of a command as a process group of its own, ready when one of its ports is open."""
 
     @contextmanager
     def start(cores: set[int]) -> Iterator[Service]:
-        ports = _Ports(free_port(), free_port(), free_port())
+        ports = Ports(free_port(), free_port(), free_port())
         with TemporaryDirectory(prefix="demur-race-") as home:
             arguments, log = command(ports, Path(home)), Path(home) / "server.log"
             with log.open("wb") as output:

@@ -23,13 +23,16 @@ def folder(name: str, root: Path = PROJECT) -> Path:
     return root / f".venv-race-{name}"
 
 
-def python_of(name: str, root: Path = PROJECT) -> Path:
+def python_of(name: str, root: Path = PROJECT, described: Path | None = None) -> Path:
     """Return the interpreter of a contender's environment, which is made if its requirements changed.
+
+    Args:
+        described: the folder with its requirements; None: ``REQUIREMENTS``.
 
     Raises:
         LeftOut: the environment cannot be made.
     """
-    requirements = REQUIREMENTS / f"{name}.txt"
+    requirements = (described or REQUIREMENTS) / f"{name}.txt"
     place, installed = folder(name, root), folder(name, root) / "installed.txt"
     if not installed.exists() or installed.read_text() != requirements.read_text():
         shutil.rmtree(place, ignore_errors=True)

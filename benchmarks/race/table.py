@@ -92,10 +92,11 @@ def page(results: Results) -> str:
 
 def _lines(entries: Sequence[Entry]) -> Iterator[tuple[str, ...]]:
     for entry in entries:
-        yield (entry.contender, entry.lane, *(_cell(entry, measure) for measure in MEASURES))
+        yield (entry.contender, entry.lane, *(cell(entry, measure) for measure in MEASURES))
 
 
-def _cell(entry: Entry, measure: str) -> str:
+def cell(entry: Entry, measure: str) -> str:
+    """Return the median of a measure with its spread, as it stands in the table."""
     value = entry.median(measure)
     text = f"{value:,.0f}" if value >= 100 else f"{value:.3f}" if value < 10 else f"{value:.1f}"
     return f"{text} ±{entry.spread(measure):.0%}" if len(entry.runs) > 1 else text

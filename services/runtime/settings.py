@@ -178,7 +178,7 @@ class Settings:
     """Maximum number of interactive requests that wait or run, per lane; beyond it callers get an error that the
     service is busy. Bursts may reach four times this number. Requests take turns, so their duration grows with their
     number."""
-    waiting_calls: int = 16
+    waiting_calls: int = 64
     """Maximum number of small calls that wait for the event loop, on each protocol; further ones are refused at once
     (over gRPC: CANCELLED without details). Over HTTP bursts may reach four times this number. It bounds the number of
     concurrent callers; latency under overload grows with it."""

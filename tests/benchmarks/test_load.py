@@ -1,6 +1,8 @@
 """The load generator against servers that are known, and a flood against the real service; speed is not judged here."""
 
 import os
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -79,6 +81,20 @@ def test_growth_is_that_of_a_line_through_what_came_after_the_beginning() -> Non
     assert steady.growth("RSS") == pytest.approx(0, abs=1e-6)
     leaking = Watched(seconds, {"RSS": [100 + 0.5 * second for second in seconds]})
     assert leaking.growth("RSS") == pytest.approx(0.5 * 89, rel=0.02)
+
+
+def test_a_crowd_of_callers_is_counted_after_its_first_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    due = np.array([0.5, 1.5, 2.0, 2.5])
+    code = np.array(["CANCELLED", "OK", "CANCELLED", "CANCELLED"])
+    ended = Ended(due, due, due + 0.25, code, np.zeros(4, bool), 0.1)
+    crowd = SimpleNamespace(asked=SimpleNamespace(name="a row"), protocol="grpc", service=None)
+    crowd.crowd = lambda callers, seconds: ended
+    monkeypatch.setattr(overload, "watching", lambda service: nullcontext(Watched([0.0], {"RSS": [100.0]})))
+    answered, refused = overload.crowded(crowd, [7], 2.0)  # type: ignore[arg-type]
+    assert (answered.name, answered.value) == ("7 callers: answered", 0.5)
+    assert "p99 250.00 ms" in answered.note
+    assert refused.value == pytest.approx(200 / 3)
+    assert refused.note == "{'CANCELLED': 2} of 3 calls"
 
 
 @pytest.mark.slow

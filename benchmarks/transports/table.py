@@ -1,0 +1,93 @@
+"""Results of the race of transports: measures, outcomes of the contract, and who may become the default."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks import markdown
+from benchmarks.race.table import ENOUGH_ROUNDS, MEASURES, SHORT_RUN, Entry, cell
+from benchmarks.transports.contract import NAMES, PASSED
+
+NEEDED_SAVING = 2.0
+"""The default changes only to a server that needs at most this part of the CPU time a call, and keeps the contract."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything that one race measured; the first transport is the default one."""
+
+    machine: str
+    rounds: int
+    seconds: float
+    """Length of each measurement with one caller, s."""
+    entries: tuple[Entry, ...]
+    contracts: Mapping[str, Mapping[str, str]]
+    """Outcome by check, by transport."""
+    left_out: Mapping[str, str]
+    """Reason by transport."""
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> "Results":
+        """Return results from the JSON document of a run."""
+        entries = tuple(Entry(**entry | {"runs": tuple(entry["runs"])}) for entry in document["entries"])
+        return cls(**{**document, "entries": entries})
+
+    def passed(self, transport: str) -> int:
+        """Return the number of checks that a transport passed."""
+        return sum(outcome == PASSED for outcome in self.contracts.get(transport, {}).values())
+
+    def saving(self, entry: Entry) -> float:
+        """Return the default's CPU time a call over that of another transport."""
+        return self.entries[0].median("cpu_ms") / entry.median("cpu_ms")
+
+    def candidates(self) -> list[str]:
+        """Return the transports to which the default may change."""
+        return [
+            entry.contender
+            for entry in self.entries[1:]
+            if self.saving(entry) >= NEEDED_SAVING and self.passed(entry.contender) == len(NAMES)
+        ]
+
+
+def page(results: Results) -> str:
+    """Return the Markdown between the marks of the results page."""
+    heads = ("server", *MEASURES.values(), "CPU saved", "contract")
+    parts = [
+        f"Machine: {results.machine}. Rounds: {results.rounds}, {results.seconds:g} s for each latency and "
+        f"{2 * results.seconds:g} s for sixteen callers.",
+        markdown.table(heads, (_line(results, entry) for entry in results.entries)),
+        markdown.table(("contract", *results.contracts), (_outcomes(results, name) for name in NAMES)),
+    ]
+    if results.rounds < ENOUGH_ROUNDS:
+        parts.insert(1, SHORT_RUN.replace("make race", "make transports"))
+    if broken := list(_broken(results)):
+        parts.append("What they do instead:\n\n" + "\n".join(broken))
+    if results.left_out:
+        parts.append("Left out:\n\n" + "\n".join(f"- {name}: {why}" for name, why in results.left_out.items()))
+    if results.entries:
+        chosen = ", ".join(results.candidates()) or "none"
+        parts.append(
+            f"At most 1/{NEEDED_SAVING:g} of the CPU time of {results.entries[0].contender}, and the whole contract: "
+            f"{chosen}."
+        )
+    return "\n\n".join(parts)
+
+
+def _line(results: Results, entry: Entry) -> tuple[str, ...]:
+    measures = (cell(entry, measure) for measure in MEASURES)
+    kept = f"{results.passed(entry.contender)} of {len(NAMES)}"
+    return entry.contender, *measures, f"{results.saving(entry):.2f} x", kept
+
+
+def _outcomes(results: Results, name: str) -> tuple[str, ...]:
+    found = (outcomes.get(name) for outcomes in results.contracts.values())
+    return name, *("yes" if outcome == PASSED else "not checked" if outcome is None else "no" for outcome in found)
+
+
+def _broken(results: Results) -> list[str]:
+    return [
+        f"- {transport}, {name}: {outcome}"
+        for transport, outcomes in results.contracts.items()
+        for name, outcome in outcomes.items()
+        if outcome != PASSED
+    ]
