@@ -26,8 +26,11 @@ MAY_BE_EMPTY = (
     *("demur_ledger_unrecorded_units_total", "demur_ledger_errors_total", "demur_monitor_errors_total"),
     *("demur_access_", "demur_tls_", "demur_trace_", "demur_device_failures_total", "demur_device_probes_total"),
     *("ALERTS", 'code=~"429', "demur_live_invalid", "demur_explored_units_total", "== 0) or vector"),
+    "demur_qualification_done_ratio",
 )
-"""What has no series while nothing is wrong, nobody explores, and there are neither tokens, certificates nor traces."""
+"""What has no series while nothing is wrong, nobody explores, the numeric profile is the artefact's own, and there are
+neither tokens, certificates nor traces.
+"""
 
 
 @dataclass(frozen=True)
