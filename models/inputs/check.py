@@ -13,8 +13,8 @@ MOST_DEPARTURES = 3
 """Columns that are named per row."""
 
 
-class Seen(NamedTuple):
-    """What was seen in rows [N, F]."""
+class CheckResult(NamedTuple):
+    """Result of checking rows [N, F]."""
 
     refused: bool
     """True if a value is neither possible nor a documented missing one."""
@@ -27,8 +27,8 @@ class Seen(NamedTuple):
 class InputCheck(Protocol):
     """Check of rows [N, F] of one schema."""
 
-    def look(self, rows: Rows) -> Seen:
-        """Return what is seen in rows."""
+    def run(self, rows: Rows) -> CheckResult:
+        """Return the result for rows."""
         ...
 
     def departures(self, rows: Rows, flagged: NDArray[np.intp]) -> Departures:
@@ -50,12 +50,12 @@ class PlainCheck:
         self._schema, self._lower, self._upper, self._known = schema, lower, upper, known
         self._has_missing = bool(schema.nullable.any() or schema.sentinels)
 
-    def look(self, rows: Rows) -> Seen:
+    def run(self, rows: Rows) -> CheckResult:
         unseen = outside(rows, self._lower, self._upper, self._schema)
         scores = None
         if self._known is not None:
             scores = self._known.score(rows, self._schema.missing(rows) if self._has_missing else None)
-        return Seen(possible(self._schema, rows) is not None, unseen if unseen.any() else None, scores)
+        return CheckResult(possible(self._schema, rows) is not None, unseen if unseen.any() else None, scores)
 
     def departures(self, rows: Rows, flagged: NDArray[np.intp]) -> Departures:
         return departures(rows, flagged, self._schema, self._lower, self._upper, self._known, MOST_DEPARTURES)

@@ -6,7 +6,7 @@
  * No Python in here: it is called through ctypes, which releases the interpreter lock. Shapes were checked where the
  * tables were made.
  */
-#include <math.h> /* NAN alone: nothing of the library is called */
+#include <math.h> /* NAN, and fabsf, which compilers have built in: the library is not linked */
 #include <stdint.h>
 
 #define VERSION 1        /* of everything that the caller has to know; as in kernel.py */
@@ -189,13 +189,13 @@ int demur_inputs_judge(const inputs *in, const float *rows, int64_t count, uint8
         return all;
     for (int64_t start = 0; start < count; start += TOGETHER) {
         const int64_t here = smaller(TOGETHER, count - start);
-        float z[TOGETHER][MOST_COLUMNS], found[TOGETHER];
+        float z[TOGETHER][MOST_COLUMNS], of_rows[TOGETHER];
         int64_t best[TOGETHER];
         for (int64_t r = 0; r < TOGETHER; r++)
             standardise(in, rows + (start + smaller(r, here - 1)) * in->columns, z[r]);
-        nearest(in, z, best, found);
+        nearest(in, z, best, of_rows);
         for (int64_t r = 0; r < here; r++)
-            scores[start + r] = found[r];
+            scores[start + r] = of_rows[r];
     }
     return all;
 }
@@ -229,7 +229,7 @@ INLINE void conditional(const inputs *in, const float *row, float *distance, flo
  */
 EACH_PROCESSOR
 int64_t demur_inputs_departures(const inputs *in, const float *rows, const int64_t *chosen, int64_t count, int64_t most,
-                                int64_t *places, int64_t *found, float *deviations, float *expecteds)
+                                int64_t *places, int64_t *columns, float *deviations, float *expecteds)
 {
     int64_t entries = 0;
     for (int64_t place = 0; place < count; place++) {
@@ -257,7 +257,7 @@ int64_t demur_inputs_departures(const inputs *in, const float *rows, const int64
             if (beyond[worst] == 0.0f)
                 break;
             places[entries] = place;
-            found[entries] = worst;
+            columns[entries] = worst;
             deviations[entries] = in->directions ? beyond[worst] : NAN;
             expecteds[entries] = expected[worst];
             entries++;
@@ -267,7 +267,7 @@ int64_t demur_inputs_departures(const inputs *in, const float *rows, const int64
     return entries;
 }
 
-/* What the caller checks before the first call: version, and size of the table. */
+/* Version, and size of the table, which the caller compares with its own before the first call. */
 int64_t demur_inputs_layout(void)
 {
     return VERSION * 1000000LL + (int64_t)sizeof(inputs);

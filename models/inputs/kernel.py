@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from models import compiled
 from models.familiarity import NO_DEPARTURES, Departures, Familiarity
-from models.inputs.check import MOST_DEPARTURES, InputCheck, PlainCheck, Rows, Seen
+from models.inputs.check import MOST_DEPARTURES, CheckResult, InputCheck, PlainCheck, Rows
 from models.schema import Schema
 
 MOST_COLUMNS = 512  # as in kernel.c
@@ -96,7 +96,7 @@ class CompiledCheck:
         self._table = _Inputs(**fields, **({} if known is None else self._density(known)))
         self._pointer = ctypes.byref(self._table)
 
-    def look(self, rows: Rows) -> Seen:
+    def run(self, rows: Rows) -> CheckResult:
         count, rows = len(rows), self._checked(rows)
         room = np.empty(5 * count, np.uint8)  # one array for both results: each address takes a microsecond
         address = room.ctypes.data
@@ -105,7 +105,7 @@ class CompiledCheck:
         )
         outside = (room[4 * count :] & _OUTSIDE) != 0 if everything & _OUTSIDE else None
         scores = None if self._known is None else room[: 4 * count].view(np.float32)
-        return Seen(bool(everything & _REFUSED), outside, scores)
+        return CheckResult(bool(everything & _REFUSED), outside, scores)
 
     def departures(self, rows: Rows, flagged: NDArray[np.intp]) -> Departures:
         if not len(flagged):
@@ -130,6 +130,8 @@ class CompiledCheck:
 
     def _checked(self, rows: Rows) -> Rows:
         rows = np.ascontiguousarray(rows, np.float32)
+        if not rows.flags.aligned:
+            rows = rows.copy()
         if rows.ndim != 2 or rows.shape[1] != self._columns:
             raise ValueError(f"rows are {rows.shape}, {self._columns} columns are needed")
         return rows

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from models import uncertainty
 from models.familiarity import NO_DEPARTURES, Departures, Familiarity
-from models.inputs.check import Seen, possible
+from models.inputs.check import CheckResult, possible
 from models.inputs.kernel import input_check
 from models.predictive import Categorical, Gaussian, Predictives
 from services.ledger.contract import Portion
@@ -147,10 +147,10 @@ class RowTask:
             InvalidInput, TooLarge: see ``services.request.validate``.
         """
         rows = self._rows(request.form)
-        seen = self._check.look(rows)
-        if seen.refused:
+        result = self._check.run(rows)
+        if result.refused:
             check(self.schema, rows)
-        return self._units(rows, seen, request.members, ((0, len(rows)),), (request.intervals,))
+        return self._units(rows, result, request.members, ((0, len(rows)),), (request.intervals,))
 
     def _rows(self, form: Packed | Named) -> Rows:
         if isinstance(form, Packed):
@@ -160,7 +160,7 @@ class RowTask:
     def _units(
         self,
         rows: Rows,
-        seen: Seen,
+        result: CheckResult,
         members: bool,
         requests: Sequence[tuple[int, int]],
         intervals: tuple[IntervalsOption, ...],
@@ -168,14 +168,14 @@ class RowTask:
         """Return the units of checked rows.
 
         Args:
-            seen: what the check saw in them.
+            result: of the check of the rows.
             requests: first and end row of each request.
             intervals: option of each request.
         """
-        unseen = seen.outside
+        unseen = result.outside
         shifts = np.zeros(len(rows), np.uint8) if unseen is None else unseen * _OUTSIDE
-        if self._familiarity is not None and seen.scores is not None:
-            unlikely = self._familiarity.unlikely(seen.scores, requests)
+        if self._familiarity is not None and result.scores is not None:
+            unlikely = self._familiarity.unlikely(result.scores, requests)
             if np.logical_or.reduce(unlikely):
                 shifts[unlikely if unseen is None else unlikely & ~unseen] = _UNLIKELY
         member_bytes = len(rows) * self._member_values * rows.itemsize if members else 0
@@ -235,19 +235,19 @@ class RowTask:
         if not accepted:
             return None, places
         joined = accepted[0] if len(accepted) == 1 else np.concatenate(accepted)
-        seen = self._check.look(joined)
-        if seen.refused and (fine := possible(self.schema, joined)) is not None:
+        result = self._check.run(joined)
+        if result.refused and (fine := possible(self.schema, joined)) is not None:
             joined, places = self._without_refused(joined, fine, places)
             if not len(joined):
                 return None, places
-            seen = self._check.look(joined)
+            result = self._check.run(joined)
         kept = [
             (place, request.intervals)
             for place, request in zip(places, requests, strict=True)
             if isinstance(place, tuple)
         ]
         bounds, intervals = [place for place, _ in kept], tuple(option for _, option in kept)
-        return self._units(joined, seen, requests[0].members, bounds, intervals), places
+        return self._units(joined, result, requests[0].members, bounds, intervals), places
 
     def _without_refused(
         self, joined: Rows, fine: NDArray[np.bool_], places: Sequence[tuple[int, int] | DemurError]

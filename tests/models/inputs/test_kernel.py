@@ -91,7 +91,7 @@ def density(columns: int) -> Familiarity:
 def test_both_see_the_same(library: ctypes.CDLL, columns: int, spread: float) -> None:
     described, plain, own = pair(library, columns)
     rows = usual(described, 211, seed=2, spread=spread)
-    theirs, ours = plain.look(rows), own.look(rows)
+    theirs, ours = plain.run(rows), own.run(rows)
     assert ours.refused == theirs.refused == (possible(described, rows) is not None)
     assert (ours.outside is None) == (theirs.outside is None)
     if ours.outside is not None:
@@ -103,11 +103,11 @@ def test_both_see_the_same(library: ctypes.CDLL, columns: int, spread: float) ->
 def test_a_row_has_the_same_score_alone_and_among_others(library: ctypes.CDLL, columns: int) -> None:
     described, _, own = pair(library, columns)
     rows = usual(described, 23, seed=3)
-    together = own.look(rows).scores
+    together = own.run(rows).scores
     assert together is not None
     for count in (1, 2, 3, 5):
         for start in range(0, len(rows) - count, 4):
-            alone = own.look(rows[start : start + count]).scores
+            alone = own.run(rows[start : start + count]).scores
             np.testing.assert_array_equal(alone, together[start : start + count])
 
 
@@ -128,11 +128,11 @@ def test_a_row_has_the_same_score_alone_and_among_others(library: ctypes.CDLL, c
 def test_an_impossible_value_is_refused(library: ctypes.CDLL, column: int, value: float) -> None:
     _, plain, own = pair(library, 9)
     rows = np.zeros((7, 9), np.float32)
-    assert not own.look(rows).refused
+    assert not own.run(rows).refused
     rows[5, column] = value
-    assert plain.look(rows).refused
-    assert own.look(rows).refused
-    assert not own.look(rows[:5]).refused
+    assert plain.run(rows).refused
+    assert own.run(rows).refused
+    assert not own.run(rows[:5]).refused
 
 
 @pytest.mark.parametrize(("column", "value"), [(1, np.nan), (3, SENTINEL), (3, -8888.0), (0, 100.0), (0, -100.0)])
@@ -141,9 +141,9 @@ def test_a_documented_missing_value_passes_and_is_not_outside(library: ctypes.CD
     rows = np.zeros((3, 9), np.float32)
     rows[1, column] = value
     for check in (plain, own):
-        seen = check.look(rows)
-        assert not seen.refused
-        assert (seen.outside is None) == (abs(value) != 100.0)
+        result = check.run(rows)
+        assert not result.refused
+        assert (result.outside is None) == (abs(value) != 100.0)
 
 
 @pytest.mark.parametrize("columns", [2, 5, 17, 40])
@@ -161,15 +161,25 @@ def test_departures_are_the_same(library: ctypes.CDLL, columns: int, dense: bool
     np.testing.assert_allclose(ours.expected, theirs.expected, rtol=1e-4, atol=1e-4)
 
 
+def test_no_rows_have_nothing(library: ctypes.CDLL) -> None:
+    _, plain, own = pair(library, 5)
+    for check in (plain, own):
+        result = check.run(np.zeros((0, 5), np.float32))
+        assert not result.refused
+        assert result.outside is None
+        assert result.scores is not None
+        assert len(result.scores) == 0
+
+
 def test_without_a_density_there_are_no_scores(library: ctypes.CDLL) -> None:
     _, _, own = pair(library, 5, dense=False)
-    assert own.look(np.zeros((2, 5), np.float32)).scores is None
+    assert own.run(np.zeros((2, 5), np.float32)).scores is None
 
 
 def test_arguments_that_do_not_fit_are_refused(library: ctypes.CDLL) -> None:
     _, _, own = pair(library, 5)
     with pytest.raises(ValueError, match="5 columns"):
-        own.look(np.zeros((2, 4), np.float32))
+        own.run(np.zeros((2, 4), np.float32))
     for place in (-1, 2):
         with pytest.raises(IndexError, match="there are 2"):
             own.departures(np.zeros((2, 5), np.float32), np.array([place]))
@@ -179,8 +189,9 @@ def test_arguments_that_do_not_fit_are_refused(library: ctypes.CDLL) -> None:
 def test_rows_in_another_order_of_memory_are_read_as_they_are(library: ctypes.CDLL) -> None:
     described, _, own = pair(library, 9)
     rows = usual(described, 50, seed=5)
-    for other in (np.asfortranarray(rows), np.repeat(rows, 2, axis=0)[::2], rows.astype(">f4")):
-        np.testing.assert_array_equal(own.look(other).scores, own.look(rows).scores)
+    unaligned = np.frombuffer(b"\0" + rows.tobytes(), np.float32, offset=1).reshape(rows.shape)
+    for other in (np.asfortranarray(rows), np.repeat(rows, 2, axis=0)[::2], rows.astype(">f4"), unaligned):
+        np.testing.assert_array_equal(own.run(other).scores, own.run(rows).scores)
 
 
 def test_numpy_checks_where_there_is_no_kernel_or_a_schema_is_too_wide(
