@@ -86,7 +86,7 @@ def operations(sizes: Sizes, features: int = FEATURES) -> int:
     """Return the number of multiplications and additions in the matrix products of one row and member, as exported."""
     width, hidden, tokens = sizes.width, sizes.hidden, features + 1
     block = tokens * (4 * width**2 + 2 * tokens * width + 3 * width * hidden)
-    pooled = 2 * sizes.heads * width**2 + 2 * tokens * sizes.heads * width + 3 * width * hidden
+    pooled = 4 * width**2 + 2 * tokens * sizes.heads * width + 3 * width * hidden
     return 2 * ((sizes.blocks - 1) * block + pooled + width * (2 + CLASSES))
 
 

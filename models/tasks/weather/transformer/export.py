@@ -8,8 +8,7 @@ two-dimensional constants once, and one member's tokens stay in the core's cache
 The graph computes the same as the torch network, with less work: scalings are folded into weights; the bias of keys
 shifts all scores of a query alike and is left out, that of values passes through attention and moves into the next
 layer; and the last block's single query is multiplied with the tokens themselves, because q (x W)^T = (q W^T) x^T and a
-(x W) = (a x) W. The products of weights for this are computed when a session loads the file, which does not contain
-them.
+(x W) = (a x) W.
 """
 
 import math
@@ -34,15 +33,14 @@ def export(ensemble: TrainedEnsemble) -> bytes:
     graph = Graph(f"weather_{ensemble.family}")
     rows = graph.input("rows", ("N", len(ensemble.scaling)))
     values, missing = _prepared(graph, rows, ensemble.scaling)
+    tokens = _tokens(graph, values, missing, ensemble)
     masks = frozen.masks(ensemble)
-    parts = []
-    for member in range(ensemble.members):
+    raw = []
+    for member, own_tokens in enumerate(tokens):
         weights = {name: array[member] for name, array in ensemble.weights.items()}
         own = {name: array[member] for name, array in masks.items()}
-        parts.append(_Member(graph, ensemble, weights, own).run(values, missing))
-    for name in ensemble.heads:
-        together = graph.op("Concat", *(part[name] for part in parts), axis=0)
-        graph.output(name, together, ("K", "N", ensemble.outputs(name)))
+        raw.append(_Member(graph, ensemble, weights, own).run(own_tokens))
+    _predicted(graph, graph.op("Concat", *raw, axis=0), ensemble)
     return graph.serialise()
 
 
@@ -61,6 +59,37 @@ def _prepared(graph: Graph, rows: Value, scaling: Scaling) -> tuple[Value, Value
     )
 
 
+def _tokens(graph: Graph, values: Value, missing: Value, ensemble: TrainedEnsemble) -> list[Value]:
+    """Return the tokens of each member [N T, width]: value times direction plus offset, or the missing token.
+
+    [CLS] is the offset of a value of zero. The members' tokens are made together, because operations on rows as short
+    as a token's cost more than their arithmetic.
+    """
+    weights, width = ensemble.weights, ensemble.sizes.width
+    answer = weights["tokens.answer"]
+    parts = {"direction": np.zeros_like(answer), "missing": np.zeros_like(answer), "offset": answer}
+    direction, absent, offset = (
+        np.concatenate(np.concatenate([first, weights[f"tokens.{name}"]], axis=1), axis=-1)
+        for name, first in parts.items()
+    )  # [T, members x width]
+    tokens = values * direction + graph.op("Where", missing, absent, offset)
+    tokens = graph.op("Reshape", tokens, np.array([-1, ensemble.members * width]))
+    return list(graph.split(tokens, [width] * ensemble.members, axis=1)) if ensemble.members > 1 else [tokens]
+
+
+def _predicted(graph: Graph, raw: Value, ensemble: TrainedEnsemble) -> None:
+    """Declare mean and variance, and probabilities, from the raw outputs of all heads [K, N, outputs]."""
+    sizes = [ensemble.outputs(name) for name in ensemble.heads]
+    for name, part in zip(ensemble.heads, graph.split(raw, sizes, axis=-1), strict=True):
+        if name == PRECIPITATION.name:
+            output = graph.op("Softmax", part, axis=-1)
+        else:
+            mean, spread = graph.split(part, [1, 1], axis=-1)
+            std = (graph.softplus(spread) + FLOOR) * ensemble.scaling.temperature_std
+            output = graph.op("Concat", mean, std * std, axis=-1)
+        graph.output(name, output, ("K", "N", ensemble.outputs(name)))
+
+
 @dataclass(frozen=True)
 class _Member:
     """Builder of one member in the graph.
@@ -77,10 +106,10 @@ class _Member:
     def sizes(self) -> Sizes:
         return self.ensemble.sizes
 
-    def run(self, values: Value, missing: Value) -> dict[str, Value]:
-        """Return the outputs of the heads, [S, N, outputs]."""
+    def run(self, tokens: Value) -> Value:
+        """Return the raw outputs of all heads, [S, N, outputs]."""
         graph, sizes = self.graph, self.sizes
-        tokens, samples = self._tokens(values, missing), 1
+        samples = 1
         for number in range(sizes.blocks):
             name = f"blocks.{number}"
             read = self._norm(tokens) if number else tokens
@@ -91,19 +120,10 @@ class _Member:
             tokens, samples = self._added(tokens, samples, attended, samples, f"attended.{number}")
             fed, after = self._fed(self._norm(tokens), name, number, samples)
             tokens, samples = self._added(tokens, samples, fed, after, f"fed.{number}")
-        scale, shift = self.weights["norm.weight"], self.weights["norm.bias"]
-        answer = graph.relu(self._norm(tokens) * scale + shift)
-        return {head: self._head_output(answer, head, samples) for head in self.ensemble.heads}
-
-    def _tokens(self, values: Value, missing: Value) -> Value:
-        """Return value times direction plus offset, or the missing token; [CLS] is the offset of a value of zero."""
-        graph, weights = self.graph, self.weights
-        nothing = np.zeros_like(weights["tokens.answer"])
-        direction = np.concatenate([nothing, weights["tokens.direction"]])
-        offset = np.concatenate([weights["tokens.answer"], weights["tokens.offset"]])
-        absent = np.concatenate([nothing, weights["tokens.missing"]])
-        tokens = values * direction + graph.op("Where", missing, absent, offset)
-        return graph.op("Reshape", tokens, np.array([-1, self.sizes.width]))
+        answer = graph.relu(self._norm(tokens, self.weights["norm.weight"], self.weights["norm.bias"]))
+        kernels, biases = zip(*(self._head(name) for name in self.ensemble.heads), strict=True)
+        raw = answer @ np.concatenate(kernels, axis=1) + np.concatenate(biases)
+        return graph.op("Reshape", raw, np.array([samples, -1, sum(map(len, biases))]))
 
     def _attended(self, tokens: Value, name: str) -> Value:
         """Return the attention output of all tokens."""
@@ -111,14 +131,12 @@ class _Member:
         kernel, bias = self._projection(name)
         asking, keys, values = np.split(kernel, 3, axis=1)
         shape = np.array([-1, len(self), sizes.heads, sizes.width // sizes.heads])
-        made = (tokens @ asking + bias[: sizes.width], tokens @ keys, tokens @ values)
-        by_head = ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
-        queries, turned, seen = (
-            graph.op("Transpose", graph.op("Reshape", projected, shape), perm=order)
-            for projected, order in zip(made, by_head, strict=True)
-        )
-        mixed = graph.op("Softmax", queries @ turned, axis=-1) @ seen
-        mixed = graph.op("Transpose", mixed, perm=[0, 2, 1, 3])
+        turned_queries, turned_keys, turned_values = (
+            graph.op("Transpose", graph.op("Reshape", projected, shape), perm=[0, 2, 3, 1])
+            for projected in (tokens @ asking + bias[: sizes.width], tokens @ keys, tokens @ values)
+        )  # [N, heads, width of a head, T]: whole matrices are transposed faster than a head's few numbers are moved
+        shares = graph.op("Softmax", self._product(turned_queries, turned_keys, transA=1), axis=-1)
+        mixed = graph.op("Transpose", self._product(shares, turned_values, transB=1), perm=[0, 2, 1, 3])
         join, left = self._joined(name)
         return graph.op("Reshape", mixed, np.array([-1, sizes.width])) @ join + left
 
@@ -126,19 +144,20 @@ class _Member:
         """Return the attention output of [CLS]."""
         graph, sizes = self.graph, self.sizes
         together = graph.op("Reshape", tokens, np.array([-1, len(self), sizes.width]))
+        apart = np.array([-1, sizes.heads, 1, sizes.width // sizes.heads])
+        whole = np.array([-1, sizes.heads, sizes.width])
         kernel, bias = self._projection(name)
-        asking, keys, values = (_by_head(part, sizes.heads) for part in np.split(kernel, 3, axis=1))
-        keys = np.swapaxes(keys, -1, -2)
-        meet = graph.op("Transpose", graph.constant(asking) @ keys, perm=[1, 0, 2])
-        meet = graph.op("Reshape", meet, np.array([sizes.width, -1]))
-        shift = _by_head(bias[None, : sizes.width], sizes.heads) @ keys
-        queries = self._answer(tokens) @ meet + shift.reshape(-1)
-        queries = graph.op("Reshape", queries, np.array([-1, sizes.heads, sizes.width]))
+        asking, keys, values = np.split(kernel, 3, axis=1)
+        queries = graph.op("Reshape", self._answer(tokens) @ asking + bias[: sizes.width], apart)
+        queries = graph.op("Reshape", queries @ np.swapaxes(_by_head(keys, sizes.heads), -1, -2), whole)
         shares = graph.op("Softmax", queries @ graph.op("Transpose", together, perm=[0, 2, 1]), axis=-1)
-        mixed = graph.op("Reshape", shares @ together, np.array([-1, sizes.heads * sizes.width]))
+        mixed = graph.op("Unsqueeze", shares @ together, np.array([2])) @ _by_head(values, sizes.heads)
         join, left = self._joined(name)
-        taken = graph.constant(values) @ join.reshape(sizes.heads, -1, sizes.width)
-        return mixed @ graph.op("Reshape", taken, np.array([-1, sizes.width])) + left
+        return graph.op("Reshape", mixed, np.array([-1, sizes.width])) @ join + left
+
+    def _product(self, left: Value, right: Value, **transposed: int) -> Value:
+        """Return a product of matrices of which one is transposed without a copy."""
+        return self.graph.op("FusedMatMul", left, right, domain="com.microsoft", **transposed)
 
     def _fed(self, tokens: Value, name: str, number: int, samples: int) -> tuple[Value, int]:
         """Apply the feed-forward part to normalised tokens; return the number of different samples after it, too."""
@@ -171,21 +190,15 @@ class _Member:
         )
         return graph.op("Reshape", together, np.array([-1, width])), after
 
-    def _head_output(self, answer: Value, head: str, samples: int) -> Value:
-        """Return mean and variance, or probabilities, from the answer of [CLS]."""
-        graph = self.graph
-        kernel, bias = self._linear(head)
-        if head == TEMPERATURE.name:
-            kernel, bias = _in_celsius(kernel, bias, self.ensemble.scaling)
-        raw = graph.op("Reshape", answer @ kernel + bias, np.array([samples, -1, len(bias)]))
-        if head == PRECIPITATION.name:
-            return graph.op("Softmax", raw, axis=-1)
-        std = (graph.softplus(graph.column(raw, 1)) + FLOOR) * self.ensemble.scaling.temperature_std
-        return graph.op("Concat", graph.column(raw, 0), std * std, axis=-1)
+    def _head(self, name: str) -> tuple[Array, Array]:
+        """Return the last layer of a head; the mean of temperature is in °C."""
+        kernel, bias = self._linear(name)
+        return _in_celsius(kernel, bias, self.ensemble.scaling) if name == TEMPERATURE.name else (kernel, bias)
 
-    def _norm(self, tokens: Value) -> Value:
-        """Normalise tokens; scale and shift are part of the following linear layer."""
-        return self.graph.op("LayerNormalization", tokens, np.ones(self.sizes.width), axis=-1, epsilon=EPSILON)
+    def _norm(self, tokens: Value, *affine: NDArray[np.float32]) -> Value:
+        """Normalise tokens; without ``affine``, scale and shift are part of the following linear layer."""
+        scale = affine or (np.ones(self.sizes.width),)
+        return self.graph.op("LayerNormalization", tokens, *scale, axis=-1, epsilon=EPSILON)
 
     def _answer(self, tokens: Value) -> Value:
         """Return [CLS] of each row."""
