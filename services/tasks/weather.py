@@ -3,6 +3,7 @@
 from demur.v1 import weather_pb2
 from models.artefact import Artefact
 from models.executors.reduced import Reduced
+from models.executors.trees.library_process import LibraryProcess
 from models.tasks.weather.inference import serving
 from services.runtime.settings import Settings
 from services.tasks.row_model import RowModel, row_model
@@ -21,7 +22,7 @@ def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> Served
     """Assemble the served model from a verified weather artefact, with the artefact's heads."""
     manifest = artefact.manifest
     heads = serving.heads(artefact)
-    members = serving.members(artefact, device=settings.device)
+    members = serving.members(artefact, device=settings.device, library=LibraryProcess)
     plain = Reduced(members, heads, ensemble=manifest.ensemble)
     predictions = manifest.members * manifest.samples
     model = RowModel(

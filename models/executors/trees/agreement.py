@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.executors.trees.cbm import read_trees
+from models.executors.trees.library import Library
 from models.executors.trees.link import linked
 from models.executors.trees.model import TreeModel
-from models.executors.trees.native import pooled, raw_pieces
 from models.executors.trees.tables import NoTables, PackedTrees, Tables, pack
 from models.executors.trees.virtual import Cut
 
@@ -19,8 +19,13 @@ mean plus the median magnitude of means (fixed point has no relative precision n
 _PROBES = 64
 
 
-def agreeing(library: ctypes.CDLL, model: TreeModel, how: Cut, features: int) -> PackedTrees:
+def agreeing(compiled: ctypes.CDLL, library: Library, model: TreeModel, how: Cut, features: int) -> PackedTrees:
     """Pack a model, and compare tables and library on rows with values around its borders and missing ones.
+
+    Args:
+        compiled: the kernel.
+        library: has the model open.
+        features: number of columns of a row.
 
     Raises:
         NoTables: trees that do not fit into tables, that could differ by more than the tolerance, or that do.
@@ -33,8 +38,8 @@ def agreeing(library: ctypes.CDLL, model: TreeModel, how: Cut, features: int) ->
     if not (logarithms * how.weights.max() <= TOLERANCE / 4).all():  # doubled by exp(2 x) and by a softmax
         raise NoTables(f"{model.path}: leaves so large that fixed point could differ by {logarithms.max():.1e}")
     rows = probes(packed, features)
-    own = linked(model, Tables(library, [(packed, how)])(rows)[0]).astype(np.float64)
-    theirs = linked(model, how.members(raw_pieces(model, how, pooled(rows)))).astype(np.float64)
+    own = linked(model, Tables(compiled, [(packed, how)])(rows)[0]).astype(np.float64)
+    theirs = linked(model, how.members(library.pieces(model, how, rows))).astype(np.float64)
     size = np.abs(theirs)
     if not len(model.classes):
         size[..., 0] += np.median(size[..., 0])

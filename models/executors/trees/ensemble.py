@@ -1,7 +1,7 @@
 """Members of CatBoost models for serving: compact tables if they are quicker, else the native evaluator."""
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+import ctypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -13,9 +13,10 @@ from models.executors.members import Members
 from models.executors.trees import kernel
 from models.executors.trees.agreement import agreeing
 from models.executors.trees.cbm import UnreadableTrees
+from models.executors.trees.library import InProcess, Library, median_seconds
 from models.executors.trees.link import linked
 from models.executors.trees.model import TreeModel, open_model
-from models.executors.trees.native import NativeTrees, pooled, raw_pieces
+from models.executors.trees.native import NativeTrees
 from models.executors.trees.tables import NoTables, PackedTrees, Tables
 from models.executors.trees.virtual import Cut, cut
 from models.head import Head
@@ -29,7 +30,7 @@ _MARGIN = 0.95
 
 
 class _Member(NamedTuple):
-    """One model file; ``model.native`` is None if only tables are used."""
+    """One model file; ``model.native`` is None if only tables are used, or the library is in another process."""
 
     model: TreeModel
     how: Cut
@@ -40,7 +41,8 @@ class TreeEnsemble:
 
     Tables are made if the kernel is available and every model fits into them, and kept only if they agree with the
     library on probes. The library's own models (four times as large) are then freed, except one per head, which
-    ``measure`` times. Tables run on the calling thread and without the interpreter lock, so threads add up.
+    ``measure`` times before it closes the library. Tables run on the calling thread and without the interpreter lock,
+    so threads add up.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class TreeEnsemble:
         virtual: int = 0,
         threads: int = 1,
         fast: bool = True,
+        library: Callable[[], Library] = InProcess,
     ) -> None:
         """
         Args:
@@ -60,6 +63,8 @@ class TreeEnsemble:
             virtual: number of members that each file is cut into; 0 for none.
             threads: number of threads of the library's evaluator.
             fast: False makes no tables.
+            library: opens the library that tables are compared with; models that it runs itself are opened in this
+                process.
 
         Raises:
             ArtefactError: a file that is damaged or does not fit its head or the schema.
@@ -75,30 +80,50 @@ class TreeEnsemble:
         self._members: dict[str, list[_Member]] = {name: [] for name in paths}
         self._tables: Tables | None = None
         self._native: NativeTrees | None = None
-        packed: list[tuple[PackedTrees, Cut]] = []
-        library = kernel.load() if fast else None
-        if library is None:
+        self._library: Library | None = None
+        """Open from here to ``measure``."""
+        compiled = kernel.load() if fast else None
+        if compiled is None:
             self.why_native = "no compiled kernel" if fast else "not asked for"
+        self._library = InProcess() if compiled is None else library()
+        try:
+            packed = list(self._packed(paths, heads, compiled))
+        except BaseException:
+            self._close()
+            raise
+        if compiled is None or self.why_native:
+            self._open_native()
+        else:
+            self._tables = Tables(compiled, packed)
+
+    def _packed(
+        self, paths: Mapping[str, Sequence[Path]], heads: Mapping[str, Head], compiled: ctypes.CDLL | None
+    ) -> Iterator[tuple[PackedTrees, Cut]]:
+        """Open and check all models; yield their tables until one has none."""
         for name, files in paths.items():
             for number, path in enumerate(files):
-                model = open_model(path, heads[name], schema)
+                assert self._library is not None
+                model = self._library.open(path, heads[name], self._schema)
                 if number and np.array_equal(model.classes, self._members[name][0].model.classes):
                     model = replace(
                         model, classes=self._members[name][0].model.classes
                     )  # read concurrently from now on
-                member = _Member(model, cut(model, virtual))
-                if library is not None and not self.why_native:
+                member = _Member(model, cut(model, self._virtual))
+                if compiled is not None and not self.why_native:
                     try:
-                        packed.append((agreeing(library, model, member.how, len(schema)), member.how))
+                        yield agreeing(compiled, self._library, model, member.how, len(self._schema)), member.how
                         if number:
-                            member = _Member(replace(model, native=None), member.how)
+                            member = _Member(self._library.release(model), member.how)
                     except (NoTables, UnreadableTrees) as error:
                         self.why_native = str(error)
+                        self._close()
+                        self._library = InProcess()
                 self._members[name].append(member)
-        if library is None or self.why_native:
-            self._open_native()
-        else:
-            self._tables = Tables(library, packed)
+
+    def _close(self) -> None:
+        if self._library is not None:
+            self._library.close()
+            self._library = None
 
     @property
     def nbytes(self) -> int:
@@ -138,15 +163,21 @@ class TreeEnsemble:
         One of the library's models per head is timed and counted for all: with all in memory it would find colder
         caches.
         """
+        try:
+            self._measure(rows, repeats)
+        finally:
+            self._close()
+
+    def _measure(self, rows: NDArray[np.float32], repeats: int) -> None:
         if self._tables is None:
             if self._native is not None:
                 self._native(rows[:1])
             return
-        firsts = {name: members[0] for name, members in self._members.items()}
-        if any(member.model.native is None for member in firsts.values()):
+        if self._library is None:
             return  # measured before
         self.crossover = None
-        quicker = [self._library_is_quicker(firsts, np.resize(rows, (size, rows.shape[1])), repeats) for size in SIZES]
+        library = self._library
+        quicker = [self._library_is_quicker(library, np.resize(rows, (size, rows.shape[1])), repeats) for size in SIZES]
         slower_up_to = max((number for number, faster in enumerate(quicker) if not faster), default=-1)
         if slower_up_to + 1 < len(SIZES):
             self.crossover = SIZES[slower_up_to + 1]
@@ -155,17 +186,13 @@ class TreeEnsemble:
                 self._tables, self.why_native = None, "slower than the library"
         else:
             for members in self._members.values():
-                members[0] = _Member(replace(members[0].model, native=None), members[0].how)
+                members[0] = _Member(library.release(members[0].model), members[0].how)
 
-    def _library_is_quicker(self, firsts: Mapping[str, _Member], rows: NDArray[np.float32], repeats: int) -> bool:
-        def library() -> None:
-            pool = pooled(rows, self._threads)
-            for member in firsts.values():
-                linked(member.model, member.how.members(raw_pieces(member.model, member.how, pool, self._threads)))
-
-        own = _median_seconds(lambda: self(rows), repeats)
+    def _library_is_quicker(self, library: Library, rows: NDArray[np.float32], repeats: int) -> bool:
+        own = median_seconds(lambda: self(rows), repeats)
+        firsts = [members[0] for members in self._members.values()]
         members = np.mean([len(members) for members in self._members.values()])
-        return bool(_median_seconds(library, repeats) * members < _MARGIN * own)
+        return bool(library.seconds(firsts, rows, self._threads, repeats) * members < _MARGIN * own)
 
     def _open_native(self) -> None:
         """All models in the library's own form."""
@@ -179,13 +206,3 @@ class TreeEnsemble:
             for name, members in self._members.items()
         }
         self._native = NativeTrees(models, threads=self._threads, virtual=self._virtual)
-
-
-def _median_seconds(call: Callable[[], object], repeats: int) -> float:
-    call()
-    durations = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        durations.append(time.perf_counter() - start)
-    return float(np.median(durations))

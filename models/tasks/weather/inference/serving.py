@@ -11,6 +11,7 @@ from models.executors.graph_members import GraphMembers
 from models.executors.members import Joined, MemberExecutor
 from models.executors.onnx import OnnxGraph
 from models.executors.trees.ensemble import TreeEnsemble
+from models.executors.trees.library import InProcess, Library
 from models.head import Head
 from models.profile import Provider
 from models.schema import Schema
@@ -32,8 +33,11 @@ def heads(artefact: Artefact) -> tuple[Head, ...]:
     return present
 
 
-def members(artefact: Artefact, *, device: Device = CPU) -> MemberExecutor:
+def members(artefact: Artefact, *, device: Device = CPU, library: Callable[[], Library] = InProcess) -> MemberExecutor:
     """Return all members of all executors of an artefact.
+
+    Args:
+        library: see ``opened``.
 
     Raises:
         ArtefactError: the number of members differs from the manifest, or see ``opened``.
@@ -41,7 +45,7 @@ def members(artefact: Artefact, *, device: Device = CPU) -> MemberExecutor:
     """
     manifest = artefact.manifest
     executors = manifest.executors
-    executor = opened(artefact.path, executors, artefact.schema, heads(artefact), device=device)
+    executor = opened(artefact.path, executors, artefact.schema, heads(artefact), device=device, library=library)
     expected = manifest.members * manifest.samples
     for name, predictions in executor(np.zeros((1, len(artefact.schema)), np.float32)).items():
         if len(predictions) != expected:
@@ -58,11 +62,13 @@ def opened(
     heads: Sequence[Head],
     *,
     device: Device = CPU,
+    library: Callable[[], Library] = InProcess,
 ) -> MemberExecutor:
     """Return all members of all executors; CatBoost runs on the CPU with any provider.
 
     Args:
         path: returns the path of an executor's file.
+        library: opens the CatBoost library that the tables of trees are compared with.
 
     Raises:
         ArtefactError: a file is damaged, or of another kind than the executor's.
@@ -80,7 +86,7 @@ def opened(
         if without := [name for name in names if not executor.models.get(name)]:
             raise ArtefactError(f"the manifest names no CatBoost models of {', '.join(without)}")
         files = {name: [path(file) for file in executor.models[name]] for name in names}
-        return TreeEnsemble(files, by_name, schema, threads=device.threads, virtual=executor.virtual)
+        return TreeEnsemble(files, by_name, schema, threads=device.threads, virtual=executor.virtual, library=library)
 
     parts = [part(executor) for executor in executors]
     return parts[0] if len(parts) == 1 else Joined(parts)

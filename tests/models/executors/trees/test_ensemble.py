@@ -1,7 +1,7 @@
 """The evaluator of the services: equal to the library on any rows, with and without the kernel."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from models.artefact import ArtefactError
 from models.compiled import build
-from models.executors.trees import ensemble, kernel
+from models.executors.trees import ensemble, kernel, library
 from models.executors.trees.ensemble import TreeEnsemble
 from models.executors.trees.model import TreeModel
 from models.tasks.weather.spec import PRECIPITATION, TEMPERATURE
@@ -226,9 +226,9 @@ def test_a_kernel_that_is_none_is_not_used(
     (tmp_path / "kernel.c").write_text(
         (Path(kernel.__file__).parent / "kernel.c").read_text().replace("#define VERSION 1", "#define VERSION 99")
     )
-    library = build(tmp_path)
+    built = build(tmp_path)
     if damage is not None:
-        library.write_bytes(damage)
+        built.write_bytes(damage)
     monkeypatch.setattr(kernel, "_FOLDER", tmp_path)
     assert kernel.load() is None
 
@@ -267,12 +267,17 @@ def test_a_bad_file_is_refused_whichever_it_is(tmp_path: Path) -> None:
         TreeEnsemble({"temperature": [good.path, bad]}, HEADS, schema())
 
 
+def timed_as(monkeypatch: pytest.MonkeyPatch, seconds: Iterator[float]) -> None:
+    for module in (ensemble, library):
+        monkeypatch.setattr(module, "median_seconds", lambda call, repeats: next(seconds))
+
+
 class TestMeasuring:
     def test_the_library_answers_from_the_crossover(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         models = [trained(tmp_path, "RMSEWithUncertainty", f"{seed}.cbm", seed) for seed in range(2)]
         own, native = both({"temperature": models})
         seconds = iter([0.001, 0.002] * 4 + [0.002, 0.0005] * 2)  # tables and library, size by size
-        monkeypatch.setattr(ensemble, "_median_seconds", lambda call, repeats: next(seconds))
+        timed_as(monkeypatch, seconds)
         own.measure(rows(10))
         assert own.crossover == 256
         for count in (1, 255, 256, 300):
@@ -286,7 +291,7 @@ class TestMeasuring:
     def test_tables_that_never_pay_are_let_go(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         own, native = both({"temperature": [trained(tmp_path, "RMSEWithUncertainty")]})
         seconds = iter([0.002, 0.0005] * 6)
-        monkeypatch.setattr(ensemble, "_median_seconds", lambda call, repeats: next(seconds))
+        timed_as(monkeypatch, seconds)
         own.measure(rows(10))
         assert (own.nbytes, own.why_native) == (0, "slower than the library")
         assert_equal(own, native, rows(10))
@@ -294,7 +299,7 @@ class TestMeasuring:
     def test_the_library_is_let_go_where_tables_pay(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         own, native = both({"temperature": [trained(tmp_path, "RMSEWithUncertainty", iterations=200, depth=8)]})
         seconds = iter([0.001, 0.002] * 6)
-        monkeypatch.setattr(ensemble, "_median_seconds", lambda call, repeats: next(seconds))
+        timed_as(monkeypatch, seconds)
         own.measure(rows(10))
         own.measure(rows(10))
         assert own.crossover is None
