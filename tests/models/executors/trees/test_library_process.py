@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from models.artefact import ArtefactError
+from models.compiled import build
 from models.executors.trees import kernel
-from models.executors.trees.build import build
 from models.executors.trees.ensemble import TreeEnsemble
 from models.executors.trees.library import InProcess, Library
 from models.executors.trees.library_process import LibraryProcess
