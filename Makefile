@@ -25,7 +25,7 @@ THREADS := $(if $(filter 1,$(WORKERS)),,OMP_NUM_THREADS=1)
 
 # What an install is made of.
 INSTALLED := pyproject.toml clients/python/pyproject.toml simulators/pyproject.toml constraints.txt \
-	models/executors/trees/kernel.c models/inputs/kernel.c
+	models/executors/trees/kernel.c models/executors/trees/one_row.h models/inputs/kernel.c
 
 .PHONY: up down environments test test-all check audit bench race transports gpu protos policy generators image image-gpu artefact-image sbom
 

@@ -12,12 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION 1      /* of everything that the caller has to know; as in kernel.py */
+#define VERSION 2      /* of everything that the caller has to know; as in kernel.py */
 #define RANKS 256      /* splits a column; their number is column * RANKS + rank */
 #define CHUNK 1024     /* rows that pass all trees together, so that leaves come from memory once for all of them */
 #define BLOCK 64       /* rows of which a tree's leaves are found by one vector comparison a split */
 #define TILE 8         /* trees whose leaves are added to a block before its sums are written */
-#define AHEAD 32       /* trees of one row whose leaves are on their way from memory together */
 #define STREAM 1024    /* bytes by which what is read in order is asked for ahead */
 #define LINE 64
 
@@ -68,85 +67,7 @@ INLINE void fetch(const int32_t *leaf, int64_t dimension)
         __builtin_prefetch(leaf + dimension - 1, 0, 3);
 }
 
-/* ---- one row ---- */
-
-INLINE uint32_t leaf_of_one(const uint8_t *truths, const uint16_t *splits, int depth)
-{
-    uint32_t leaf = 0;
-    for (int level = 0; level < depth; level++)
-        leaf |= (uint32_t)truths[splits[level]] << level;
-    return leaf;
-}
-
-/* Finds the leaf of the next tree and asks memory for it. */
-INLINE const int32_t *find_one(const uint8_t *truths, place *at, int64_t dimension)
-{
-    const int depth = *at->depths++;
-    uint32_t leaf;
-    switch (depth) { /* the papers' depths without a loop */
-    case 8: leaf = leaf_of_one(truths, at->splits, 8); break;
-    case 6: leaf = leaf_of_one(truths, at->splits, 6); break;
-    default: leaf = leaf_of_one(truths, at->splits, depth);
-    }
-    const int32_t *found = at->leaves + leaf * dimension;
-    fetch(found, dimension);
-    __builtin_prefetch(at->splits + STREAM / sizeof(uint16_t)); /* the processor's own stops at each page */
-    at->splits += depth;
-    at->leaves += dimension << depth;
-    return found;
-}
-
-INLINE void add_one(const int32_t *leaf, const float *scales, int64_t dimension, double *sums)
-{
-    __builtin_prefetch(scales + STREAM / sizeof(float));
-    if (dimension == 2) {
-        const pair scale = {scales[0], scales[1]};
-        *(pair *)sums += __builtin_convertvector(*(const pair_of_ints *)leaf, pair) * scale;
-        return;
-    }
-    for (int64_t k = 0; k < dimension; k++)
-        sums[k] += (double)leaf[k] * (double)scales[k];
-}
-
-/* Each tree's leaf is added AHEAD trees after it was asked for. */
-INLINE void piece_of_one(const piece *one, const uint8_t *truths, int64_t dimension, double *sums)
-{
-    const int32_t *found[AHEAD];
-    place at = {one->depths, one->splits, one->scales, one->leaves};
-    const int64_t head = one->trees < AHEAD ? one->trees : AHEAD;
-    int64_t tree = 0;
-    for (; tree < head; tree++)
-        found[tree] = find_one(truths, &at, dimension);
-    for (; tree < one->trees; tree++) {
-        add_one(found[tree % AHEAD], at.scales, dimension, sums);
-        at.scales += dimension;
-        found[tree % AHEAD] = find_one(truths, &at, dimension);
-    }
-    for (tree -= head; tree < one->trees; tree++) {
-        add_one(found[tree % AHEAD], at.scales, dimension, sums);
-        at.scales += dimension;
-    }
-}
-
-static void one_row(const ensemble *all, const float *row, int64_t n, int64_t index, uint8_t *truths,
-                               double *sums)
-{
-    for (int64_t column = 0; column < all->columns; column++) {
-        const float given = value(all, column, row);
-        const float *borders = all->borders + column * RANKS;
-        const int64_t count = ((int64_t)1 << all->steps[column]) - 1;
-        for (int64_t rank = 0; rank < count; rank++)
-            truths[column * RANKS + rank] = given > borders[rank];
-    }
-    for (int64_t number = 0; number < all->pieces; number++) {
-        const piece *one = all->piece + number;
-        double *own = sums + one->sums * n + index * one->dimension;
-        if (one->dimension == 2)
-            piece_of_one(one, truths, 2, own);
-        else
-            piece_of_one(one, truths, one->dimension, own);
-    }
-}
+#include "one_row.h"
 
 /* ---- many rows ---- */
 
@@ -340,9 +261,10 @@ int64_t demur_trees_layout(void)
 }
 
 /* Adds to sums, for each piece an array [n, dimension], behind each other; rows are [n, width]. Below `few` rows they
- * go one by one. Returns 0, or 1 where memory for n rows is not to be had. */
+ * go one by one; a negative `few` is the number below which that is faster. Returns 0, or 1 where memory for n rows is not to be had. */
 int demur_trees_sums(const ensemble *all, const float *rows, int64_t n, int64_t width, int64_t few, double *sums)
 {
+    few = few < 0 ? few_of(all) : few;
     const int64_t size = all->columns * (n < few ? RANKS : CHUNK);
     uint8_t *scratch = aligned_alloc(LINE, (size_t)(size + LINE) / LINE * LINE);
     if (!scratch)

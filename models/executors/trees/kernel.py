@@ -14,7 +14,7 @@ from models import compiled
 
 RANKS = 256
 """Numbers of splits per column; a split is ``column * RANKS + rank``."""
-_VERSION = 1  # as in kernel.c
+_VERSION = 2  # as in kernel.c
 _FOLDER = Path(__file__).parent
 
 
@@ -95,8 +95,12 @@ class Summation:
             len(binarisation.features), *(_address(array) for array in arrays), len(packed), self._pieces
         )
 
-    def __call__(self, rows: NDArray[np.float32], few: int) -> list[NDArray[np.float64]]:
-        """Return the sums of each piece, [n, D], over rows [n, F]; below ``few`` rows, row by row.
+    def __call__(self, rows: NDArray[np.float32], few: int | None = None) -> list[NDArray[np.float64]]:
+        """Return the sums of each piece, [n, D], over rows [n, F].
+
+        Args:
+            few: below this number, rows are processed one by one, with bit-identical results; None for the number
+                below which that is faster on this processor.
 
         Raises:
             MemoryError: no memory for a few hundred bytes per row.
@@ -107,7 +111,12 @@ class Summation:
         count = len(rows)
         sums = np.zeros(count * self._starts[-1])
         failed = self._library.demur_trees_sums(
-            ctypes.byref(self._ensemble), _address(rows), count, rows.shape[1], few, _address(sums)
+            ctypes.byref(self._ensemble),
+            _address(rows),
+            count,
+            rows.shape[1],
+            -1 if few is None else few,
+            _address(sums),
         )
         if failed:
             raise MemoryError("no memory for the ranks of a thousand rows")

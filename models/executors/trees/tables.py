@@ -129,12 +129,8 @@ class Tables:
         ]
         self.nbytes = sum(packed.nbytes for packed, _ in models)
 
-    def __call__(self, rows: NDArray[np.float32], few: int = 4) -> list[NDArray[np.float64]]:
-        """Return the raw sums of the members of each model, [V, n, D], over rows [n, F].
-
-        Args:
-            few: below this number, rows are processed one by one, with bit-identical results.
-        """
+    def __call__(self, rows: NDArray[np.float32], few: int | None = None) -> list[NDArray[np.float64]]:
+        """Return the raw sums of the members of each model, [V, n, D], over rows [n, F]; ``few`` as ``Summation``."""
         raw = []
         for summation, some in self._groups:
             sums = iter(summation(rows, few))

@@ -1,5 +1,6 @@
 """The evaluator of the services: equal to the library on any rows, with and without the kernel."""
 
+import shutil
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -223,9 +224,11 @@ def test_a_kernel_that_is_none_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes | None
 ) -> None:
     """Damaged, or made from another version of its source."""
-    (tmp_path / "kernel.c").write_text(
-        (Path(kernel.__file__).parent / "kernel.c").read_text().replace("#define VERSION 1", "#define VERSION 99")
-    )
+    source = (Path(kernel.__file__).parent / "kernel.c").read_text()
+    other = source.replace(f"#define VERSION {kernel._VERSION} ", "#define VERSION 99 ")
+    assert other != source
+    (tmp_path / "kernel.c").write_text(other)
+    shutil.copy(Path(kernel.__file__).parent / "one_row.h", tmp_path)
     built = build(tmp_path)
     if damage is not None:
         built.write_bytes(damage)
