@@ -15,10 +15,12 @@ def test_the_projects_build_compiles_every_kernel_as_the_module_does() -> None:
         {
             "name": ".".join((*source.relative_to(PROJECT).parent.parts, "_kernel")),
             "sources": [str(source.relative_to(PROJECT))],
+            **({"depends": headers} if headers else {}),
             "extra-compile-args": list(compiled.FLAGS),
             "optional": True,
         }
         for source in sources
+        for headers in [[str(path.relative_to(PROJECT)) for path in sorted(source.parent.glob("*.h"))]]
     ]
 
 
