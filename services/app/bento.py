@@ -4,6 +4,7 @@ BentoML imports this module in the supervising process, too, which serves nothin
 the server process starts. The task is chosen by DEMUR_TASK, so one image serves all five.
 """
 
+import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from services.app.supervisor import supervise
 from services.runtime import logging
 from services.runtime.settings import Settings
 from services.runtime.system import die_with_parent
+from services.transport.grpc.polling import use_older_poller
 
 if TYPE_CHECKING:
     from services.app.process import Process
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 @cache
 def process() -> "Process":
     """Return the server process, made at the first call."""
+    use_older_poller(os.environ)
     from services.app.process import Process
 
     return Process(Settings.read())

@@ -43,7 +43,6 @@ from services.runtime.system import release_free_memory
 from services.runtime.variables import SettingsError
 from services.tracing.factory import Tracing, tracing
 from services.tracing.trace import log_fields
-from services.transport.grpc.polling import use_older_poller
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application, small_calls
 from services.transport.http.call import AccessGuard
@@ -133,7 +132,6 @@ class Process:
     async def start(self) -> None:
         """Make the process ready; if it cannot serve its model, it stays alive and not ready, with the reason."""
         self.log()
-        use_older_poller(os.environ)
         for name, meant in Settings.strangers().items():
             _log.warning("%s is no setting and is ignored%s", name, f"; {meant} is one" if meant else "")
         self.lifecycle = Lifecycle()

@@ -5,6 +5,7 @@ or ``demur up``. ``python -m services.app.server`` reads everything from the env
 """
 
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -22,6 +23,9 @@ def main() -> int:
         signal.signal(number, _end)
     from services.runtime import logging  # late: a signal meanwhile ends the process
     from services.runtime.settings import Settings
+    from services.transport.grpc.polling import use_older_poller
+
+    use_older_poller(os.environ)
 
     settings = Settings.read()
     logging.configure(settings.log_level, {"task": settings.task})

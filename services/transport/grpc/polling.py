@@ -7,12 +7,12 @@ spares a call a fifth of the processor time of the transport, and 0.03 to 0.05 m
 from collections.abc import MutableMapping
 
 VARIABLE = "GRPC_EXPERIMENTS"
-"""Variable of the library; it reads it when the first channel or server is made."""
+"""Variable of the library, which reads it when it is imported."""
 OLDER_POLLER = "-event_engine_listener"
 
 
 def use_older_poller(environ: MutableMapping[str, str]) -> None:
-    """Choose the poller that costs less, unless the operator has chosen; call it before any gRPC object is made.
+    """Choose the poller that costs less, unless the operator has chosen; call it before ``grpc`` is imported.
 
     A version of the library without the choice logs that it does not know it, and goes on.
     """

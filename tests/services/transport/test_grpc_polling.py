@@ -7,11 +7,13 @@ import sys
 from services.transport.grpc.polling import OLDER_POLLER, VARIABLE, use_older_poller
 
 SERVER = """
-import asyncio, os
-import grpc.aio
+import asyncio, os, sys
+from services.runtime import logging, settings
 from services.transport.grpc.polling import use_older_poller
 
+assert "grpc" not in sys.modules
 use_older_poller(os.environ)
+import grpc.aio
 
 async def main():
     server = grpc.aio.server()
@@ -31,7 +33,7 @@ def test_the_operators_choice_stays() -> None:
     assert others == {"PATH": "/bin", VARIABLE: OLDER_POLLER}
 
 
-def test_the_library_knows_the_choice() -> None:
+def test_the_choice_comes_before_the_library_which_knows_it() -> None:
     """It would log an unknown one."""
     environ = {name: value for name, value in os.environ.items() if name != VARIABLE}
     done = subprocess.run([sys.executable, "-c", SERVER], env=environ, capture_output=True, text=True, timeout=60)
