@@ -1,6 +1,10 @@
 """Markdown tables: whole, line by line as figures come, or between the marks of a page."""
 
-from collections.abc import Iterable, Sequence
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 """Marks of a page, between which a run writes its results."""
@@ -32,3 +36,12 @@ def replaced(text: str, results: str) -> str:
     if not (found and ended):
         raise ValueError(f"page: must contain {BEGIN!r} and after it {END!r}; add both where the results should be")
     return f"{before}{BEGIN}\n\n{results}\n\n{END}{after}"
+
+
+def publish(tables: str, results: Mapping[str, Any], as_json: Path | None, page: Path | None) -> None:
+    """Print tables; write the results to a file and the tables into a page, where these are given."""
+    if as_json:
+        as_json.write_text(json.dumps(results, indent=1) + "\n")
+    sys.stdout.write(f"{tables}\n")
+    if page:
+        page.write_text(replaced(page.read_text(), tables))

@@ -40,11 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
         names = options.only
         contenders = [each for each in all_contenders() if each.name in names]
         results = race(contenders, options.rounds, options.seconds, say)
-    if options.json:
-        options.json.write_text(json.dumps(asdict(results), indent=1) + "\n")
-    sys.stdout.write(f"{page(results)}\n")
-    if options.page:
-        options.page.write_text(markdown.replaced(options.page.read_text(), page(results)))
+    markdown.publish(page(results), asdict(results), options.json, options.page)
     return 0
 
 

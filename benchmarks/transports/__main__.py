@@ -45,11 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         transports = [transport for transport in all_transports() if transport.name in options.only]
         results = race(transports, options.rounds, options.seconds, say)
-    if options.json:
-        options.json.write_text(json.dumps(asdict(results), indent=1) + "\n")
-    sys.stdout.write(f"{page(results)}\n")
-    if options.page:
-        options.page.write_text(markdown.replaced(options.page.read_text(), page(results)))
+    markdown.publish(page(results), asdict(results), options.json, options.page)
     return 0
 
 
@@ -60,7 +56,7 @@ def race(transports: Sequence[Transport], rounds: int, seconds: float, tell: Cal
     """
     cores = sorted(os.sched_getaffinity(0))
     described, left_out = machine.line(), dict[str, str]()
-    found: dict[str, list[Measured]] = {}
+    figures_by_name: dict[str, list[Measured]] = {}
     with pinned({cores[-1]}):
         for number in range(rounds):
             for transport in random.Random(number).sample(transports, len(transports)):
@@ -71,7 +67,7 @@ def race(transports: Sequence[Transport], rounds: int, seconds: float, tell: Cal
                     with transport.serve({cores[0]}) as service:
                         time.sleep(SETTLE_SECONDS)
                         figures = measured(service, LANE, {cores[-1]}, seconds)
-                    found.setdefault(transport.name, []).append(figures)
+                    figures_by_name.setdefault(transport.name, []).append(figures)
                 except (LeftOut, RuntimeError) as error:
                     left_out[transport.name] = str(error)
                     tell(f"  left out: {error}")
@@ -80,9 +76,9 @@ def race(transports: Sequence[Transport], rounds: int, seconds: float, tell: Cal
         tell(f"contract: {transport.name}")
         contracts[transport.name] = contract(transport.start)
     entries = tuple(
-        Entry(transport.name, "floor", LANE.name, tuple(map(asdict, found[transport.name])))
+        Entry(transport.name, "floor", LANE.name, tuple(map(asdict, figures_by_name[transport.name])))
         for transport in transports
-        if transport.name in found
+        if transport.name in figures_by_name
     )
     return Results(described, rounds, seconds, entries, contracts, left_out)
 

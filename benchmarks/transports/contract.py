@@ -323,28 +323,28 @@ NAMES: Sequence[str] = (*PLAIN, *LIMITED, *SECURED)
 
 def contract(start: Start) -> dict[str, str]:
     """Return the outcome of each check: ``PASSED``, or what the server does instead."""
-    found: dict[str, str] = {}
-    with _outcomes(found, PLAIN), start(Options()) as target:
-        found |= {name: _outcome(check, target) for name, check in PLAIN.items()}
+    outcomes: dict[str, str] = {}
+    with _outcomes(outcomes, PLAIN), start(Options()) as target:
+        outcomes |= {name: _outcome(check, target) for name, check in PLAIN.items()}
     for name, (options, check) in LIMITED.items():
-        with _outcomes(found, [name]), start(options) as target:
-            found[name] = _outcome(check, target)
-    with TemporaryDirectory(prefix="transports-") as place, _outcomes(found, SECURED):
+        with _outcomes(outcomes, [name]), start(options) as target:
+            outcomes[name] = _outcome(check, target)
+    with TemporaryDirectory(prefix="transports-") as place, _outcomes(outcomes, SECURED):
         first, folder = Authority("first"), Path(place)
         certificate, key = first.server().put(folder, "server")
         with start(Options(certificate=certificate, key=key)) as target:
             secured = Secured(target, folder, first, Authority("second"))
-            found |= {name: _outcome(test, secured) for name, test in SECURED.items()}
-    return found
+            outcomes |= {name: _outcome(test, secured) for name, test in SECURED.items()}
+    return outcomes
 
 
 @contextmanager
-def _outcomes(found: dict[str, str], names: Sequence[str] | Mapping[str, object]) -> Iterator[None]:
+def _outcomes(outcomes: dict[str, str], names: Sequence[str] | Mapping[str, object]) -> Iterator[None]:
     """Give all of these checks the reason why their server cannot be started, if it cannot."""
     try:
         yield
     except LeftOut as error:
-        found |= dict.fromkeys(names, str(error))
+        outcomes |= dict.fromkeys(names, str(error))
 
 
 def _outcome(check: Callable[[Any], None], target: Any) -> str:

@@ -80,8 +80,8 @@ def _line(results: Results, entry: Entry) -> tuple[str, ...]:
 
 
 def _outcomes(results: Results, name: str) -> tuple[str, ...]:
-    found = (outcomes.get(name) for outcomes in results.contracts.values())
-    return name, *("yes" if outcome == PASSED else "not checked" if outcome is None else "no" for outcome in found)
+    of_check = (outcomes.get(name) for outcomes in results.contracts.values())
+    return name, *("yes" if outcome == PASSED else "not checked" if outcome is None else "no" for outcome in of_check)
 
 
 def _broken(results: Results) -> list[str]:

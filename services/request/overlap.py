@@ -1,4 +1,4 @@
-"""Whether requests overlap: one that comes while no other is under way may use the event loop itself.
+"""Record of whether requests overlap: one that comes while no other is under way may use the event loop itself.
 
 A pass in a lane costs two changes of threads, which is a tenth of a pass of two milliseconds. They pay where another
 request can be read, decided or written meanwhile. A pass on the event loop hides whether there is one, so even while

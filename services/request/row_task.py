@@ -50,7 +50,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class IntervalsOption:
-    """Whether an answer has the tables of intervals, which are constants of the calibration in force."""
+    """Request for the tables of intervals, which are constants of the calibration in force."""
 
     requested: bool = False
     known: int = 0

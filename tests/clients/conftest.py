@@ -79,7 +79,7 @@ class Vessel(VesselServiceServicer):
     """A single model: no knowledge uncertainty, no calibrated intervals."""
     model: str = "vessel:1"
     multipliers: tuple[float, ...] = MULTIPLIERS
-    """Of the table of intervals; another model has others."""
+    """Multipliers of the intervals; another model has others."""
     of_version_0_1: bool = False
     """Every answer has the table of intervals, and the description has none."""
     tables_sent: int = 0

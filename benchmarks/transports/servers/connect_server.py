@@ -15,15 +15,15 @@ def configuration(options: Any) -> dict[str, Any]:
     server = PyvoyServer(
         "connect_app:app", port=options.port, tls_cert=options.certificate, tls_key=options.key, tls_enable_http3=False
     )
-    found = server.get_envoy_config()
-    (chain,) = found["static_resources"]["listeners"][0]["filter_chains"]
+    config = server.get_envoy_config()
+    (chain,) = config["static_resources"]["listeners"][0]["filter_chains"]
     manager = chain["filters"][-1]["typed_config"]
     if options.most_streams is not None:
         manager["http2_protocol_options"] = {"max_concurrent_streams": options.most_streams}
     if options.most_age_seconds is not None:
         duration = {"max_connection_duration": f"{options.most_age_seconds:g}s"}
         manager["common_http_protocol_options"] = duration
-    return found
+    return config
 
 
 def main(options: Any) -> None:

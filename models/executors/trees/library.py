@@ -1,4 +1,4 @@
-"""What tables need of the CatBoost library before they replace it: opened models, their raw sums, and its speed."""
+"""The CatBoost library, with which tables are compared before they replace it: models, their raw sums, its speed."""
 
 import time
 from collections.abc import Callable, Sequence
