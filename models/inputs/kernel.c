@@ -9,13 +9,13 @@
 #include <math.h> /* NAN, and fabsf, which compilers have built in: the library is not linked */
 #include <stdint.h>
 
-#define VERSION 1        /* of everything that the caller has to know; as in kernel.py */
+#define VERSION 2        /* of everything that the caller has to know; as in kernel.py */
 #define MOST_COLUMNS 512 /* so that buffers fit on the stack; as in kernel.py */
-#define TOGETHER 4       /* rows whose sums are made side by side, as each sum alone would wait for itself */
+#define TOGETHER 8       /* rows whose sums are made side by side, as each sum alone would wait for itself */
 #define LANES 16         /* components of the mixture side by side; their number is padded to a multiple of it */
 #define FARTHEST 5.0f    /* standard deviations at which values are clipped; as in familiarity.py */
 
-#define PADDED(directions) (((directions) + LANES - 1) / LANES * LANES)
+#define PADDED(count) (((count) + LANES - 1) / LANES * LANES)
 
 #define REFUSED 1
 #define OUTSIDE 2
@@ -103,7 +103,7 @@ INLINE uint8_t judged(const inputs *in, const float *row)
     return (impossible || has_other_choice(in, row) ? REFUSED : 0) | (outside ? OUTSIDE : 0);
 }
 
-/* Standardised and clipped values of a row; a missing one is 0. */
+/* Standardised and clipped values of a row; a missing one is 0, as is what pads them to whole lanes. */
 INLINE void standardise(const inputs *in, const float *row, float *z)
 {
     for (int64_t f = 0; f < in->columns; f++) {
@@ -116,56 +116,97 @@ INLINE void standardise(const inputs *in, const float *row, float *z)
     for (int64_t i = 0; i < in->sentinels; i++)
         if (row[in->sentinel_columns[i]] == in->sentinel_values[i])
             z[in->sentinel_columns[i]] = 0.0f;
+    for (int64_t f = in->columns; f < PADDED(in->columns); f++)
+        z[f] = 0.0f;
 }
 
-/* Coordinates of standardised rows in the directions of the density, with a one appended. */
-INLINE void project(const inputs *in, float z[TOGETHER][MOST_COLUMNS], float x[TOGETHER][MOST_COLUMNS + LANES])
+/* Coordinates of some standardised rows in the directions of the density, with a one appended.
+ *
+ * Here and in `score` the number of rows is TOGETHER or 1: a constant, for which the compiler makes code of its own.
+ */
+INLINE void project(const inputs *in, const int rows, float z[][MOST_COLUMNS], float x[][MOST_COLUMNS + LANES])
 {
-    const int64_t padded = PADDED(in->directions);
-    for (int r = 0; r < TOGETHER; r++) {
-        if (!in->projection) {
+    if (in->projection) {
+        const int64_t padded = PADDED(in->directions);
+        for (int64_t d = 0; d < padded; d += LANES) {
+            lanes sums[TOGETHER] = {0};
+            for (int64_t f = 0; f < in->columns; f++) {
+                const lanes weight = *(const lanes *)(in->projection + f * padded + d);
+#pragma GCC unroll 8
+                for (int r = 0; r < rows; r++)
+                    sums[r] += weight * z[r][f];
+            }
+            for (int r = 0; r < rows; r++)
+                *(lanes *)(x[r] + d) = sums[r];
+        }
+    } else {
+        for (int r = 0; r < rows; r++)
             for (int64_t d = 0; d < in->directions; d++)
                 x[r][d] = z[r][d];
-        } else {
-            for (int64_t d = 0; d < padded; d += LANES) {
-                lanes sums = {0};
-                for (int64_t f = 0; f < in->columns; f++)
-                    sums += *(const lanes *)(in->projection + f * padded + d) * z[r][f];
-                *(lanes *)(x[r] + d) = sums;
-            }
-        }
-        x[r][in->directions] = 1.0f;
     }
+    for (int r = 0; r < rows; r++)
+        x[r][in->directions] = 1.0f;
 }
 
-/* The component that fits each of some rows best, and the score of the row: its negative log-density. */
-INLINE void nearest(const inputs *in, float z[TOGETHER][MOST_COLUMNS], int64_t best[TOGETHER], float scores[TOGETHER])
+/* The sum of some lanes, in an order of its own. */
+INLINE float total(const lanes *values)
+{
+    float of[LANES];
+    *(lanes *)of = *values;
+    for (int half = LANES / 2; half; half /= 2)
+        for (int k = 0; k < half; k++)
+            of[k] += of[k + half];
+    return of[0];
+}
+
+/* The largest of some lanes. */
+INLINE float largest(const lanes *values)
+{
+    float of[LANES];
+    *(lanes *)of = *values;
+    for (int half = LANES / 2; half; half /= 2)
+        for (int k = 0; k < half; k++)
+            of[k] = of[k] > of[k + half] ? of[k] : of[k + half];
+    return of[0];
+}
+
+/* The score of each of some rows, its negative log-density, and unless `best` is none the component that fits best. */
+INLINE void score(const inputs *in, const int rows, float z[][MOST_COLUMNS], float *scores, int64_t *best)
 {
     float x[TOGETHER][MOST_COLUMNS + LANES], most[TOGETHER];
-    project(in, z, x);
+    project(in, rows, z, x);
     for (int64_t first = 0; first < in->components; first += LANES) {
         const float *weights = in->weights + first;
         lanes logs[TOGETHER] = {0}; /* weighted log-densities, up to a constant */
-        for (int64_t i = 0; i <= in->directions; i++)
+        for (int64_t i = 0; i <= in->directions; i++) {
+            lanes sums[TOGETHER] = {0}; /* of the products with x[i], without it */
             for (int64_t j = i; j <= in->directions; j++, weights += in->components) {
                 const lanes weight = *(const lanes *)weights;
-#pragma GCC unroll 4
-                for (int r = 0; r < TOGETHER; r++)
-                    logs[r] += weight * (x[r][i] * x[r][j]);
+#pragma GCC unroll 8
+                for (int r = 0; r < rows; r++)
+                    sums[r] += weight * x[r][j];
             }
-        for (int r = 0; r < TOGETHER; r++)
-            for (int k = 0; k < LANES; k++)
-                if (first + k == 0 || logs[r][k] > most[r]) {
-                    most[r] = logs[r][k];
+#pragma GCC unroll 8
+            for (int r = 0; r < rows; r++)
+                logs[r] += sums[r] * x[r][i];
+        }
+        for (int r = 0; r < rows; r++) {
+            const float here = largest(&logs[r]);
+            if (first && here <= most[r])
+                continue;
+            most[r] = here;
+            for (int k = LANES; best && k--;)
+                if (logs[r][k] == here)
                     best[r] = first + k;
-                }
+        }
     }
-    for (int r = 0; r < TOGETHER; r++) {
+    for (int r = 0; r < rows; r++) {
         scores[r] = -most[r];
         if (in->projection) {
-            float rest = 0.0f;
-            for (int64_t f = 0; f < in->columns; f++)
-                rest += z[r][f] * z[r][f];
+            lanes squares = {0};
+            for (int64_t f = 0; f < in->columns; f += LANES)
+                squares += *(const lanes *)(z[r] + f) * *(const lanes *)(z[r] + f);
+            float rest = total(&squares);
             for (int64_t d = 0; d < in->directions; d++)
                 rest -= x[r][d] * x[r][d];
             scores[r] += rest * in->rest;
@@ -187,15 +228,16 @@ int demur_inputs_judge(const inputs *in, const float *rows, int64_t count, uint8
         all |= bits[row] = judged(in, rows + row * in->columns);
     if (!in->directions)
         return all;
-    for (int64_t start = 0; start < count; start += TOGETHER) {
-        const int64_t here = smaller(TOGETHER, count - start);
-        float z[TOGETHER][MOST_COLUMNS], of_rows[TOGETHER];
-        int64_t best[TOGETHER];
-        for (int64_t r = 0; r < TOGETHER; r++)
-            standardise(in, rows + (start + smaller(r, here - 1)) * in->columns, z[r]);
-        nearest(in, z, best, of_rows);
-        for (int64_t r = 0; r < here; r++)
-            scores[start + r] = of_rows[r];
+    float z[TOGETHER][MOST_COLUMNS];
+    int64_t row = 0;
+    for (; row + TOGETHER <= count; row += TOGETHER) {
+        for (int r = 0; r < TOGETHER; r++)
+            standardise(in, rows + (row + r) * in->columns, z[r]);
+        score(in, TOGETHER, z, scores + row, 0);
+    }
+    for (; row < count; row++) {
+        standardise(in, rows + row * in->columns, z[0]);
+        score(in, 1, z, scores + row, 0);
     }
     return all;
 }
@@ -203,22 +245,21 @@ int demur_inputs_judge(const inputs *in, const float *rows, int64_t count, uint8
 /* Distances of a row's values from their conditional means, in conditional standard deviations, and these means. */
 INLINE void conditional(const inputs *in, const float *row, float *distance, float *expected)
 {
-    float z[TOGETHER][MOST_COLUMNS], scores[TOGETHER], gradient[MOST_COLUMNS];
-    int64_t best[TOGETHER];
-    for (int r = 0; r < TOGETHER; r++)
-        standardise(in, row, z[r]);
-    nearest(in, z, best, scores);
+    float z[1][MOST_COLUMNS], unused, gradient[MOST_COLUMNS];
+    int64_t best = 0;
+    standardise(in, row, z[0]);
+    score(in, 1, z, &unused, &best);
     const int64_t columns = in->columns;
-    const float *precision = in->precisions + best[0] * columns * columns;
+    const float *precision = in->precisions + best * columns * columns;
     for (int64_t f = 0; f < columns; f++)
         gradient[f] = 0.0f;
     for (int64_t g = 0; g < columns; g++) /* the matrix is symmetric */
         for (int64_t f = 0; f < columns; f++)
             gradient[f] += precision[g * columns + f] * z[0][g];
     for (int64_t f = 0; f < columns; f++) {
-        gradient[f] -= in->shifts[best[0] * columns + f];
+        gradient[f] -= in->shifts[best * columns + f];
         expected[f] = (z[0][f] - gradient[f] / precision[f * columns + f]) * in->deviation[f] + in->mean[f];
-        distance[f] = is_missing(in, f, row[f]) ? 0.0f : gradient[f] / in->roots[best[0] * columns + f];
+        distance[f] = is_missing(in, f, row[f]) ? 0.0f : gradient[f] / in->roots[best * columns + f];
     }
 }
 

@@ -14,7 +14,7 @@ from models.inputs.check import MOST_DEPARTURES, CheckResult, InputCheck, PlainC
 from models.schema import Schema
 
 MOST_COLUMNS = 512  # as in kernel.c
-_VERSION = 1  # as in kernel.c
+_VERSION = 2  # as in kernel.c
 _LANES = 16  # as in kernel.c
 _REFUSED, _OUTSIDE = 1, np.uint8(2)  # as in kernel.c
 _FOLDER = Path(__file__).parent

@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Literal
 from urllib.parse import quote
@@ -59,7 +60,7 @@ class Database:
         self.dialect = "sqlite" if self.url.get_backend_name() == "sqlite" else "postgresql"
         self._lock: IO[str] | None = None
 
-    @property
+    @cached_property
     def path(self) -> Path | None:
         """The SQLite file; None for PostgreSQL."""
         return Path(self.url.database or "").absolute() if self.dialect == "sqlite" else None

@@ -98,8 +98,10 @@ def shifted_inputs(departures: Departures, description: Description) -> Any:
     if not len(departures):
         return None
     assert description.schema is not None
-    positions, columns = np.unique(departures.columns, return_inverse=True)
     features = description.schema.features
+    named = np.zeros(len(features), bool)
+    named[departures.columns] = True
+    positions, columns = np.flatnonzero(named), (np.cumsum(named) - 1)[departures.columns]
     ranges = [description.trained_range(column) for column in positions.tolist()]
     return common_pb2.ShiftedInputs(
         rows=departures.rows.astype("<u4").tobytes(),
