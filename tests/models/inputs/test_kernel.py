@@ -211,7 +211,8 @@ def test_numpy_checks_where_there_is_no_kernel_or_a_schema_is_too_wide(
 
 def test_a_kernel_of_another_version_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = (FOLDER / compiled.SOURCE).read_text()
-    (tmp_path / compiled.SOURCE).write_text(source.replace(f"#define VERSION {kernel._VERSION} ", "#define VERSION 99 "))
+    changed = source.replace(f"#define VERSION {kernel._VERSION} ", "#define VERSION 99 ")
+    (tmp_path / compiled.SOURCE).write_text(changed)
     compiled.build(tmp_path)
     monkeypatch.setattr(kernel, "_FOLDER", tmp_path)
     assert kernel.load() is None
