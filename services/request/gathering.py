@@ -64,7 +64,8 @@ class Gathering(Generic[Request, Answer]):
         turns = turns + 1 if count == known else 0
         full = count >= MOST_REQUESTS or self._seconds >= self.joint.seconds
         if not full and turns < LINGER_TURNS and self._clock() < self._until:
-            os.sched_yield()  # on a single core, the threads that bring further calls run now or never
+            if self.joint.lanes_idle:  # a lane would keep the core for milliseconds
+                os.sched_yield()  # on a single core, the threads that bring further calls run now or never
             loop.call_soon(self._linger, loop, count, turns)
             return
         taken, self._waiting = self._waiting[:MOST_REQUESTS], self._waiting[MOST_REQUESTS:]

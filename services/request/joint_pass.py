@@ -51,6 +51,11 @@ class JointPass(Generic[Request, Answer]):
         self.seconds = scheduler.limits.inline_seconds
         """Longest expected duration of one pass of several requests, in seconds."""
 
+    @property
+    def lanes_idle(self) -> bool:
+        """True while no lane runs a quantum of a larger request."""
+        return self._scheduler.lanes_idle
+
     def duration(self, request: Request) -> float:
         """Return the expected duration of a request's pass alone, in seconds."""
         return self._task.expected_seconds(request)

@@ -115,6 +115,11 @@ class Scheduler:
         """Declared memory of active jobs, and of jobs that ended while their quanta still run, in bytes."""
         return self._room.nbytes
 
+    @property
+    def lanes_idle(self) -> bool:
+        """True while no lane runs a quantum."""
+        return self._free == self.limits.lanes
+
     def submit(
         self, work: Work, *, seconds: float, nbytes: int, priority: Priority, deadline: float | None = None
     ) -> Job:
