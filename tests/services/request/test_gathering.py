@@ -1,6 +1,8 @@
 """Joint passes and their gathering: who shares a pass, who is answered at once, and that failures stay apart."""
 
 import asyncio
+import os
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,6 +16,7 @@ from services.request.schedule import Limits
 from services.runtime.errors import Busy, DeadlineExceeded, DemurError, ExecutionFailed, InvalidInput
 from tests.contract.serving import Served, serving
 from tests.contract.toys import rows
+from tests.services.scheduling import end, steps, submit
 
 QUICK = Limits(lanes=1, inline_seconds=0.155)
 """Fifteen passes of the toy are short enough for the event loop, sixteen are not."""
@@ -72,6 +75,22 @@ async def test_a_request_lingers_only_as_long_as_it_may() -> None:
             await asyncio.sleep(0)
         assert first.done()
         assert served.probe.executed == [[1]]
+
+
+async def test_the_core_is_not_yielded_while_a_lane_would_keep_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    yields, gate = [], threading.Event()
+    monkeypatch.setattr(os, "sched_yield", lambda: yields.append(gate.is_set()))
+    async with gathering() as (served, gathered):
+        held = submit(served.tenant.pipeline._scheduler, steps(1, lambda: gate.wait(60), 1.0))
+        while gathered.joint.lanes_idle:
+            await asyncio.sleep(0.001)
+        assert levels(await gathered.answer(small(rows.row(1)))) == [2.0]
+        assert yields == []
+        gate.set()
+        await end(held)
+        gathered._alone = 0
+        await gathered.answer(small(rows.row(1)))
+        assert set(yields) == {True}
 
 
 async def test_passes_are_bounded() -> None:
