@@ -26,18 +26,23 @@ def build(folder: Path) -> Path:
         subprocess.CalledProcessError: it failed; its output is on standard error.
     """
     compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
-    path = folder / f"_kernel{sysconfig.get_config_var('EXT_SUFFIX')}"
-    command = [*compiler, *FLAGS, "-fPIC", "-shared", str(folder / SOURCE), "-o", str(path)]
+    target = folder / f"_kernel{sysconfig.get_config_var('EXT_SUFFIX')}"
+    command = [*compiler, *FLAGS, "-fPIC", "-shared", str(folder / SOURCE), "-o", str(target)]
     subprocess.run(command, check=True)
-    return path
+    return target
+
+
+def path(folder: Path) -> Path | None:
+    """Return the file of the compiled kernel of a folder; None if none was built."""
+    paths = (folder / f"_kernel{suffix}" for suffix in EXTENSION_SUFFIXES)
+    return next((built for built in paths if built.exists()), None)
 
 
 def library(folder: Path) -> ctypes.CDLL | None:
     """Return the compiled kernel of a folder; None if none was built, or it cannot be loaded."""
-    paths = (folder / f"_kernel{suffix}" for suffix in EXTENSION_SUFFIXES)
-    path = next((path for path in paths if path.exists()), None)
+    built = path(folder)
     try:
-        return None if path is None else ctypes.CDLL(str(path))
+        return None if built is None else ctypes.CDLL(str(built))
     except OSError:
         return None
 

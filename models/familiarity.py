@@ -306,6 +306,8 @@ def decode(content: bytes, columns: int) -> Familiarity:
     if (arrays["deviation"] <= 0).any() or (arrays["weights"] <= 0).any() or arrays["left_out"] < 0:
         raise npz.BadArrays(f"{FILE}: deviation and weights must be above 0, left_out at least 0")
     plain = {name: arrays[name] for name in _ARRAYS if arrays[name].ndim}
+    components, directions = arrays["centres"].shape
+    _check_sizes(components, directions, columns, float(arrays["left_out"]))
     return Familiarity(
         **plain,
         left_out=float(arrays["left_out"]),
@@ -313,6 +315,22 @@ def decode(content: bytes, columns: int) -> Familiarity:
         request_sizes=tuple(arrays["request_sizes"].tolist()),
         request_limits=tuple(arrays["request_limits"].tolist()),
     )
+
+
+def _check_sizes(components: int, directions: int, columns: int, left_out: float) -> None:
+    """Check the sizes of a density.
+
+    Raises:
+        BadArrays: there are too few or too many components or directions.
+    """
+    if components < 1:
+        raise npz.BadArrays(f"{FILE}: centres has 0 components, at least 1 is needed")
+    least = 1 if left_out else columns
+    if not least <= directions <= columns:
+        raise npz.BadArrays(
+            f"{FILE}: projection has {directions} directions, {least} to {columns} are allowed "
+            f"with left_out = {left_out:g}"
+        )
 
 
 def _shapes(arrays: Mapping[str, NDArray[Any]], columns: int) -> dict[str, tuple[int, ...]]:

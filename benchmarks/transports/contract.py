@@ -355,4 +355,6 @@ def _outcome(check: Callable[[Any], None], target: Any) -> str:
     except grpc.RpcError as error:
         ended: Any = error
         return f"{ended.code().name}: {(ended.details() or 'no message')[:120]}"
+    except Exception as error:  # an answer of another form
+        return f"{type(error).__name__}: {str(error)[:120]}"
     return PASSED

@@ -1,6 +1,7 @@
 """Loader and caller of the compiled check of rows. It is optional; without it, NumPy does the same, slower."""
 
 import ctypes
+import logging
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from models.schema import Schema
 
 MOST_COLUMNS = 512  # as in kernel.c
 _VERSION = 2  # as in kernel.c
+_ADVICE = "rows are checked with NumPy, which takes several times as long; compile it with `python -m models.compiled`"
+_log = logging.getLogger(__name__)
 _LANES = 16  # as in kernel.c
 _REFUSED, _OUTSIDE = 1, np.uint8(2)  # as in kernel.c
 _FOLDER = Path(__file__).parent
@@ -138,8 +141,9 @@ class CompiledCheck:
 
     def _keep(self, values: Any, kind: Any = np.float32) -> int:
         """Keep values as an array, and return its address."""
-        self._kept.append(np.ascontiguousarray(values, kind))
-        return self._kept[-1].ctypes.data
+        array = np.ascontiguousarray(values, kind)
+        self._kept.append(array)
+        return array.ctypes.data
 
     def _density(self, known: Familiarity) -> dict[str, Any]:
         weights = known.quadratic.weights.T  # [products, components]
@@ -164,8 +168,8 @@ class CompiledCheck:
         if self._known is not None:
             parts = self._known.conditionals
             precisions, shifts, diagonals = (np.stack(part) for part in zip(*parts, strict=True))
-            self._table.precisions, self._table.shifts = self._keep(precisions), self._keep(shifts)
-            self._table.roots = self._keep(np.sqrt(diagonals))
+            addresses = self._keep(precisions), self._keep(shifts), self._keep(np.sqrt(diagonals))
+            self._table.precisions, self._table.shifts, self._table.roots = addresses
         return self._pointer
 
 
@@ -173,6 +177,8 @@ def load() -> ctypes.CDLL | None:
     """Return the compiled kernel; None if none was built, or only for another version of this module."""
     library = compiled.library(_FOLDER)
     if library is None:
+        if (path := compiled.path(_FOLDER)) is not None:
+            _log.warning("%s cannot be loaded: %s", path, _ADVICE)
         return None
     try:
         layout, judge, departing = (
@@ -184,6 +190,7 @@ def load() -> ctypes.CDLL | None:
         return None
     layout.restype = ctypes.c_int64
     if layout() != _VERSION * 1_000_000 + ctypes.sizeof(_Inputs):
+        _log.warning("%s is not of version %d: %s", compiled.path(_FOLDER), _VERSION, _ADVICE)
         return None
     integer, address, table = ctypes.c_int64, ctypes.c_void_p, ctypes.POINTER(_Inputs)
     judge.argtypes, judge.restype = [table, address, integer, address, address], ctypes.c_int

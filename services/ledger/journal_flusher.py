@@ -16,6 +16,7 @@ from services.ledger.journal import Identity, Journal
 from services.ledger.tables import writer as writers
 from services.ledger.writer import Writer
 from services.policy.audit_draws import Draws
+from services.runtime.errors import LedgerUnavailable
 from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -23,6 +24,8 @@ EMPTY_BYTES = 1 << 20
 """A journal whose frames are in the database is emptied from this size on."""
 CUT_BYTES = 1 << 18
 """Most bytes of later frames that are copied when a journal in use is cut."""
+ERASED_CUT_BYTES = 1 << 23
+"""The same while frames before them may hold erased inputs."""
 MOVE_BYTES = 1 << 20
 """Part of a journal that goes into segments in one transaction."""
 FORGOTTEN = "the database lost what it had confirmed"
@@ -64,7 +67,7 @@ class JournalFlusher:
         self._parts = parts
         self._early: _Early | None = None
         self._captured: _Early | None = None
-        self._moved = 0
+        self._moved = self._erased = 0
         self._moving: asyncio.Task[None] | None = None
         """Move under way. It goes on if those who wait for it are cancelled: the writer's thread works on it."""
 
@@ -112,7 +115,7 @@ class JournalFlusher:
         Later frames wait for the next call: under load one flush takes what many calls have written.
 
         Raises:
-            LedgerUnavailable: the database went away; the rest stays.
+            LedgerUnavailable: the database went away, or the file is damaged; the rest stays.
         """
         journal = self.journal
         if journal is None:
@@ -126,14 +129,29 @@ class JournalFlusher:
         if self._moved - journal.base >= EMPTY_BYTES:
             self._drop(journal)
 
-    def forget(self) -> None:
-        """Drop moved frames, however few: they may hold inputs that have been erased."""
-        if self.journal is not None and self._moved > self.journal.base:
-            self._drop(self.journal)
+    async def forget(self) -> None:
+        """Drop moved frames, however few: they may hold inputs that have been erased.
+
+        Where that fails now (a full disk, or too much was written meanwhile), it is tried again after each move.
+        """
+        self._erased = self._moved
+        self._drop_erased()
+        while self._holds_erased and (moving := self._moving) is not None:
+            await asyncio.wait([moving])
+            await asyncio.sleep(0)  # until what follows the end of a move is done
+
+    @property
+    def _holds_erased(self) -> bool:
+        return self.journal is not None and self.journal.base < self._erased
+
+    def _drop_erased(self) -> None:
+        if self._holds_erased and self.journal is not None:
+            self._drop(self.journal, ERASED_CUT_BYTES)
 
     def _move_ended(self, move: asyncio.Task[None]) -> None:
         if self._moving is move:  # the next may have begun, since this runs a turn after the end
             self._moving = None
+        self._drop_erased()
         if not move.cancelled():
             move.exception()  # raised to those who wait; there may be none any more
 
@@ -147,16 +165,20 @@ class JournalFlusher:
             self._watermark.remove(self._captured)
             self._captured = None
         if self._moved == before:
-            raise OSError(f"{journal.path} cannot be read behind {before}")
+            raise LedgerUnavailable(
+                f"the journal {journal.path} is damaged behind byte {before}: what follows is not in the ledger; start "
+                "the service again: it recovers what is before, and goes on with a new journal",
+                code="ledger_unavailable",
+            )
 
-    def _drop(self, journal: Journal) -> None:
+    def _drop(self, journal: Journal, most_bytes: int = CUT_BYTES) -> None:
         """Drop what is moved from the file, unless a move is under way, which reads the file in its thread."""
         if self._moving is not None and not self._moving.done():
             return
         with self._watermark.lock, suppress(OSError):  # on a full disk the file stays as it is
             if self._moved == journal.end:
                 journal.empty(self._moved)
-            elif journal.end - self._moved <= CUT_BYTES:
+            elif journal.end - self._moved <= most_bytes:
                 journal.cut(self._moved)
 
     def reread(self) -> None:

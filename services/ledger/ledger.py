@@ -310,9 +310,9 @@ class DurableLedger:
                 self._stirred.set()
                 _log.exception("work in the background of the ledger failed; it is tried again")
 
-    def forget_journal(self) -> None:
+    async def forget_journal(self) -> None:
         """Drop what is in the database from the journal, which may hold inputs that have been erased."""
-        self._journal.forget()
+        await self._journal.forget()
 
     async def _forget(self) -> None:
         """Erase what is older than the retention period, and files that no row names."""
@@ -361,7 +361,7 @@ class _Current:
         return await self._ledger.writer.read(query)
 
     async def forget(self) -> None:
-        self._ledger.forget_journal()
+        await self._ledger.forget_journal()
         await self._ledger.writer.forget()
 
 

@@ -83,10 +83,7 @@ class JointPass(Generic[Request, Answer]):
             key = (alone, self._task.alike(small.request), call.purpose, tuple(call.defer_above.items()))
             groups.setdefault(key, []).append(index)
         for members in groups.values():
-            if (refusal := self._scheduler.refusal()) is None:  # the device may have failed with the last group
-                self._answer_together(requests, members, outcomes)
-            else:
-                _fail(members, outcomes, refusal)
+            self._answer_unless_refused(requests, members, outcomes)
         return outcomes
 
     async def answer_alone(self, small: SmallRequest[Request]) -> Answer:
@@ -108,6 +105,15 @@ class JointPass(Generic[Request, Answer]):
             raise outcome
         answer: Answer = await outcome if isawaitable(outcome) else outcome
         return answer
+
+    def _answer_unless_refused(
+        self, requests: Sequence[SmallRequest[Request]], members: Sequence[int], outcomes: list[Any]
+    ) -> None:
+        """Set the outcomes of some requests; the device may have failed with those before them."""
+        if (refusal := self._scheduler.refusal()) is None:
+            self._answer_together(requests, members, outcomes)
+        else:
+            _fail(members, outcomes, refusal)
 
     def _answer_together(
         self, requests: Sequence[SmallRequest[Request]], members: Sequence[int], outcomes: list[Any]
@@ -136,13 +142,13 @@ class JointPass(Generic[Request, Answer]):
             if batch.size > batch.most and len(accepted) > 1:  # more than one pass may hold
                 half = len(accepted) // 2
                 for part in (accepted[:half], accepted[half:]):
-                    self._answer_together(requests, [index for index, _ in part], outcomes)
+                    self._answer_unless_refused(requests, [index for index, _ in part], outcomes)
                 return
             arrays = self._scheduler.run_inline(batch, len(accepted))
         except Exception as error:
             if len(accepted) > 1 and not isinstance(error, DeviceFailed):
                 for index, _ in accepted:
-                    self._answer_together(requests, (index,), outcomes)
+                    self._answer_unless_refused(requests, (index,), outcomes)
             else:
                 _fail([index for index, _ in accepted], outcomes, execution_failed(error))
             return
@@ -171,7 +177,13 @@ class JointPass(Generic[Request, Answer]):
             return (await asyncio.shield(common))[index]
 
         common = asyncio.ensure_future(split())
+        common.add_done_callback(_note_failure)  # all callers may have left
         return [one(index) for index in range(len(places))]
+
+
+def _note_failure(task: asyncio.Future[Any]) -> None:
+    if not task.cancelled():
+        task.exception()
 
 
 def _fail(members: Sequence[int], outcomes: list[Any], error: Exception) -> None:

@@ -209,7 +209,10 @@ class RowTask:
     def expected_seconds(self, request: RowsRequest) -> float:
         """Return the expected duration of the pass of a request; infinite if it needs several."""
         form, executor = request.form, self._chosen(request.members)
-        rows = form.row_count if isinstance(form, Packed) else len(form.columns[0].values) if form.columns else 0
+        if isinstance(form, Packed):
+            rows = form.row_count
+        else:  # the longest, as columns that are not the model's may have any length
+            rows = max((len(column.values) for column in form.columns), default=0)
         return executor.seconds(rows) if 0 <= rows <= executor.quantum_rows else math.inf
 
     def alike(self, request: RowsRequest) -> bool:

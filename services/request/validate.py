@@ -28,11 +28,6 @@ class Column:
     unit: str = ""
 
 
-def packed(schema: Schema, row_count: int, values: bytes, schema_hash: str, max_rows: int) -> Rows:
-    """Return checked rows; see ``packed_rows`` and ``check``."""
-    return check(schema, packed_rows(schema, row_count, values, schema_hash, max_rows))
-
-
 def packed_rows(schema: Schema, row_count: int, values: bytes, schema_hash: str, max_rows: int) -> Rows:
     """Return row-major little-endian float32 as a read-only view [N, F], without a copy; values are not checked.
 
@@ -61,11 +56,6 @@ def packed_rows(schema: Schema, row_count: int, values: bytes, schema_hash: str,
             advice=_width(schema, row_count, len(values)),
         )
     return np.frombuffer(values, "<f4").reshape(row_count, len(schema))
-
-
-def columns(schema: Schema, sent: Iterable[Column], max_rows: int) -> Rows:
-    """Return checked rows; see ``named_rows`` and ``check``."""
-    return check(schema, named_rows(schema, sent, max_rows))
 
 
 def named_rows(schema: Schema, sent: Iterable[Column], max_rows: int) -> Rows:

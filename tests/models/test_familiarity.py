@@ -147,6 +147,21 @@ def test_a_file_is_read_back_and_checked() -> None:
     ):
         with pytest.raises(npz.BadArrays, match=says):
             decode(npz.encode(dict(arrays) | {name: wrong}), 3)
+    for components, directions, left_out, says in (
+        (0, 3, 0.0, "centres has 0 components, at least 1 is needed"),
+        (2, 0, 0.5, "projection has 0 directions, 1 to 3 are allowed"),
+        (2, 4, 0.5, "projection has 4 directions, 1 to 3 are allowed"),
+        (2, 2, 0.0, "projection has 2 directions, 3 to 3 are allowed"),
+    ):
+        sized = {
+            "left_out": np.float32(left_out),
+            "projection": np.ones((3, directions), np.float32),
+            "weights": np.ones(components, np.float32),
+            "centres": np.ones((components, directions), np.float32),
+            "factors": np.ones((components, directions, directions), np.float32),
+        }
+        with pytest.raises(npz.BadArrays, match=says):
+            decode(npz.encode(dict(arrays) | sized), 3)
     del arrays["weights"]
     with pytest.raises(npz.BadArrays, match="no array 'weights'"):
         decode(npz.encode(arrays), 3)

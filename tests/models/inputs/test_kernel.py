@@ -209,10 +209,14 @@ def test_numpy_checks_where_there_is_no_kernel_or_a_schema_is_too_wide(
     assert isinstance(check(3), PlainCheck)
 
 
-def test_a_kernel_of_another_version_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_of_another_version_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     source = (FOLDER / compiled.SOURCE).read_text()
     changed = source.replace(f"#define VERSION {kernel._VERSION} ", "#define VERSION 99 ")
     (tmp_path / compiled.SOURCE).write_text(changed)
     compiled.build(tmp_path)
     monkeypatch.setattr(kernel, "_FOLDER", tmp_path)
-    assert kernel.load() is None
+    with caplog.at_level("WARNING"):
+        assert kernel.load() is None
+    assert "python -m models.compiled" in caplog.text

@@ -1,6 +1,7 @@
 """Joint passes and their gathering: who shares a pass, who is answered at once, and that failures stay apart."""
 
 import asyncio
+import math
 import os
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -9,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from models.executors.failures import DeviceFailed
 from services.request.contract import Call
 from services.request.gathering import LINGER_SECONDS, PROBE_EVERY, Gathering
 from services.request.joint_pass import MOST_REQUESTS, JointPass, SmallRequest
+from services.request.row_task import Named, RowsRequest
 from services.request.schedule import Limits
+from services.request.validate import Column
 from services.runtime.errors import Busy, DeadlineExceeded, DemurError, ExecutionFailed, InvalidInput
 from tests.contract.serving import Served, serving
 from tests.contract.toys import rows
@@ -91,6 +95,38 @@ async def test_the_core_is_not_yielded_while_a_lane_would_keep_it(monkeypatch: p
         gathered._alone = 0
         await gathered.answer(small(rows.row(1)))
         assert set(yields) == {True}
+
+
+async def test_a_request_is_as_long_as_its_longest_column() -> None:
+    async with gathering() as (_, gathered):
+        columns = tuple(Column(name, [1.0] * n) for name, n in (("note", 1), ("depth", 1000), ("tilt", 1000)))
+        assert gathered.joint.duration(RowsRequest(Named(columns))) == math.inf
+
+
+async def test_nothing_is_retried_on_a_device_that_failed() -> None:
+    async with gathering() as (served, gathered):
+        executor, passes = served.tenant.pipeline.task._executor, []
+
+        def failing(values: Any) -> Any:
+            passes.append(len(values))
+            raise DeviceFailed("lost") if len(values) == 1 else ValueError("together")
+
+        served.tenant.pipeline.task._executor = served.tenant.pipeline.task._member_executor = Failing(
+            executor, failing
+        )
+        outcomes = gathered.joint.answer([small(rows.row(depth)) for depth in range(5)])
+        assert passes == [5, 1]
+        assert all(isinstance(outcome, DemurError) for outcome in outcomes)
+
+
+class Failing:
+    """Executor that raises."""
+
+    def __init__(self, like: Any, call: Callable[[Any], Any]) -> None:
+        self.quantum_rows, self.seconds, self._call = like.quantum_rows, like.seconds, call
+
+    def __call__(self, values: Any) -> Any:
+        return self._call(values)
 
 
 async def test_passes_are_bounded() -> None:
