@@ -12,7 +12,7 @@ from benchmarks.transports.contract import NAMES, PASSED
 DEFAULT = "grpcio"
 """Transport that Demur uses."""
 NEEDED_SAVING = 2.0
-"""The default changes only to a server that keeps the contract, and of whose CPU time a call grpcio needs so many times."""
+"""Factor by which a server must need less CPU time a call than grpcio, and keep the contract, to become the default."""
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,11 @@ class Column:
     unit: str = ""
 
 
+def packed(schema: Schema, row_count: int, values: bytes, schema_hash: str, max_rows: int) -> Rows:
+    """Return checked rows; see ``packed_rows`` and ``check``."""
+    return check(schema, packed_rows(schema, row_count, values, schema_hash, max_rows))
+
+
 def packed_rows(schema: Schema, row_count: int, values: bytes, schema_hash: str, max_rows: int) -> Rows:
     """Return row-major little-endian float32 as a read-only view [N, F], without a copy; values are not checked.
 

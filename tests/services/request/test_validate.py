@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from models.schema import Feature, Schema
-from services.request.validate import Column, Rows, check, named_rows, packed_rows
+from services.request.validate import Column, Rows, check, named_rows, packed
 from services.runtime.errors import DemurError, InvalidInput, TooLarge
 
 SCHEMA = Schema.of(
@@ -26,10 +26,6 @@ any_rows = hnp.arrays(
     st.tuples(st.integers(1, 6), st.just(3)),
     elements=st.floats(width=32) | st.sampled_from([0.0, 0.1, 15.0, 20.0, 20.000002, -180.0, 1.0]),
 )
-
-
-def packed(schema: Schema, count: int, values: bytes, schema_hash: str, most: int) -> Rows:
-    return check(schema, packed_rows(schema, count, values, schema_hash, most))
 
 
 def columns(schema: Schema, sent: Iterable[Column], most: int) -> Rows:
