@@ -136,9 +136,8 @@ class JournalFlusher:
         """
         self._erased = self._moved
         self._drop_erased()
-        while self._holds_erased and (moving := self._moving) is not None:
-            await asyncio.wait([moving])
-            await asyncio.sleep(0)  # until what follows the end of a move is done
+        if self._holds_erased and self._moving is not None:
+            await asyncio.wait([self._moving])
 
     @property
     def _holds_erased(self) -> bool:

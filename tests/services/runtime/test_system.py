@@ -1,4 +1,4 @@
-"""Operating-system calls."""
+"""Operating-system calls: which process ends with which, and threads of lower priority."""
 
 import ctypes
 import os
@@ -8,10 +8,26 @@ import threading
 
 import pytest
 
-from services.runtime.system import lower_priority
+from services.runtime import system
 
 GET_ATTRIBUTES = {"x86_64": 315, "aarch64": 275}
 ATTRIBUTES = struct.Struct("=IIQiIQQQ")
+
+
+@pytest.mark.parametrize(("parent", "asked"), [(0, False), (1, True), (77, True)])
+def test_the_first_process_of_a_container_does_not_end_with_its_runtime(
+    monkeypatch: pytest.MonkeyPatch, parent: int, asked: bool
+) -> None:
+    calls: list[tuple[int, int]] = []
+
+    class Library:
+        def prctl(self, *given: int) -> None:
+            calls.append((given[0], given[1]))
+
+    monkeypatch.setattr(system.os, "getppid", lambda: parent)
+    monkeypatch.setattr(system.ctypes, "CDLL", lambda _: Library())
+    system.die_with_parent()
+    assert bool(calls) == asked
 
 
 def attributes() -> tuple[int, ...]:
@@ -28,7 +44,7 @@ def test_a_thread_of_lower_priority_is_nicer_and_soon_gives_way() -> None:
     seen: list[tuple[int, ...]] = []
 
     def run() -> None:
-        lower_priority(5)
+        system.lower_priority(5)
         seen.append(attributes())
 
     thread = threading.Thread(target=run)
