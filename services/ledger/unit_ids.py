@@ -21,7 +21,7 @@ class UnitIds:
 
     @property
     def prefix(self) -> str:
-        """What the identities have in common: sixteen hex digits of the epoch, and a hyphen."""
+        """Common start of the identities: sixteen hex digits of the epoch, and a hyphen."""
         return f"{self.epoch:016x}-"
 
     def text(self, index: int) -> str:

@@ -12,9 +12,10 @@ import pytest
 from benchmarks import split
 from benchmarks.markdown import BEGIN, END, replaced
 from benchmarks.race import bodies, environments
-from benchmarks.race.__main__ import PAGE, parser, race
+from benchmarks.race.__main__ import PAGE, race
 from benchmarks.race.contenders import Contender, all_contenders
 from benchmarks.race.environments import LeftOut
+from benchmarks.race.rounds import parser
 from benchmarks.race.servers import deferring
 from benchmarks.race.table import MEASURES, SHORT_RUN, Entry, Results, figures, page
 from benchmarks.split import Split
@@ -98,12 +99,14 @@ def test_results_replace_what_stands_between_the_marks() -> None:
 
 
 def test_arguments() -> None:
-    assert parser().parse_args([]).only == [contender.name for contender in all_contenders()]
-    options = parser().parse_args(["--only", "Demur", "KServe", "--rounds", "2", "--page"])
+    names = [contender.name for contender in all_contenders()]
+    arguments = parser("race", None, names, PAGE)
+    assert arguments.parse_args([]).only == names
+    options = arguments.parse_args(["--only", "Demur", "KServe", "--rounds", "2", "--page"])
     assert (options.only, options.rounds, options.page) == (["Demur", "KServe"], 2, PAGE)
     for wrong in (["--only", "nobody"], ["--rounds", "0"], ["--rounds", "1.5"]):
         with pytest.raises(SystemExit):
-            parser().parse_args(wrong)
+            arguments.parse_args(wrong)
 
 
 def test_each_peer_has_pinned_requirements_without_torch() -> None:
