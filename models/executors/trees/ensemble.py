@@ -1,6 +1,7 @@
 """Members of CatBoost models for serving: compact tables if they are quicker, else the native evaluator."""
 
 import ctypes
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -161,7 +162,7 @@ class TreeEnsemble:
         """Warm up with rows [n, F], and find the number of rows from which the library is quicker, if any.
 
         One of the library's models per head is timed and counted for all: with all in memory it would find colder
-        caches.
+        caches. With one thread, times are processor time: services that start together interrupt each other.
         """
         try:
             self._measure(rows, repeats)
@@ -189,7 +190,8 @@ class TreeEnsemble:
                 members[0] = _Member(library.release(members[0].model), members[0].how)
 
     def _library_is_quicker(self, library: Library, rows: NDArray[np.float32], repeats: int) -> bool:
-        own = median_seconds(lambda: self(rows), repeats)
+        clock = time.thread_time if self._threads == 1 else time.perf_counter
+        own = median_seconds(lambda: self(rows), repeats, clock)
         firsts = [members[0] for members in self._members.values()]
         members = np.mean([len(members) for members in self._members.values()])
         return bool(library.seconds(firsts, rows, self._threads, repeats) * members < _MARGIN * own)

@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -272,7 +273,7 @@ def test_a_bad_file_is_refused_whichever_it_is(tmp_path: Path) -> None:
 
 def timed_as(monkeypatch: pytest.MonkeyPatch, seconds: Iterator[float]) -> None:
     for module in (ensemble, library):
-        monkeypatch.setattr(module, "median_seconds", lambda call, repeats: next(seconds))
+        monkeypatch.setattr(module, "median_seconds", lambda call, repeats, clock: next(seconds))
 
 
 class TestMeasuring:
@@ -298,6 +299,19 @@ class TestMeasuring:
         own.measure(rows(10))
         assert (own.nbytes, own.why_native) == (0, "slower than the library")
         assert_equal(own, native, rows(10))
+
+    def test_a_wait_for_the_processor_does_not_count(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        own, _ = both({"temperature": [trained(tmp_path, "RMSEWithUncertainty", iterations=200, depth=8)]})
+        undisturbed = TreeEnsemble.__call__
+
+        def interrupted(self: TreeEnsemble, batch: NDArray[np.float32]) -> Any:
+            time.sleep(0.02)
+            return undisturbed(self, batch)
+
+        monkeypatch.setattr(TreeEnsemble, "__call__", interrupted)
+        own.measure(rows(10))
+        assert own.crossover is None
+        assert own.why_native == ""
 
     def test_the_library_is_let_go_where_tables_pay(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         own, native = both({"temperature": [trained(tmp_path, "RMSEWithUncertainty", iterations=200, depth=8)]})

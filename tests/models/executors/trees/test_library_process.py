@@ -90,7 +90,7 @@ from models.executors.trees import ensemble
 from models.executors.trees.library_process import LibraryProcess
 from tests.models.executors.trees.training import schema
 from models.tasks.weather.spec import TEMPERATURE
-ensemble.median_seconds = lambda call, repeats: 0.0
+ensemble.median_seconds = lambda call, repeats, clock: 0.0
 trees = ensemble.TreeEnsemble(
     {{"temperature": [Path({str(path)!r})]}}, {{"temperature": TEMPERATURE}}, schema(), library=LibraryProcess
 )
