@@ -182,14 +182,19 @@ class Watched:
 
 
 def look(service: Service, *, series: bool = False) -> dict[str, float]:
-    """Return MiB, open files and threads of the process that holds the model; ``series`` also reads its metrics."""
+    """Return MiB, open files and threads of the process that holds the model; ``series`` also reads its metrics.
+
+    Connections that callers hold open are counted by themselves: their number is the load generator's.
+    """
     process = max(service.tree(), key=lambda member: member.memory_info().rss)
     with process.oneshot():
         memory = process.memory_full_info()
+        held = sum(each.status == psutil.CONN_ESTABLISHED for each in process.net_connections("tcp"))
         sample = {
             "RSS": memory.rss / MIB,
             "PSS": memory.pss / MIB,
-            "open files": float(process.num_fds()),
+            "open files": float(process.num_fds() - held),
+            "connections": float(held),
             "threads": float(process.num_threads()),
         }
     if series:
