@@ -40,7 +40,8 @@ def ran(program: str) -> str:
 
 
 def test_serving_needs_none_of_its_packages() -> None:
-    assert ran(_BLOCK + _SERVE) == "['OK', 'OK']\n[]\n"
+    # behind what is printed, gRPC's library may write to standard error how the connection ended
+    assert ran(_BLOCK + _SERVE).startswith("['OK', 'OK']\n[]\n")
     assert "is blocked" in ran(_BLOCK + "import opentelemetry"), "the block does block"
 
 
