@@ -54,7 +54,8 @@ def race(transports: Sequence[Transport], rounds: int, seconds: float, say: Call
     def measure(transport: Transport, draw: random.Random) -> None:
         with transport.serve({cores[0]}) as service:
             time.sleep(SETTLE_SECONDS)
-            figures.setdefault(transport.name, []).append(measured(service, LANE, {cores[-1]}, seconds))
+            taken = measured(service, LANE, {cores[-1]}, seconds)
+        figures.setdefault(transport.name, []).append(taken)
 
     with pinned({cores[-1]}):
         left_out = in_rounds(transports, rounds, measure, say)
