@@ -196,8 +196,15 @@ def soaked(load: Load, capacity: float, seconds: float) -> Iterator[Figure]:
     p50, p99 = ended.quantiles(0.5, 0.99)
     failed = 1 - float(ended.answered.mean())
     yield Figure(part, "p99", 1e3 * p99, "ms", note=f"p50 {1e3 * p50:.2f} ms, {failed:.3%} not answered")
-    limits = {"RSS": _MEMORY_MIB, "PSS": _MEMORY_MIB, "open files": 4.0, "threads": 2.0, "metric series": 0.0}
-    for name, limit in (*limits.items(), ("connections", None)):
+    limits: dict[str, float | None] = {
+        "RSS": _MEMORY_MIB,
+        "PSS": _MEMORY_MIB,
+        "open files": 4.0,
+        "connections": None,
+        "threads": 2.0,
+        "metric series": 0.0,
+    }
+    for name, limit in limits.items():
         unit = "MiB grown" if name.endswith("SS") else "more"
         first, last, most = watched.values[name][0], watched.last(name), watched.most(name)
         note = f"{first:.0f} at first, {last:.0f} at last, most {most:.0f}"

@@ -184,7 +184,7 @@ class Watched:
 def look(service: Service, *, series: bool = False) -> dict[str, float]:
     """Return MiB, open files and threads of the process that holds the model; ``series`` also reads its metrics.
 
-    Connections that callers hold open are counted by themselves: their number is the load generator's.
+    Open connections are counted separately from open files: their number is up to the callers.
     """
     process = max(service.tree(), key=lambda member: member.memory_info().rss)
     with process.oneshot():

@@ -16,7 +16,7 @@ SETTLE_SECONDS = 3.0
 
 
 class Named(Protocol):
-    """A contender: its name is its key in all results."""
+    """Contender with a name, which is its key in all results."""
 
     @property
     def name(self) -> str:
@@ -33,10 +33,13 @@ def in_rounds(
     say: Callable[[str], None],
     before: Callable[[], None] = lambda: None,
 ) -> dict[str, str]:
-    """Call ``before`` and then measure all contenders, in each round; return who was left out, and why.
+    """Measure all contenders in each round; return the names of those left out, with the reasons.
 
-    ``measure`` gets the round's random numbers too. A contender that cannot be started, or does not answer (it raises
-    ``LeftOut`` or ``RuntimeError``), is left out of later rounds.
+    Args:
+        measure: measures a contender, with random numbers of the round; a contender for which it raises ``LeftOut`` or
+            ``RuntimeError`` (it cannot be started, or does not answer) is left out of later rounds.
+        say: writes a line of progress.
+        before: called at the start of each round.
     """
     left_out: dict[str, str] = {}
     for number in range(rounds):
@@ -55,7 +58,12 @@ def in_rounds(
 
 
 def parser(name: str, description: str | None, names: list[str], default_page: Path) -> argparse.ArgumentParser:
-    """Return the parser of a race's arguments."""
+    """Return the parser of a race's arguments.
+
+    Args:
+        names: of all contenders, from which ``--only`` chooses.
+        default_page: page that ``--page`` without a path writes into.
+    """
     options = harness.parser(name, description, seconds=2.0, parts=names)
     options.add_argument("--rounds", type=whole, default=3, help="each contender is started and measured once a round")
     options.add_argument("--json", type=Path, metavar="PATH", help="write all measures to this file")
@@ -66,7 +74,11 @@ def parser(name: str, description: str | None, names: list[str], default_page: P
 
 
 def whole(text: str) -> int:
-    """Return the number of rounds that an argument states."""
+    """Return the number of rounds that an argument states.
+
+    Raises:
+        argparse.ArgumentTypeError: no whole number of at least 1.
+    """
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"rounds = {text}: must be a whole number of at least 1")
     return int(text)

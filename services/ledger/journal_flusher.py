@@ -135,17 +135,16 @@ class JournalFlusher:
         Where that fails now (a full disk, or too much was written meanwhile), it is tried again after each move.
         """
         self._erased = self._moved
-        self._drop_erased()
-        if self._holds_erased and self._moving is not None:
+        if not self._drop_erased() and self._moving is not None:
             await asyncio.wait([self._moving])
 
-    @property
-    def _holds_erased(self) -> bool:
-        return self.journal is not None and self.journal.base < self._erased
-
-    def _drop_erased(self) -> None:
-        if self._holds_erased and self.journal is not None:
-            self._drop(self.journal, ERASED_CUT_BYTES)
+    def _drop_erased(self) -> bool:
+        """Drop frames that may hold erased inputs; return whether none is left."""
+        journal = self.journal
+        if journal is None or journal.base >= self._erased:
+            return True
+        self._drop(journal, ERASED_CUT_BYTES)
+        return journal.base >= self._erased
 
     def _move_ended(self, move: asyncio.Task[None]) -> None:
         if self._moving is move:  # the next may have begun, since this runs a turn after the end

@@ -14,6 +14,7 @@ import uvicorn
 
 from services.request.admission import BURST, Crowd, ticket
 from services.transport.http.load_shedding import HELD_BYTES, LoadShedder, shedding_protocol
+from tests.services.transport.connections import Connection
 
 MOST = 2
 FULL = MOST * BURST
@@ -85,15 +86,16 @@ async def behind() -> AsyncIterator[Behind]:
 
 @dataclass
 class Caller:
-    """A connection, byte for byte."""
+    """Connection whose answers are taken apart."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
     async def answer(self) -> tuple[int, dict[str, str], bytes]:
-        head = (await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), 60)).decode().split("\r\n")
-        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
-        return int(head[0].split()[1]), headers, await self.reader.readexactly(int(headers["content-length"]))
+        head, _, body = (await Connection(self.reader, self.writer).answer()).partition(b"\r\n\r\n")
+        status, *lines = head.decode().split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        return int(status.split()[1]), headers, body
 
     async def ask(self, *parts: bytes) -> tuple[int, dict[str, str], bytes]:
         for part in parts:
