@@ -27,6 +27,10 @@ class Feature:
     """Documented values outside the range that mean "missing", e.g. -9999; they pass validation unchanged."""
     values: tuple[float, ...] = ()
     """Only possible values, e.g. 0 and 1 for a flag; empty if all values within the range are possible."""
+    categories: tuple[str, ...] = ()
+    """Texts of a categorical column in the order of their codes 0, 1, …, which are its values; empty for numbers."""
+    other: bool = False
+    """True if other texts than the categories are accepted, to be deferred; their code is the number of categories."""
 
     @property
     def unit_text(self) -> str:
