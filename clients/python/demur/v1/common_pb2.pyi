@@ -67,14 +67,16 @@ class NamedColumns(_message.Message):
     def __init__(self, columns: _Optional[_Iterable[_Union[NamedColumn, _Mapping]]] = ...) -> None: ...
 
 class NamedColumn(_message.Message):
-    __slots__ = ("name", "values", "unit")
+    __slots__ = ("name", "values", "unit", "texts")
     NAME_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
     UNIT_FIELD_NUMBER: _ClassVar[int]
+    TEXTS_FIELD_NUMBER: _ClassVar[int]
     name: str
     values: _containers.RepeatedScalarFieldContainer[float]
     unit: str
-    def __init__(self, name: _Optional[str] = ..., values: _Optional[_Iterable[float]] = ..., unit: _Optional[str] = ...) -> None: ...
+    texts: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., values: _Optional[_Iterable[float]] = ..., unit: _Optional[str] = ..., texts: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class UnitIds(_message.Message):
     __slots__ = ("epoch", "first", "count")
@@ -308,7 +310,7 @@ class ItemError(_message.Message):
     def __init__(self, sequence: _Optional[int] = ..., error: _Optional[_Union[ErrorDetail, _Mapping]] = ..., item: _Optional[int] = ...) -> None: ...
 
 class FeatureSpec(_message.Message):
-    __slots__ = ("name", "unit", "lower", "upper", "description", "nullable", "trained_lower", "trained_upper", "sentinels", "values")
+    __slots__ = ("name", "unit", "lower", "upper", "description", "nullable", "trained_lower", "trained_upper", "sentinels", "values", "categories", "other")
     NAME_FIELD_NUMBER: _ClassVar[int]
     UNIT_FIELD_NUMBER: _ClassVar[int]
     LOWER_FIELD_NUMBER: _ClassVar[int]
@@ -319,6 +321,8 @@ class FeatureSpec(_message.Message):
     TRAINED_UPPER_FIELD_NUMBER: _ClassVar[int]
     SENTINELS_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
+    CATEGORIES_FIELD_NUMBER: _ClassVar[int]
+    OTHER_FIELD_NUMBER: _ClassVar[int]
     name: str
     unit: str
     lower: float
@@ -329,7 +333,9 @@ class FeatureSpec(_message.Message):
     trained_upper: float
     sentinels: _containers.RepeatedScalarFieldContainer[float]
     values: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, name: _Optional[str] = ..., unit: _Optional[str] = ..., lower: _Optional[float] = ..., upper: _Optional[float] = ..., description: _Optional[str] = ..., nullable: bool = ..., trained_lower: _Optional[float] = ..., trained_upper: _Optional[float] = ..., sentinels: _Optional[_Iterable[float]] = ..., values: _Optional[_Iterable[float]] = ...) -> None: ...
+    categories: _containers.RepeatedScalarFieldContainer[str]
+    other: bool
+    def __init__(self, name: _Optional[str] = ..., unit: _Optional[str] = ..., lower: _Optional[float] = ..., upper: _Optional[float] = ..., description: _Optional[str] = ..., nullable: bool = ..., trained_lower: _Optional[float] = ..., trained_upper: _Optional[float] = ..., sentinels: _Optional[_Iterable[float]] = ..., values: _Optional[_Iterable[float]] = ..., categories: _Optional[_Iterable[str]] = ..., other: bool = ...) -> None: ...
 
 class HeadSpec(_message.Message):
     __slots__ = ("name", "kind", "unit", "measure", "label", "error", "error_unit", "acceptable", "class_names", "lower", "upper", "intervals")
