@@ -12,11 +12,11 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from models import calibration, familiarity, plausibility, uncertainty
-from models.artefact import Range, Source
 from models.assessment.classification import error_indicator
 from models.assessment.errors import squared_error
 from models.calibration import Calibration, IntervalTable, Measured
 from models.head import Head
+from models.manifest import Range, Source
 from models.predictive import Categorical, Gaussian, Predictive
 from models.provenance import UNSTATED as UNSTATED
 from models.provenance import Provenance as Provenance

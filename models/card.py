@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from models import familiarity
-from models.artefact import Manifest
 from models.head import Head
+from models.manifest import Manifest
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 if TYPE_CHECKING:
-    from models.artefact import Executor
+    from models.manifest import Executor
 
 Provider = Literal["cpu", "cuda"]
 ConvolutionSearch = Literal["heuristic", "exhaustive", "default"]
@@ -61,7 +61,7 @@ def profile(executors: Sequence[Executor], device: Profile | None = None) -> Pro
         device: provider, version, architecture and arithmetic; None for the CPU.
     """
     base = device or Profile()
-    if all(executor.kind == "catboost" for executor in executors):
+    if all(executor.layout == "trees" for executor in executors):
         base = Profile()
     return msgspec.structs.replace(
         base,

@@ -20,20 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import npz, uncertainty
-from models.artefact import (
-    REPLAY_SCORES,
-    Artefact,
-    ArtefactError,
-    Manifest,
-    Replay,
-    copy,
-    format_of,
-    inputs_name,
-    write,
-)
+from models.artefact import Artefact, ArtefactError, copy, write
 from models.building import CARD, Provenance
 from models.executors.device import CPU, Device, described, instruction_set
 from models.head import Head
+from models.manifest import REPLAY_SCORES, Manifest, Replay, format_of, inputs_name
 from models.predictive import Gaussian, Predictives
 from models.profile import profile
 from models.qualification.threshold import FEWEST
@@ -223,7 +214,9 @@ def attach(artefact: Artefact, inputs: bytes, source: str, *, device: Device = C
 
 def replaced(manifest: Manifest, replay: Replay | None) -> Manifest:
     """Return the manifest with another replay set, or with none."""
-    return msgspec.structs.replace(manifest, format=format_of(replay, manifest.training_inputs), replay=replay)
+    return msgspec.structs.replace(
+        manifest, format=format_of(replay, manifest.training_inputs, manifest.outputs), replay=replay
+    )
 
 
 def detached(artefact: Artefact) -> Artefact:
@@ -368,7 +361,7 @@ def _module(artefact: Artefact) -> ModuleType:
     Raises:
         ArtefactError: the task has no such module.
     """
-    task = artefact.manifest.task
+    task = artefact.manifest.frame
     if (module := task_module(task, "artefact.replay_set")) is None:
         raise ArtefactError(f"{artefact.directory}: replay sets of the task {task!r} cannot be scored here")
     return module

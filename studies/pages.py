@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.markdown import table as table
-from models.artefact import MANIFEST, Artefact, Manifest
+from models.artefact import MANIFEST, Artefact
+from models.manifest import Manifest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -101,7 +101,7 @@ def _vessel() -> tuple[bytes, str]:
 
 
 def _weather() -> tuple[bytes, str]:
-    from models.tasks.weather.artefact import replay_set
+    from models.rows import replay_set
     from simulators.weather.dataset import simulate
 
     data = simulate(WEATHER_SCALE, SEED)

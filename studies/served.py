@@ -4,8 +4,9 @@ import sys
 import time
 from collections.abc import Callable
 
-from models.artefact import Artefact, numeric_profile
+from models.artefact import Artefact
 from models.head import Head
+from models.manifest import numeric_profile
 from services.policy.decision import Policy, choose
 from studies.jobs import say
 

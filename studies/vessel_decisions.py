@@ -12,10 +12,11 @@ import numpy as np
 
 from benchmarks import machine
 from models import artefact as artefacts
-from models.artefact import Artefact, numeric_profile
+from models.artefact import Artefact
 from models.assessment.coverage import coverage
 from models.assessment.errors import rmse
 from models.executors.onnx import OnnxGraph
+from models.manifest import numeric_profile
 from models.tasks.vessel.data.table import Table
 from models.tasks.vessel.inference.scoring import predict
 from models.tasks.vessel.spec import POWER

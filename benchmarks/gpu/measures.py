@@ -43,7 +43,7 @@ def transformer(setting: Setting) -> dict[str, Any]:
     """Measure rows through an untrained ensemble of FT-Transformers of the paper's size."""
     from benchmarks import weather_transformer as cases
     from models.executors.graph_members import GraphMembers
-    from models.tasks.weather.inference.serving import ROWS_PER_PASS
+    from models.rows.members import ROWS_PER_PASS
     from models.tasks.weather.transformer.export import export
     from models.tasks.weather.transformer.settings import PAPER, SMALL
 

@@ -16,11 +16,12 @@ from sklearn.neural_network import MLPClassifier
 
 from digits.spec import DIGIT, HEADS, INK, SCHEMA
 from models import building, card, npz
-from models.artefact import Artefact, Executor, Manifest, write
+from models.artefact import Artefact, write
 from models.building import CARD, GOLDEN, Labelled, Provenance
 from models.executors.graph_members import GraphMembers
 from models.executors.onnx import OnnxGraph
 from models.executors.reduced import Reduced
+from models.manifest import Executor, Manifest
 from models.predictive import Categorical
 from models.profile import profile
 

@@ -6,7 +6,6 @@ comparable, and the sum of two of them is finite in float32, and so in JSON.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,10 @@ from numpy.typing import NDArray
 
 from models.executors.members import MemberExecutor, Members
 from models.executors.pace import Pace
+from models.executors.statistics import Array, Arrays, Statistics
 from models.head import Head
 from models.predictive import Categorical, Gaussian, Predictive
 from models.uncertainty import categorical, gaussian
-
-Array = NDArray[np.float32]
-Arrays = tuple[Array, ...]
 
 QUANTUM_SECONDS = 0.03
 """Longest quantum: interactive work may have to wait for it."""
@@ -27,51 +24,28 @@ MOST_ROWS = 1024
 _LARGEST = float(np.finfo(np.float32).max) / 2
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """Names of the statistics of a kind of head."""
-
-    always: tuple[str, ...]
-    ensemble: tuple[str, ...]
-    members: tuple[str, ...]
-
-    def of(self, ensemble: bool) -> tuple[str, ...]:
-        return (*self.always, *(self.ensemble if ensemble else ()))
-
-
-_STATISTICS = {
-    "gaussian": _Kind(("mean", "mvar"), ("varm", "epkl"), ("member_mean", "member_var")),
-    "categorical": _Kind(("probabilities",), ("expected_entropy", "expected_log"), ("member_probabilities",)),
-}
-
-
 class Reduced:
     """Executor from rows [n, F] to statistics of all heads and, on request, outputs of each member.
 
-    ``outputs`` names the arrays of a call, such as ``temperature.mean`` [n], ``precipitation.probabilities`` [C, n] or
-    ``temperature.member_mean`` [M, n].
+    ``outputs`` names the arrays of a call, see ``models.executors.statistics``.
     """
 
     def __init__(
         self, executor: MemberExecutor, heads: Sequence[Head], *, ensemble: bool, members: bool = False
     ) -> None:
         self._executor = executor
-        self._heads = tuple(heads)
-        self._names = {head.name: _STATISTICS[head.kind].of(ensemble) for head in heads}
-        self._members = members
+        self._statistics = Statistics.of(heads, ensemble=ensemble, members=members)
         self._pace = Pace()
-        member_names = {head.name: _STATISTICS[head.kind].members for head in heads if members}
-        self.outputs = tuple(
-            f"{head}.{name}" for table in (self._names, member_names) for head, names in table.items() for name in names
-        )
+        self.outputs = self._statistics.outputs
         self.quantum_rows = MOST_ROWS
         """Number of rows of one quantum; ``measure`` reduces it if a row takes long."""
 
     def __call__(self, rows: Array) -> Arrays:
         outputs = self._executor(rows)
-        arrays = [array for head in self._heads for array in self._reduced(head, outputs)]
-        if self._members:
-            arrays += [array for head in self._heads for array in _own(head, outputs)]
+        heads = self._statistics.heads
+        arrays = [array for head in heads for array in self._reduced(head, outputs)]
+        if self._statistics.members:
+            arrays += [array for head in heads for array in _own(head, outputs)]
         return tuple(arrays)
 
     def seconds(self, rows: int) -> float:
@@ -90,18 +64,12 @@ class Reduced:
 
     def read(self, arrays: Arrays) -> tuple[dict[str, Predictive], dict[str, Arrays]]:
         """Return predictives, and members' arrays if any, by head, from the arrays of a call."""
-        left = iter(arrays)
-        predictives = {
-            head.name: _predictive(head, {name: next(left) for name in self._names[head.name]}) for head in self._heads
-        }
-        rest = list(left)
-        widths = {head.name: len(_STATISTICS[head.kind].members) if rest else 0 for head in self._heads}
-        return predictives, {name: tuple(rest.pop(0) for _ in range(width)) for name, width in widths.items()}
+        return self._statistics.read(arrays)
 
     def _reduced(self, head: Head, outputs: Members) -> Iterator[Array]:
         members = outputs[head.name]
         statistics = _gaussian(members) if head.kind == "gaussian" else _categorical(members)
-        return (_float32(getattr(statistics, name).T) for name in self._names[head.name])
+        return (_float32(getattr(statistics, name).T) for name in self._statistics.names[head.name])
 
 
 def _own(head: Head, outputs: Members) -> tuple[Array, ...]:
@@ -121,13 +89,6 @@ def _categorical(members: Array) -> Categorical:
     p = members.astype(np.float64)
     logs = np.log(p + categorical.LOG_EPSILON)
     return Categorical(p.mean(axis=0), -(p * logs).sum(axis=2).mean(axis=0), logs.mean(axis=0))
-
-
-def _predictive(head: Head, arrays: Mapping[str, Array]) -> Predictive:
-    if head.kind == "gaussian":
-        return Gaussian(**arrays)
-    columns = {name: array.T if array.ndim == 2 else array for name, array in arrays.items()}
-    return Categorical(**columns)
 
 
 def _float32(values: NDArray[Any]) -> Array:

@@ -49,9 +49,9 @@ from services.request.device_health import DeviceHealth
 from services.request.metrics import Metrics
 from services.request.pipeline import Pipeline
 from services.request.schedule import Limits, Scheduler
+from services.runtime import registry
 from services.runtime.logging import get_logger
 from services.runtime.offload import Offload
-from services.runtime.registry import TASKS
 from services.runtime.settings import Settings
 from services.runtime.task_entry import TaskEntry
 from services.transport.served_model import Parts, ServedModel
@@ -192,7 +192,7 @@ def assemble(
             profile=in_force,
             origin=tables.reason,
             ensemble=artefact.manifest.ensemble,
-            target_retention=settings.target_retention,
+            target_retention=_target_retention(settings, artefact, head.name),
             measure=measures.get(head.name),
             fixed_threshold=settings.fixed_threshold,
             defer_on_shift=settings.defer_on_shift,
@@ -245,7 +245,7 @@ def assemble(
         )
 
     tolerance = artefact.manifest.golden_tolerance if tables.origin == "artefact" else math.inf
-    tenant = (entry or TASKS[artefact.manifest.task]).build()(
+    tenant = (entry or registry.entry(artefact.manifest.task)).build()(
         artefact, settings, Parts(pipeline, calibrations, tolerance)
     )
     health.probe_with(lambda: scheduler.in_lane(tenant.probe))
@@ -291,6 +291,13 @@ def assemble(
                 book.put(tables_of_head)
 
     return Assembled(tenant, scheduler, offload, health, ledger, label_service, keeper, adopt)
+
+
+def _target_retention(settings: Settings, artefact: Artefact, head: str) -> float:
+    """Return the target of the settings if they change the default, else that of the artefact, if it has one."""
+    if settings.target_retention != Settings.target_retention:
+        return settings.target_retention
+    return artefact.manifest.retention.get(head, settings.target_retention)
 
 
 def store_of(settings: Settings) -> Store:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from models.artefact import Artefact
 from services.app.model_store import Store
+from services.runtime.registry import entry
 from services.runtime.settings import Settings
-from services.tasks import DEFAULT_MODELS
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -22,12 +22,12 @@ def find(settings: Settings, store: Store) -> Artefact:
     if ":" in settings.model:  # an exact tag, as from `demur serve`, may be in the store
         with suppress(LookupError):
             return store.get(settings.model, settings.task)
-    default = ""
+    usual, default = entry(settings.task).default_model, ""
     for directory in folders(settings.task):
         tag = store.add(directory).tag
-        if tag.partition(":")[0] == DEFAULT_MODELS[settings.task]:
+        if tag.partition(":")[0] == usual:
             default = tag
-    return store.get(settings.model or default or DEFAULT_MODELS[settings.task], settings.task)
+    return store.get(settings.model or default or usual, settings.task)
 
 
 def folders(task: str) -> list[Path]:

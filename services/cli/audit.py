@@ -11,13 +11,13 @@ from services.cli.http_client import ask, refusal
 from services.cli.options import Options, command, json_option
 from services.cli.output import CommandError, print_json
 from services.cli.processes import announced
+from services.cli.task_name import TaskName
 from services.ledger.audit_trail import KINDS
 from services.runtime.settings import Settings, address
-from services.tasks import TENANTS
 
 
 @command("audit", example="demur audit vessel --kind policy --days 30")
-@argument("task", type=Choice(sorted(TENANTS)))
+@argument("task", type=TaskName())
 @option("--kind", multiple=True, type=Choice(KINDS), help="Kind; may be repeated.  [default: all]")
 @option("--actor", default="", help="Author of the changes.  [default: all but the service itself]")
 @option("--days", type=float, default=7.0, show_default=True, help="Days to look back.")

@@ -12,7 +12,8 @@ import msgspec
 from click import argument, option
 
 from models import artefact
-from models.artefact import MANIFEST, Artefact, ArtefactError, Manifest
+from models.artefact import MANIFEST, Artefact, ArtefactError
+from models.manifest import Manifest
 from services.cli.options import Options, command, json_option, require
 from services.cli.output import BadInput, CommandError, ProgressLine, print_json
 from services.runtime.archives import ArchiveError, unpack

@@ -19,9 +19,9 @@ from services.cli.http_client import ask, identified, refusal
 from services.cli.options import CONTEXT, Options, command, exclusive, json_option, switch
 from services.cli.output import BadInput, CommandError, print_json
 from services.cli.processes import MONITOR, announced, grpc_target
+from services.cli.task_name import TaskName
 from services.policy.changes import AUDITS
 from services.runtime.settings import Settings
-from services.tasks import TENANTS
 
 target_option = option("--target", help="host:port of the gRPC service.  [default: where `demur up` runs it]")
 head_option = option("--head", help="Head; needed if the task has several.")
@@ -36,7 +36,7 @@ def policy() -> None:
 
 
 @command("show", example="demur policy show vessel")
-@argument("task", type=Choice(sorted(TENANTS)))
+@argument("task", type=TaskName())
 @json_option
 @target_option
 def show(options: Options) -> int:
@@ -52,7 +52,7 @@ def show(options: Options) -> int:
 
 
 @command("set", example="demur policy set vessel --target-retention 0.9 --reason 'fewer deferrals at night'")
-@argument("task", type=Choice(sorted(TENANTS)))
+@argument("task", type=TaskName())
 @json_option
 @target_option
 @head_option
@@ -103,7 +103,7 @@ def set_command(options: Options) -> int:
 
 
 @command("history", example="demur policy history vessel")
-@argument("task", type=Choice(sorted(TENANTS)))
+@argument("task", type=TaskName())
 @json_option
 @target_option
 @head_option
@@ -122,7 +122,7 @@ def history(options: Options) -> int:
 
 
 @command("what-if", example="demur policy what-if vessel --threshold 1.5 --window 1d")
-@argument("task", type=Choice(sorted(TENANTS)))
+@argument("task", type=TaskName())
 @json_option
 @head_option
 @option("--threshold", type=float, multiple=True, required=True, help="Threshold; may be repeated.")

@@ -8,8 +8,8 @@ from services.cli.http_client import ask
 from services.cli.options import Options, command, json_option
 from services.cli.output import print_json
 from services.cli.processes import MONITOR, Running, announced
+from services.cli.task_name import served_names
 from services.runtime.settings import Settings, address
-from services.tasks import TENANTS
 
 
 @command("status", example="demur status --json")
@@ -35,7 +35,7 @@ def status(options: Options) -> int:
 def collect(settings: Settings) -> dict[str, Any]:
     """Return the document that ``demur status --json`` prints."""
     running = announced(settings.home)
-    services = {task: _state(Settings.read(task=task), running.get(task)) for task in TENANTS}
+    services = {task: _state(Settings.read(task=task), running.get(task)) for task in served_names()}
     return {"services": services, "monitor": _monitor(settings, running.get(MONITOR))}
 
 

@@ -18,8 +18,8 @@ from services.access.tokens import SCOPES, SOURCES, Token, TokensError, check_na
 from services.cli.options import CONTEXT, Options, command, exclusive, json_option
 from services.cli.output import BadInput, CommandError, print_json
 from services.cli.processes import MONITOR
+from services.cli.task_name import TaskName
 from services.runtime.settings import Settings
-from services.tasks import TENANTS
 
 OVERLAP_HOURS = 24.0
 
@@ -54,9 +54,7 @@ def tokens() -> None:
 @file_option
 @argument("name")
 @option("--scope", multiple=True, required=True, type=Choice(SCOPES), help="Scope; may be repeated.")
-@option(
-    "--task", multiple=True, type=Choice(sorted({*TENANTS, MONITOR})), help="Task; may be repeated.  [default: all]"
-)
+@option("--task", multiple=True, type=TaskName(MONITOR), help="Task; may be repeated.  [default: all]")
 @option("--source", multiple=True, type=Choice(SOURCES), help="Source of labels; may be repeated.  [default: all]")
 @option("--requests-per-second", type=float, metavar="RATE", help="Limit of calls.  [default: none]")
 @option("--burst", type=float, metavar="CALLS", help="Limit of calls at once.  [default: those of a second]")

@@ -16,6 +16,7 @@ from services.cli.options import Options, command, switch
 from services.cli.output import CommandError
 from services.cli.processes import MONITOR, Held, Running, announced, hold, holder
 from services.cli.status import monitored, ready, unready
+from services.runtime.row_models import row_models
 from services.runtime.settings import Settings, address
 from services.runtime.system import die_with_parent
 from services.tasks import STARTED
@@ -49,6 +50,11 @@ def up(options: Options) -> int:
             supervisor.stop()
 
 
+def started_names(home: Path) -> tuple[str, ...]:
+    """Return the names of the tasks and enabled row models that ``demur up`` starts."""
+    return (*STARTED, *(name for name, model in row_models(home).items() if model.enabled))
+
+
 @dataclass(frozen=True)
 class Child:
     """A started service or monitor, and its log."""
@@ -75,7 +81,7 @@ class Supervisor:
     def start(self) -> None:
         """Start a process per task, and the monitor; their output goes to log files."""
         (self._home / "logs").mkdir(parents=True, exist_ok=True)
-        names = [*STARTED, *([MONITOR] if self._with_monitor else [])]
+        names = [*started_names(self._home), *([MONITOR] if self._with_monitor else [])]
         self._children = [self._start(name, "wb") for name in names]
 
     def _start(self, name: str, mode: Literal["wb", "ab"]) -> Child:
@@ -171,7 +177,7 @@ def _lock(home: Path) -> Iterator[None]:
 
 
 def _check_ports(settings: Settings) -> None:
-    every = {task: Settings.read(task=task) for task in STARTED}
+    every = {task: Settings.read(task=task) for task in started_names(settings.home)}
     ports = [(task, port) for task, own in every.items() for port in (*own.ports, *filter(None, [own.probe_port]))]
     if monitored(settings):
         own = Settings.read(task=MONITOR)

@@ -1,6 +1,5 @@
 """Verdict on a numeric profile: compares a measurement with the artefact's calibration, and makes a record."""
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.artefact import Artefact
+from models.manifest import Manifest
 from models.profile import Profile
 from models.qualification import record
 from models.qualification.packed import unpack
 from models.qualification.record import Record
 from models.replay import IN_DOMAIN, Scores
+from models.tasks.rules import task_module
 from services.qualification.measure import Measurement, Replayed
 from services.qualification.tables import reference, reference_profile
 
@@ -56,7 +57,7 @@ def verdict(artefact: Artefact, machine: Machine, measurement: Measurement, know
         libraries=machine.libraries,
         driver=machine.libraries.get("driver", ""),
         cpu=machine.cpu,
-        units_of_measure=_units(artefact.manifest.task),
+        units_of_measure=_units(artefact.manifest),
         in_domain=IN_DOMAIN,
         inputs="" if replay is None else replay.inputs,
         seconds=round(measurement.seconds, 3),
@@ -115,10 +116,8 @@ def _of_batch(done: Replayed, number: int) -> Scores:
     return {head: {name: values[number] for name, values in scores.items()} for head, scores in done.items()}
 
 
-def _units(task: str) -> Mapping[str, str]:
-    """Return the unit of the prediction by head, if the task has a specification."""
-    try:
-        spec = importlib.import_module(f"models.tasks.{task}.spec")
-    except ModuleNotFoundError:
-        return {}
-    return {head.name: head.unit for head in spec.HEADS}
+def _units(manifest: Manifest) -> Mapping[str, str]:
+    """Return the unit of the prediction by head, if artefact or task declare the heads."""
+    spec = task_module(manifest.task, "spec")
+    heads = manifest.outputs or (() if spec is None else spec.HEADS)
+    return {head.name: head.unit for head in heads}

@@ -4,6 +4,7 @@ Packages that are installed beside add theirs through the entry point group ``de
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 
 from services.runtime.task_entry import TaskEntry
@@ -12,6 +13,15 @@ GROUP = "demur.tasks"
 """Group of the entry points by which installed packages add tasks."""
 GRPC_PORT_OFFSET = 1000
 """Distance of a task's gRPC port from its HTTP port."""
+FIRST_ROW_PORT = 3021
+"""HTTP port of the first row model; further ones follow."""
+ROWS = TaskEntry(
+    port=FIRST_ROW_PORT,
+    served_model="services.tasks.rows:served_model",
+    default_model="",
+    started=False,
+)
+"""Entry of artefacts that declare their own columns and heads; each is served under its own name as a task."""
 
 
 _OWN: Mapping[str, TaskEntry] = {
@@ -112,7 +122,12 @@ TASKS = with_plugins(_OWN, entry_points(group=GROUP))
 DEFAULT_TASK = "vessel"
 
 
+def entry(task: str) -> TaskEntry:
+    """Return the entry of a task; a name that no installed task has is that of a row model."""
+    return TASKS.get(task) or replace(ROWS, default_model=task)
+
+
 def default_ports(task: str) -> tuple[int, int]:
-    """Return the default HTTP and gRPC port of a task; 3000 and 4000 for a task that is not registered."""
-    port = TASKS[task].port if task in TASKS else 3000
+    """Return the default HTTP and gRPC port of a task; of a row model, the first that row models have."""
+    port = entry(task).port
     return port, port + GRPC_PORT_OFFSET

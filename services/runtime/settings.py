@@ -13,8 +13,9 @@ from models.executors.device import Device
 from services.runtime.addresses import is_address
 from services.runtime.cores import available_cores
 from services.runtime.ranges import RANGES
-from services.runtime.registry import DEFAULT_TASK, default_ports
+from services.runtime.registry import DEFAULT_TASK, GRPC_PORT_OFFSET, default_ports
 from services.runtime.registry import TASKS as REGISTRY
+from services.runtime.row_models import place, row_models, served_name
 from services.runtime.variables import SettingsError, listed, parsed, strangers
 
 TASK_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
@@ -96,7 +97,8 @@ class Settings:
     intra_op_threads: int = 1
     """Number of threads that compute one quantum."""
     target_retention: float = 0.95
-    """Share of in-domain inputs that should be answered, above 0 and below 1; it selects the calibrated threshold."""
+    """Share of in-domain inputs that should be answered, above 0 and below 1; it selects the calibrated threshold. A
+    row model keeps the share it was built with unless this differs from the default."""
     fixed_threshold: float | None = None
     """Threshold that replaces the calibrated one, in the unit of the head's measure (power: kW²); empty: none. Only for
     tasks with one head; `demur policy set` sets one for each head."""
@@ -241,8 +243,8 @@ class Settings:
         """
         source = os.environ if environment is None else environment
         hints = get_type_hints(cls)
-        name = task or source.get("DEMUR_TASK", cls.task)
-        own = f"DEMUR_{name.upper()}_"
+        name = served_name(task or source.get("DEMUR_TASK", cls.task), source)
+        own = f"DEMUR_{place(name)}_"
         values: dict[str, Any] = dict(TASK_DEFAULTS.get(name, {}))
         variables = {}
         for field in fields(cls):
@@ -251,7 +253,7 @@ class Settings:
                     values[field.name] = parsed(variable, source[variable], hints[field.name])
                     variables[field.name] = variable
                     break
-        settings = cls(**values | ({} if task is None else {"task": task}))
+        settings = cls(**values | {"task": name})
         settings._check(source.get("DEMUR_ALLOW_REMOTE") == "1", variables)
         return settings
 
@@ -259,8 +261,10 @@ class Settings:
     def strangers(cls, environment: Mapping[str, str] | None = None) -> dict[str, str]:
         """Variables that look like settings and are none, each with the setting that may be meant, or nothing."""
         general = {field.name.upper() for field in fields(cls)}
-        known = general | {f"{place}_{name}" for place in (*map(str.upper, TASKS), "MONITOR") for name in general}
-        return strangers(os.environ if environment is None else environment, known)
+        source = os.environ if environment is None else environment
+        names = (*TASKS, *row_models(Path(source.get("DEMUR_HOME", cls.home))), source.get("DEMUR_TASK", "monitor"))
+        known = general | {f"{place(name)}_{field}" for name in (*names, "monitor") for field in general}
+        return strangers(source, known)
 
     @property
     def ports(self) -> tuple[int, int]:
@@ -270,6 +274,8 @@ class Settings:
             SettingsError: one is outside 1 to 65535, or both are the same.
         """
         http, grpc = default_ports(self.task)
+        if self.task not in REGISTRY and (model := row_models(self.home).get(self.task)) is not None:
+            http, grpc = model.port, model.port + GRPC_PORT_OFFSET
         pair = self.http_port or http + self.port_offset, self.grpc_port or grpc + self.port_offset
         for name, port, explicit in zip(
             ("HTTP_PORT", "GRPC_PORT"), pair, (self.http_port, self.grpc_port), strict=True

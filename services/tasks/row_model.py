@@ -1,34 +1,24 @@
 """Served models whose items are rows: the common part of tabular tasks, from executors to protocols."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models import familiarity
 from models.artefact import Artefact, ArtefactError
-from models.executors.golden import Probe, Replayed
+from models.executors.golden import Probe
 from models.familiarity import Familiarity
-from models.head import Head
 from models.npz import BadArrays
+from models.rows.executors import RowExecutors
 from services.qualification.tables import LiveIntervals
-from services.request.contract import Description, RowExecutor
-from services.request.row_task import Packed, RowsRequest, RowTask, Statistics
+from services.request.contract import Description
+from services.request.row_task import Packed, RowsRequest, RowTask
 from services.runtime.settings import Settings
 from services.transport import http
 from services.transport.grpc.rows import RowMessages, row_binding
 from services.transport.oip import rows as oip_rows
 from services.transport.served_model import Parts, ServedModel
-
-
-class MeasuredRows(RowExecutor, Protocol):
-    """Row executor that measures its speed."""
-
-    def measure(self, rows: NDArray[np.float32]) -> None:
-        """Warm up and measure with rows [n, F]."""
-        ...
 
 
 def _familiarity(artefact: Artefact) -> Familiarity | None:
@@ -46,37 +36,19 @@ def _familiarity(artefact: Artefact) -> Familiarity | None:
         raise ArtefactError(f"{path}: {error}") from error
 
 
-@dataclass(frozen=True)
-class RowModel:
-    """Parts of a tabular task that depend on the artefact."""
-
-    heads: tuple[Head, ...]
-    plain: MeasuredRows
-    with_members: MeasuredRows
-    """Executor of the same arrays, followed by arrays per member."""
-    statistics: Statistics
-    """Function that interprets the arrays of either executor."""
-    member_values: int
-    """Number of values per row in all arrays per member."""
-    replayed: Replayed
-    """Executor that replays the golden inputs."""
-
-
 def row_model(
     artefact: Artefact,
     settings: Settings,
     parts: Parts,
-    model: RowModel,
+    model: RowExecutors,
     *,
     service: str,
     messages: RowMessages,
-    prepare: Callable[[NDArray[np.float32]], None] = lambda rows: None,
 ) -> ServedModel:
     """Assemble the served model from a verified artefact.
 
     Args:
         service: full name of the gRPC service, e.g. ``demur.v1.VesselService``.
-        prepare: called with the golden rows before they are replayed, e.g. to choose among kernels.
     """
     manifest = artefact.manifest
     trained = manifest.training_range
@@ -93,7 +65,7 @@ def row_model(
         description,
         model.plain,
         model.with_members,
-        model.statistics,
+        model.read,
         member_values=model.member_values,
         familiarity=_familiarity(artefact),
     )
@@ -124,7 +96,7 @@ def row_model(
     def warm_up() -> None:
         with np.load(golden) as recorded:
             rows: NDArray[np.float32] = recorded["rows"]
-        prepare(rows)
+        model.prepare(rows)
         probe()
         model.plain.measure(rows)
         model.with_members.measure(rows)

@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import machine
-from models.artefact import Artefact, Source, read
+from models.artefact import Artefact, read
+from models.manifest import Source
 from models.provenance import PROVENANCE
 from models.tasks.motion.data import gathering
 from models.tasks.motion.data.examples import Examples

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import uncertainty
-from models.artefact import numeric_profile
 from models.assessment import detection, retention, text
 from models.assessment.figures import Errors, Figures, Rules, figures
+from models.manifest import numeric_profile
 from models.tasks.translation.artefact import calibration as calibrating
 from models.tasks.translation.artefact.ensemble import executor
 from models.tasks.translation.spec import HYPOTHESES

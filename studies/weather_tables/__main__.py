@@ -22,6 +22,7 @@ from models import building
 from models.artefact import Artefact
 from models.building import Labelled
 from models.executors.members import Members
+from models.rows import members as of_rows
 from models.tasks.weather import tables
 from models.tasks.weather.artefact import build
 from models.tasks.weather.data.features import SCHEMA
@@ -120,7 +121,7 @@ def trained(
         progress=teller(f"trees {experiment}"),
     )
     folder = work.folder / f"trees-{experiment}"
-    opened = partial(serving.opened, folder.joinpath, ensemble.executors, SCHEMA, HEADS)
+    opened = partial(of_rows.opened, folder.joinpath, ensemble.executors, SCHEMA, HEADS)
     return work.outputs(f"trees-{experiment}-{members}", opened, judged)
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from models import card
-from models.artefact import MANIFEST, Artefact, ArtefactError, Executor, Manifest, Range, Source, name, read, write
+from models.artefact import MANIFEST, Artefact, ArtefactError, name, read, write
 from models.calibration import Calibration, retention_table
+from models.manifest import Executor, Manifest, Range, Source
 from models.schema import Feature, Schema
 from models.tasks.vessel.spec import CARD, HEADS
 

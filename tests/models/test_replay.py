@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from models import artefact, npz, replay
-from models.artefact import MANIFEST, REPLAY_SCORES, Artefact, ArtefactError, Manifest
+from models.artefact import MANIFEST, Artefact, ArtefactError
 from models.building import Provenance
 from models.executors.device import instruction_set
+from models.manifest import REPLAY_SCORES, Manifest
 from models.tasks.vessel.artefact import replay_set
 
 REFERENCE = Path(__file__).parents[2] / "artefacts" / "vessel"

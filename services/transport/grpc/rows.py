@@ -1,19 +1,22 @@
 """The gRPC binding of tabular tasks: their messages share field names, only types and heads differ."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from google.protobuf.message_factory import GetMessageClass
+
 from demur.v1 import common_pb2
+from models.head import Head
 from services.ledger.contract import Portion
 from services.request.contract import Description, Priority
 from services.request.pipeline import Pipeline
 from services.request.row_task import RowsRequest
 from services.transport import head_answer
-from services.transport.answer import ORIGIN_OF_ALL
+from services.transport.answer import ORIGIN_OF_ALL, AnswerField, Record
 from services.transport.binding import GrpcBinding, Options, message_of
 from services.transport.grpc import codec
-from services.transport.grpc.answer_message import filler
+from services.transport.grpc.answer_message import Filler, filler
 from services.transport.grpc.chunks import ChunkFrames, ChunkMessages, ChunkReader, StreamOptions
 
 
@@ -41,9 +44,7 @@ def row_binding(
     schema = description.schema
     assert schema is not None
     names = tuple(head.name for head in description.heads)
-    fill = filler(
-        (*ORIGIN_OF_ALL, *head_answer.answered(description.heads), head_answer.SHIFTED_INPUTS), messages.response
-    )
+    fill = _filler(description.heads, messages.response)
 
     def read(message: Any) -> tuple[RowsRequest, Options]:
         return rows_request(message.rows, message), codec.options(message, names)
@@ -88,6 +89,29 @@ def row_binding(
         stream=ChunkFrames(stream, manner, description, pipeline),
         as_sdk_0_1=_with_intervals,
     )
+
+
+def _filler(heads: Sequence[Head], response: Any) -> Filler:
+    """Return a function that fills a response: heads as fields of their own, or by name if it has the field ``heads``."""
+    answered = head_answer.answered(tuple(heads))
+    shared = (*ORIGIN_OF_ALL, head_answer.SHIFTED_INPUTS)
+    by_name = response.DESCRIPTOR.fields_by_name.get("heads")
+    if by_name is None:
+        return filler((*shared, *answered), response)
+    of_head = GetMessageClass(by_name.message_type.fields_by_name["value"].message_type)
+    fill = filler((*shared, AnswerField("heads", dtype="record", prepared=True)), response)
+    parts: dict[str, tuple[str, Filler]] = {}
+    for head, field in zip(heads, answered, strict=True):
+        kind = of_head.DESCRIPTOR.fields_by_name[head.kind].message_type
+        parts[head.name] = head.kind, filler(field.fields, GetMessageClass(kind))
+
+    def fill_by_name(record: Record) -> Any:
+        filled = {
+            name: of_head(**{kind: of_kind(record[name])}) for name, (kind, of_kind) in parts.items() if name in record
+        }
+        return fill({name: value for name, value in record.items() if name not in parts} | {"heads": filled})
+
+    return fill_by_name
 
 
 def _with_intervals(message: Any) -> Any:

@@ -19,11 +19,11 @@ from models.artefact import MANIFEST, ArtefactError
 from models.executors.golden import replay
 from models.executors.onnx import OnnxGraph, ProviderUnavailable
 from models.executors.trees.cbm import UnreadableTrees, read_trees
+from models.rows import replay_set as forecasts
 from models.tasks.lesion.artefact import replay_set as scans
 from models.tasks.motion.artefact import replay_set as plans
 from models.tasks.motion.inference.grid import Grid
 from models.tasks.translation.artefact import replay_set as sentences
-from models.tasks.weather.artefact import replay_set as forecasts
 from services.app.assembly import assemble
 from services.request.metrics import Metrics
 from services.runtime.variables import SettingsError

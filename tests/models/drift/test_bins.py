@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from models.artefact import Manifest
 from models.calibration import REFERENCE_LEVELS, reference_quantiles
 from models.drift.bins import Bins, Reference, of_quantiles
+from models.manifest import Manifest
 
 ARTEFACTS = Path(__file__).resolve().parents[3] / "artefacts" / "vessel"
 

@@ -9,9 +9,9 @@ from typing import Any
 import onnxruntime as ort
 import pytest
 
-from models.artefact import Executor
 from models.executors import nvidia
 from models.executors.device import CPU, Device, described, instruction_set, libraries
+from models.manifest import Executor
 from models.profile import Profile, profile
 
 STACKED = [Executor(kind="onnx", file="ensemble.onnx")]

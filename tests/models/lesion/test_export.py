@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from models import npz
-from models.artefact import ArtefactError, Executor
+from models.artefact import ArtefactError
 from models.executors import golden
+from models.manifest import Executor
 from models.tasks.lesion.artefact.ensemble import Ensemble
 from models.tasks.lesion.artefact.export import exported
 from models.tasks.lesion.artefact.recipe import Channel, Recipe

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from models import npz
-from models.artefact import Artefact, ArtefactError, Executor, Manifest, Source, write
+from models.artefact import Artefact, ArtefactError, write
 from models.executors import golden
 from models.executors.graph import Graph
+from models.manifest import Executor, Manifest, Source
 from models.tasks.motion.artefact import recipe as recipes
 from models.tasks.motion.artefact.export import export
 from models.tasks.motion.artefact.recipe import Recipe

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from models import uncertainty
-from models.artefact import Artefact, ArtefactError, Executor, Manifest, Source, write
+from models.artefact import Artefact, ArtefactError, write
+from models.manifest import Executor, Manifest, Source
 from models.tasks.motion.artefact import recipe as recipes
 from models.tasks.motion.artefact.recipe import Recipe
 from models.tasks.motion.inference import rip

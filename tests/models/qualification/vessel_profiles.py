@@ -14,7 +14,8 @@ import onnxruntime as ort
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from models.artefact import MANIFEST, Manifest
+from models.artefact import MANIFEST
+from models.manifest import Manifest
 from models.qualification.head import HeadVerdict, judge_head
 from models.qualification.intervals import Means
 from models.qualification.replayed import replayed

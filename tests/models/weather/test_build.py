@@ -13,10 +13,11 @@ import pytest
 
 from models import artefact as artefacts
 from models import uncertainty
-from models.artefact import MANIFEST, Artefact, ArtefactError, Executor, Manifest, numeric_profile
+from models.artefact import MANIFEST, Artefact, ArtefactError
 from models.building import training_range
 from models.executors.golden import replay
 from models.executors.reduced import Reduced
+from models.manifest import Executor, Manifest, numeric_profile
 from models.tasks.weather.artefact import build
 from models.tasks.weather.artefact.build import MEASURES
 from models.tasks.weather.artefact.ensemble import join

@@ -5,7 +5,8 @@ import pytest
 
 from models import npz, replay
 from models.executors.device import CPU
-from models.tasks.weather.artefact import replay_set
+from models.rows import replay_set
+from models.tasks.weather.artefact.replay_set import replayer
 from tests.models.weather.tiny import Tiny
 
 
@@ -34,4 +35,4 @@ def test_the_maker_writes_a_set_and_other_rows_are_refused(tiny: Tiny) -> None:
             np.testing.assert_allclose(again[head][name], values, rtol=1e-3, atol=1e-3 * np.abs(values).max())
     arrays = npz.decode(replay_set.encode(np.zeros((4, 3)), np.zeros((0, 3))), 1 << 20)
     with pytest.raises(npz.BadArrays, match=r"rows have 3 values, the schema has \d+"):
-        replay_set.replayer(combined, arrays, CPU)
+        replayer(combined, arrays, CPU)

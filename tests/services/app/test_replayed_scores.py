@@ -9,8 +9,8 @@ from demur.v1 import common_pb2, vessel_pb2
 from demur.v1.vessel_pb2_grpc import VesselServiceStub
 from models import artefact, npz, replay
 from models.artefact import Artefact
+from models.rows import replay_set as forecasts
 from models.tasks.translation.artefact import replay_set as sentences
-from models.tasks.weather.artefact import replay_set as forecasts
 from tests.services import weather
 from tests.services.served import artefact_served
 from tests.services.tasks.translation import conftest as translation

@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from models import artefact, replay
-from models.artefact import Artefact, inputs_name
+from models.artefact import Artefact
 from models.building import UNSTATED
+from models.manifest import inputs_name
 from models.profile import Profile
 from models.qualification.record import Record
 from models.tasks.vessel.artefact import replay_set

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from models.artefact import Executor
+from models.manifest import Executor
 from models.tasks.lesion.artefact.recipe import Channel
 from models.tasks.lesion.spec import LESIONS
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.artefact import Artefact, ArtefactError, Executor
+from models.artefact import Artefact, ArtefactError
 from models.executors.device import CPU, Device
 from models.executors.failures import DeviceFailed
 from models.executors.onnx import OnnxGraph
+from models.manifest import Executor
 from models.tasks.lesion.artefact import recipe as recipes
 from models.tasks.lesion.artefact.recipe import Recipe
 from models.tasks.lesion.spec import LESIONS

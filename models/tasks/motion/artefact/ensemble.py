@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from models.artefact import Executor
+from models.manifest import Executor
 from models.tasks.motion.networks.masks import FrozenMasks, frozen_masks
 
 if TYPE_CHECKING:

@@ -13,10 +13,11 @@ import msgspec
 import numpy as np
 
 from models import building, card, npz
-from models.artefact import Artefact, ArtefactError, Manifest, write
+from models.artefact import Artefact, ArtefactError, write
 from models.building import CARD, GOLDEN, UNSTATED, Provenance
 from models.calibration import Calibration
 from models.executors.device import CPU, Device, described
+from models.manifest import Manifest
 from models.profile import profile
 from models.tasks.translation import spec
 from models.tasks.translation.artefact import calibration as calibrating

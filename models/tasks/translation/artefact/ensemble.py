@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from models.artefact import Executor
 from models.executors.device import CPU, Device
+from models.manifest import Executor
 from models.tasks.translation.artefact.export.blocks import Weights
 from models.tasks.translation.artefact.export.reading import reading_graph
 from models.tasks.translation.artefact.export.stepping import stepping_graph

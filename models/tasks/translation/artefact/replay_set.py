@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from models import npz, replay
-from models.artefact import Artefact, Manifest
+from models.artefact import Artefact
 from models.building import UNSTATED, Provenance
 from models.executors.device import CPU, Device
+from models.manifest import Manifest
 from models.replay import Arrays, Scores
 from models.tasks.translation.data.corpus import Corpus
 from models.tasks.translation.inference import members

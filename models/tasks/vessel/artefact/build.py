@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import building, card, npz, row_artefact
-from models.artefact import Artefact, Executor, Manifest, write
+from models.artefact import Artefact, write
 from models.building import CARD, GOLDEN, UNSTATED, Labelled, Provenance
 from models.calibration import Calibration
 from models.executors.device import CPU, Device, described
 from models.executors.onnx import OnnxGraph
+from models.manifest import Executor, Manifest
 from models.predictive import Gaussian
 from models.profile import profile
 from models.schema import Schema

@@ -15,17 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import building, card, npz, row_artefact
-from models.artefact import Artefact, Manifest, write
+from models.artefact import Artefact, write
 from models.building import CARD, GOLDEN, UNSTATED, Labelled, Provenance
 from models.calibration import Calibration
 from models.executors.device import CPU, Device, described
 from models.executors.members import MemberExecutor
 from models.executors.reduced import Reduced
 from models.head import Head
+from models.manifest import Manifest
 from models.profile import profile
+from models.rows import members as of_rows
+from models.rows import replay_set
 from models.schema import Schema
 from models.tasks.weather import spec
-from models.tasks.weather.artefact import replay_set
 from models.tasks.weather.artefact.ensemble import Ensemble
 from models.tasks.weather.inference import scoring, serving
 
@@ -67,7 +69,7 @@ def build(
         ArtefactError: a file of the ensemble is damaged, or not made for the schema or the heads.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        members = serving.opened(_placed(ensemble, Path(scratch)), ensemble.executors, schema, heads, device=device)
+        members = of_rows.opened(_placed(ensemble, Path(scratch)), ensemble.executors, schema, heads, device=device)
         judged = {name: table for name, table in data.items() if name != "train"}
         predictions = {}
         for number, (name, table) in enumerate(judged.items()):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from models.artefact import Executor
+from models.manifest import Executor
 
 Family = Literal["catboost", "catboost_virtual", "ft_transformer", "ft_mcdp", "combined"]
 FAMILIES: tuple[str, ...] = get_args(Family)

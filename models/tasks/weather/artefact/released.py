@@ -10,11 +10,12 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from models.artefact import Artefact, ArtefactError, Executor
+from models.artefact import Artefact, ArtefactError
 from models.building import Labelled, Provenance
 from models.executors.device import CPU, Device
 from models.executors.trees.model import open_model
 from models.head import Head
+from models.manifest import Executor
 from models.schema import Schema
 from models.tasks.weather.artefact import build
 from models.tasks.weather.artefact.ensemble import Ensemble

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.artefact import Executor
 from models.building import Labelled, require_tables
 from models.head import Head
+from models.manifest import Executor
 from models.schema import Schema
 from models.tasks.weather.artefact.ensemble import VIRTUAL, Ensemble
 from models.training.parallel_training import seeds as seeds_of

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from models.artefact import Executor
 from models.building import Labelled as Rows
 from models.building import require_tables
+from models.manifest import Executor
 from models.schema import Schema
 from models.tasks.weather.artefact.ensemble import Ensemble
 from models.tasks.weather.spec import CLASSES, PRECIPITATION, TEMPERATURE

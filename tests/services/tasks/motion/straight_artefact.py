@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import building, card, npz
-from models.artefact import Artefact, Executor, Manifest, numeric_profile, write
+from models.artefact import Artefact, write
 from models.building import CARD, GOLDEN, UNSTATED
+from models.manifest import Executor, Manifest, numeric_profile
 from models.tasks.motion import spec
 from models.tasks.motion.artefact import calibration, recipe
 from models.tasks.motion.artefact.calibration import LabelledPredictions
