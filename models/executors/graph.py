@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import TensorProto, checker, helper, numpy_helper
+from onnx import TensorProto, checker, compose, helper, numpy_helper
 
 OPSET = 18
 IR_VERSION = 9
@@ -93,7 +93,45 @@ class Graph:
         self._initialisers: list[Any] = []
         self._inputs: list[Any] = []
         self._outputs: list[Any] = []
+        self._versions = {"": OPSET}
         self._output_names: dict[str, str] = {}
+
+    def texts(self, values: Sequence[str]) -> Value:
+        """Return a constant of texts [n]."""
+        name = f"{self._prefix}t{len(self._initialisers)}"
+        content = [value.encode() for value in values]
+        self._initialisers.append(helper.make_tensor(name, TensorProto.STRING, [len(content)], content))
+        return Value(self, name)
+
+    def embed(self, model: Any, inputs: Mapping[str, Value]) -> dict[str, Value]:
+        """Add the nodes of another model, and return its outputs by name.
+
+        Versions of operators are those of the model, unless those of the graph or of another model are newer.
+
+        Args:
+            model: ``onnx.ModelProto`` without functions of its own; it is changed.
+            inputs: value of each input by name.
+
+        Raises:
+            ValueError: an input has no value.
+        """
+        prefix = f"{self._prefix}m{len(self._nodes)}."
+        names = [output.name for output in model.graph.output]
+        constants = {tensor.name for tensor in model.graph.initializer}
+        needed = [node.name for node in model.graph.input if node.name not in constants]
+        if missing := set(needed) - inputs.keys():
+            raise ValueError(f"inputs without a value: {', '.join(sorted(missing))}")
+        compose.add_prefix(model, prefix, inplace=True)
+        for name in needed:
+            self._nodes.append(
+                helper.make_node("Identity", [inputs[name].name], [prefix + name], name=f"{prefix}in.{name}")
+            )
+        self._nodes.extend(model.graph.node)
+        self._initialisers.extend(model.graph.initializer)
+        for opset in model.opset_import:
+            domain = "" if opset.domain == "ai.onnx" else opset.domain
+            self._versions[domain] = max(self._versions.get(domain, 0), opset.version)
+        return {name: Value(self, prefix + name) for name in names}
 
     def input(self, name: str, shape: tuple[str | int, ...], kind: Kind = "float32") -> Value:
         """Return an input; a string in the shape names a free dimension."""
@@ -189,8 +227,8 @@ class Graph:
         """Return the checked model."""
         _rename(self._nodes, self._output_names)
         graph = helper.make_graph(self._nodes, self._name, self._inputs, self._outputs, self._initialisers)
-        domains = sorted({node.domain for node in self._nodes} | {""})
-        opsets = [helper.make_opsetid(domain, 1 if domain else OPSET) for domain in domains]
+        domains = sorted({"" if node.domain == "ai.onnx" else node.domain for node in self._nodes} | {""})
+        opsets = [helper.make_opsetid(domain, self._versions.get(domain, 1)) for domain in domains]
         model = helper.make_model(graph, opset_imports=opsets, producer_name="demur", ir_version=IR_VERSION)
         checker.check_model(model, full_check=True)
         content: bytes = model.SerializeToString(deterministic=True)

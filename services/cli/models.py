@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from click import Choice, argument, option
+from click import argument, option
 
 from models import artefact, replay
+from models.manifest import ROWS
 from services.app.model_store import Store
 from services.cli.options import (
     LazyGroup,
@@ -21,10 +22,12 @@ from services.cli.options import (
     provider_option,
 )
 from services.cli.output import CommandError, print_json
+from services.cli.task_name import TaskName
 from services.qualification.records import Records
 from services.qualification.standing import recorded
+from services.runtime import row_models
 from services.runtime.settings import Settings
-from services.tasks import IMPORTERS, TENANTS, WORKBENCHES
+from services.tasks import IMPORTERS, WORKBENCHES
 
 models = LazyGroup(
     name="models",
@@ -32,6 +35,9 @@ models = LazyGroup(
         "list": "services.cli.models:list_command",
         "show": "services.cli.models:show",
         "verify": "services.cli.models:verify",
+        "build": "services.cli.models_build:build",
+        "enable": "services.cli.models_enable:enable",
+        "disable": "services.cli.models_enable:disable",
         "import": "services.cli.models:import_command",
         "fetch": "services.cli.models_fetch:fetch",
         "qualify": "services.cli.models_qualify:qualify_command",
@@ -79,7 +85,7 @@ def verify(options: Options) -> int:
 
 
 @command("import", example="demur models import vessel ./baselines")
-@argument("task", type=Choice(sorted(TENANTS)))
+@argument("task", type=TaskName(ROWS))
 @argument("directory", type=Path)
 @option("--data", type=Path, help="Labelled files (dev_in …) to calibrate a released checkpoint with.")
 @provider_option
@@ -99,7 +105,10 @@ def import_command(options: Options) -> int:
             _convert(options, folder)
         if options.no_replay_set:
             folder = replay.detached(artefact.copy(artefact.read(folder), Path(scratch) / "copy")).directory
-        added = _store().add(folder, options.task)
+        task = artefact.read(folder).manifest.task if options.task == ROWS else options.task
+        added = _store().add(folder, task)
+    if added.manifest.outputs:
+        row_models.put(Settings.read().home, added.manifest.task)
     print_json({"tag": added.tag}) if options.json else print(f"imported {added.tag}")
     return 0
 

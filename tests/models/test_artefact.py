@@ -149,7 +149,7 @@ def test_another_task_is_refused(written: Artefact) -> None:
 
 
 CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
-    "another format": (lambda m: m.update(format=4), "not a manifest of format 1, 2 or 3"),
+    "another format": (lambda m: m.update(format=5), "not a manifest of format 1, 2, 3 or 4"),
     "format 3 without training inputs": (lambda m: m.update(format=3), "of format 3 has a file under training_inputs"),
     "training inputs that are not listed": (
         lambda m: m.update(format=3, training_inputs="training-inputs.npz"),

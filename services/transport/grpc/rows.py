@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from google.protobuf.descriptor import Descriptor
 from google.protobuf.message_factory import GetMessageClass
 
 from demur.v1 import common_pb2
@@ -92,7 +93,7 @@ def row_binding(
 
 
 def _filler(heads: Sequence[Head], response: Any) -> Filler:
-    """Return a function that fills a response: heads as fields of their own, or by name if it has the field ``heads``."""
+    """Return a function that fills a response: heads by name in the field ``heads``, or in fields of their own."""
     answered = head_answer.answered(tuple(heads))
     shared = (*ORIGIN_OF_ALL, head_answer.SHIFTED_INPUTS)
     by_name = response.DESCRIPTOR.fields_by_name.get("heads")
@@ -102,8 +103,9 @@ def _filler(heads: Sequence[Head], response: Any) -> Filler:
     fill = filler((*shared, AnswerField("heads", dtype="record", prepared=True)), response)
     parts: dict[str, tuple[str, Filler]] = {}
     for head, field in zip(heads, answered, strict=True):
-        kind = of_head.DESCRIPTOR.fields_by_name[head.kind].message_type
-        parts[head.name] = head.kind, filler(field.fields, GetMessageClass(kind))
+        of_kind = of_head.DESCRIPTOR.fields_by_name[head.kind].message_type
+        assert isinstance(of_kind, Descriptor)
+        parts[head.name] = head.kind, filler(field.fields, GetMessageClass(of_kind))
 
     def fill_by_name(record: Record) -> Any:
         filled = {

@@ -1,0 +1,1 @@
+"""Artefacts from any trained model of a table and some labelled rows."""

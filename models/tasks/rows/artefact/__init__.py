@@ -1,0 +1,1 @@
+"""Build of artefacts with heads of their own."""

@@ -1,0 +1,64 @@
+"""Everything that a build is asked for: models, data, name, and options."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.building import UNSTATED, Provenance
+from models.tasks.rows.data.draft import Draft
+from models.tasks.rows.data.table import Table
+from models.tasks.rows.sources.source import Source
+
+FEWEST_ROWS = 100
+"""Fewest labelled rows that can be calibrated with."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Request for an artefact."""
+
+    name: str
+    """Name that the artefact is served under."""
+    calibration: Table
+    """Labelled rows that the model was not trained on."""
+    targets: tuple[str, ...]
+    """Columns of the labels, in the order of the model's outputs."""
+    shifted: Table | None = None
+    """Labelled rows of another domain, for figures and the replay set."""
+    training: Table | None = None
+    """Rows of the training data, for range and density of inputs; None for those of ``calibration``."""
+    group: str = ""
+    """Column whose rows belong together, such as a customer; folds keep them together."""
+    retention: float = 0.95
+    """Share of in-domain rows to answer."""
+    risk: float | None = None
+    """Largest error of the answered part, certified; replaces ``retention``."""
+    uncertainty: str = ""
+    """Kind of uncertainty; empty for the best."""
+    draft: Draft | None = None
+    """Columns and targets as the user edited them; None to find out."""
+    replay: bool = True
+    """Whether inputs of the calibration rows become the replay set of an artefact that may run on other devices."""
+    provenance: Provenance = UNSTATED
+    expected: NDArray[np.float64] | None = None
+    """Predictions of the framework itself for the calibration rows, [n] or [n, C]; None to compare with the file."""
+    training_text: Mapping[str, float | int | str] = field(default_factory=dict)
+    """What is known of the training, for the card."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Members of the heads, opened for the data."""
+
+    sources: Mapping[tuple[str, ...], Sequence[Source]]
+    """Targets that models predict together to the members."""
+    family: str
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def members(self) -> int:
+        """Number of members."""
+        return len(next(iter(self.sources.values())))

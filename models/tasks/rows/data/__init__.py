@@ -1,0 +1,1 @@
+"""Labelled tables, and the schema that they and a model suggest."""

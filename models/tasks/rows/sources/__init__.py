@@ -1,0 +1,1 @@
+"""Trained models as people bring them: files of several frameworks, brought to one form."""

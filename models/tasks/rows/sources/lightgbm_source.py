@@ -1,0 +1,67 @@
+"""LightGBM models as sources, from their text form or a booster."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from models.tasks.rows.refusal import Refused
+from models.tasks.rows.sources.brought import Brought, of_graph
+
+INSTALL = "LightGBM models need the extra `lightgbm`: pip install 'demur[lightgbm]'"
+
+
+def opened(path: Path) -> Brought:
+    """Open a model that LightGBM saved as text.
+
+    Raises:
+        Refused: LightGBM is not installed, or see ``of_booster``.
+    """
+    try:
+        from lightgbm import Booster
+        from lightgbm.basic import LightGBMError
+    except ModuleNotFoundError as error:
+        raise Refused(f"{path}: {INSTALL} ({error.name} is missing)") from error
+    try:
+        booster = Booster(model_file=str(path))
+    except LightGBMError as error:
+        raise Refused(f"{path}: no readable LightGBM model: {error}") from error
+    return of_booster(booster, str(path))
+
+
+def of_booster(booster: Any, name: str) -> Brought:
+    """Return a booster as a graph.
+
+    Raises:
+        Refused: it cannot be converted, or packages are missing.
+    """
+    try:
+        from onnxmltools import convert_lightgbm
+        from onnxmltools.convert.common.data_types import FloatTensorType
+    except ModuleNotFoundError as error:
+        raise Refused(f"{name}: {INSTALL} ({error.name} is missing)") from error
+    width = booster.num_feature()
+    try:
+        model = convert_lightgbm(booster, initial_types=[("rows", FloatTensorType([None, width]))], zipmap=False)
+    except Exception as error:  # converters raise errors of many kinds
+        raise Refused(f"{name}: LightGBM model cannot be converted: {error}") from error
+    names = tuple(booster.feature_name())
+    plain = all(re.fullmatch(r"Column_\d+", one) for one in names)
+    categories = _categories(booster, names)
+    return of_graph(model.SerializeToString(), name, "lightgbm", names=() if plain else names, categories=categories)
+
+
+def _categories(booster: Any, names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Return the texts of categorical columns of pandas, by column, in the order of their codes."""
+    known = getattr(booster, "pandas_categorical", None) or []
+    if not known:
+        return {}
+    match = re.search(r"\[categorical_feature: ([\d,]*)\]", booster.model_to_string(num_iteration=1))
+    places = [int(place) for place in match.group(1).split(",") if place] if match else []
+    if len(places) != len(known):
+        raise Refused(f"LightGBM model: {len(known)} categorical columns of pandas, {len(places)} of the model")
+    return {
+        names[place]: tuple(json.loads(json.dumps(value)) if isinstance(value, str) else str(value) for value in values)
+        for place, values in zip(places, known, strict=True)
+    }

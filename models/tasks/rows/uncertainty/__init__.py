@@ -1,0 +1,1 @@
+"""Uncertainty for models that have none, and the choice among its kinds."""
