@@ -112,7 +112,7 @@ $(VENV)/serve: $(INSTALLED)
 	@$(PYTHON) -c 'import sys; sys.exit("Demur needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (a few minutes the first time)"
-	@$(PIP) -e clients/python -e '.[evaluate]' -e simulators
+	@$(PIP) -e clients/python -e '.[build,evaluate]' -e simulators
 	@touch $@
 
 $(VENV)/train: $(INSTALLED)

@@ -13,9 +13,9 @@ import pytest
 from benchmarks import wire
 from benchmarks.inputs import rows
 from models import artefact
+from services.contract_tests.served import artefact_served
 from tests.services.monitor.conftest import Scene, quick_scene
 from tests.services.monitor.simulated import label_asked, simulate
-from tests.services.served import artefact_served
 from tests.ways import PROJECT, Ways
 
 __all__ = ["quick_scene"]

@@ -34,10 +34,12 @@ def read(inputs: Mapping[str, Any]) -> Images:
     """Return arrays, lists or bytes as rows of pixels [n, 64]; raise ``InvalidInput`` for other shapes."""
     images = inputs["images"]
     try:
-        pixels = np.frombuffer(images, np.uint8) if isinstance(images, bytes) else np.asarray(images, np.float32)
-        return pixels.reshape(-1, SIDE * SIDE).astype(np.float32)
+        if isinstance(images, bytes):
+            return np.frombuffer(images, np.uint8).reshape(-1, SIDE * SIDE).astype(np.float32)
+        return np.asarray(images, np.float32).reshape(len(images), SIDE * SIDE)
     except ValueError as error:
-        raise InvalidInput("images: must have 8 rows of 8 pixels each", code="wrong_shape", field="images") from error
+        size = f"{type(images).__name__} of length {len(images)}"
+        raise InvalidInput.about("images", size, "must have 8 rows of 8 pixels each", code="wrong_shape") from error
 
 
 def served_model(artefact: Artefact, settings: Settings, parts: Parts) -> ServedModel:

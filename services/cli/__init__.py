@@ -18,6 +18,7 @@ COMMANDS = {
     "serve": "Serve one task in this process.",
     "data": "Simulate a task's data, or convert files, in the official format.",
     "train": "Train an ensemble and write it as an artefact.",
+    "new": "Write a package for a task of your own, with contract tests.",
     "models": "List, show, verify, import, fetch and qualify artefacts.",
     "score": "Score a file of any length through a running service.",
     "policy": "Show and change thresholds; estimate the effect of other thresholds.",

@@ -1,6 +1,5 @@
 """``demur models build rows``: a served artefact from trained models and labelled rows."""
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from click import Choice, argument, option
 
 from models.building import UNSTATED, Provenance
 from models.manifest import ROWS
-from services.app.model_store import Store
 from services.cli.options import (
     Options,
     command,
@@ -22,7 +20,6 @@ from services.cli.options import (
 )
 from services.cli.output import BadInput, CommandError, ProgressLine, print_json, table
 from services.runtime import row_models
-from services.runtime.registry import GRPC_PORT_OFFSET
 from services.runtime.settings import Settings
 
 _INSTALL = "pip install 'demur[build]'"
@@ -82,28 +79,24 @@ def build(options: Options) -> int:
 
 def _build(options: Options) -> int:
     from models.tasks.rows.artefact.build import Options as OutputOptions
-    from models.tasks.rows.artefact.build import build as build_artefact
     from models.tasks.rows.artefact.build import draft_of
     from models.tasks.rows.data import draft as drafts
     from models.tasks.rows.refusal import Refused
+    from services.app.row_builds import build_and_store
 
     line = ProgressLine(f"building {options.name}")
+    draft_file = Path(f"{options.name}.schema.toml")
     try:
         recipe = _recipe(options)
         groups = _groups(options.model, recipe.targets)
         outputs = OutputOptions(_words(options.outputs or ""), _levels(options.quantiles or ""), options.virtual)
-        draft_file = Path(f"{options.name}.schema.toml")
         if options.draft:
-            text = drafts.text(draft_of(recipe, groups, outputs), options.name)
-            draft_file.write_text(text)
+            draft_file.write_text(drafts.text(draft_of(recipe, groups, outputs), options.name))
             print(f"{draft_file}: edit units, ranges and texts, and build with --schema {draft_file}")
             return 0
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = options.out or Path(scratch) / "artefact"
-            built = build_artefact(recipe, groups, folder, outputs, line)
-            home = Settings.read().home
-            stored = Store(home).add(folder)
-        model = row_models.put(home, options.name)
+        home = Settings.read().home
+        stored = build_and_store(recipe, groups, outputs, home, out=options.out, progress=line)
+        built = stored.built
         if options.schema is None and not draft_file.exists():
             draft_file.write_text(drafts.text(built.plan.draft, options.name))
     except Refused as error:
@@ -111,10 +104,9 @@ def _build(options: Options) -> int:
     except OSError as error:
         raise CommandError(str(error)) from error
     heads = [_head(plan, built.retention[plan.head.name]) for plan in built.heads]
-    serve = f"demur serve {ROWS} --model {options.name}"
     if options.json:
-        document = {"tag": stored.tag, "heads": heads, "fidelity": built.check.text, "serve": serve}
-        print_json(document | {"http_port": model.port, "grpc_port": model.port + GRPC_PORT_OFFSET})
+        document = {"tag": stored.tag, "heads": heads, "fidelity": built.check.text, "serve": stored.serve}
+        print_json(document | {"http_port": stored.http_port, "grpc_port": stored.grpc_port})
         return 0
     print(f"built {stored.tag}: {len(built.plan.schema)} columns, {len(built.plan.rows)} calibration rows")
     for plan, head in zip(built.heads, heads, strict=True):
@@ -124,7 +116,7 @@ def _build(options: Options) -> int:
     print(f"\n{built.check.text}")
     if options.schema is None:
         print(f"columns, units and ranges as they were found: {draft_file}; edit it, and build with --schema")
-    print(f"\nserve it:\n  {serve}\nor with all others, by `demur up`:\n  demur models enable {options.name}")
+    print(f"\nserve it:\n  {stored.serve}\nor with all others, by `demur up`:\n  demur models enable {options.name}")
     return 0
 
 

@@ -1,19 +1,19 @@
 """The toys' bodies as requests of the Open Inference Protocol, over gRPC and HTTP, and what answers them."""
 
-import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from services.transport.oip.datatypes import DATATYPES, datatype_of, from_raw, of_bytes, to_raw
+from services.contract_tests import tensors as arrays_by_name
+from services.contract_tests.tensors import SERVICE, of_document, of_message
+from services.transport.oip.datatypes import of_bytes
 from services.transport.oip.protocol import oip_pb2
 from tests.contract.serving import MODEL, Served
 from tests.contract.toys import rows, texts
 from tests.contract.toys.toy import Body, Toy
 
-SERVICE = "inference.GRPCInferenceService"
 VERSION = MODEL.rpartition(":")[2]
 NAN = float("nan")
 Tensors = dict[str, NDArray[Any]]
@@ -35,14 +35,7 @@ def tensors(toy: Toy, body: Body) -> Tensors:
 
 def message(toy: Toy, body: Body, **more: Any) -> Any:
     """The request of a toy's body; its wishes are parameters."""
-    request = oip_pb2.ModelInferRequest(model_name=toy.name, **more)
-    for name, array in tensors(toy, body).items():
-        request.inputs.add(name=name, datatype=datatype_of(array), shape=array.shape)
-        request.raw_input_contents.append(to_raw(array))
-    for name, value in wishes(body).items():
-        choice = "string_param" if isinstance(value, str) else "bool_param" if value is True else "double_param"
-        setattr(request.parameters[name], choice, value)
-    return request
+    return arrays_by_name.message(toy.name, tensors(toy, body), wishes(body), **more)
 
 
 def wishes(body: Body) -> dict[str, Any]:
@@ -71,44 +64,20 @@ def stream(served: Served, requests: list[Any]) -> AsyncIterator[Any]:
     return responses
 
 
-def arrays(response: Any) -> Tensors:
-    return {
-        output.name: from_raw(output.name, DATATYPES[output.datatype], content, int(np.prod(output.shape))).reshape(
-            output.shape
-        )
-        for output, content in zip(response.outputs, response.raw_output_contents, strict=True)
-    }
-
-
 async def over_grpc(served: Served, body: Body, **more: Any) -> Tensors:
-    return arrays(await method(served)(message(served.toy, body, **more)))
+    return of_message(await method(served)(message(served.toy, body, **more)))
 
 
 async def posted(served: Served, body: Body, **more: Any) -> Any:
     """The HTTP response to JSON; data are nested, as the shape is."""
-    inputs = [
-        {"name": name, "shape": array.shape, "datatype": datatype_of(array), "data": _listed(array)}
-        for name, array in tensors(served.toy, body).items()
-    ]
-    document = {"inputs": inputs, "parameters": wishes(body)} | more
-    return await served.http.post(
-        f"/v2/models/{served.toy.name}/infer", content=json.dumps(document).replace("NaN", "null")
-    )
-
-
-def _listed(array: NDArray[Any]) -> list[Any]:
-    return [value.decode() for value in array] if array.dtype == object else array.tolist()
+    content = arrays_by_name.document(tensors(served.toy, body), wishes(body), **more)
+    return await served.http.post(f"/v2/models/{served.toy.name}/infer", content=content)
 
 
 async def over_http(served: Served, body: Body, **more: Any) -> Tensors:
     response = await posted(served, body, **more)
     assert response.status_code == 200, response.text
-    return {
-        output["name"]: np.array(
-            output["data"], object if output["datatype"] == "BYTES" else DATATYPES[output["datatype"]].dtype
-        ).reshape(output["shape"])
-        for output in response.json()["outputs"]
-    }
+    return of_document(response.json())
 
 
 ASKS = {"grpc": over_grpc, "http": over_http}

@@ -16,12 +16,12 @@ import uvicorn
 from prometheus_client import CollectorRegistry
 from starlette.applications import Starlette
 
-from demur.v1 import common_pb2
 from services.access.caller import charging
 from services.access.factory import Access, open_access
 from services.access.rules import SERVICE_ROUTES, HttpRules
 from services.access.watched_files import follow
 from services.app.assembly import durable, store_of
+from services.contract_tests.service import detail
 from services.labels.factory import build_labels
 from services.ledger.contract import NoLedger
 from services.ledger.ledger import DurableLedger
@@ -34,7 +34,6 @@ from services.runtime.offload import Offload
 from services.runtime.settings import Settings
 from services.tracing.tracer import OFF, Tracer
 from services.transport.grpc.server import GrpcServer
-from services.transport.grpc.status import DETAIL_KEY
 from services.transport.http.app import application, small_calls
 from services.transport.http.call import AccessGuard
 from services.transport.http.connections import harden
@@ -187,19 +186,6 @@ def seen(response: httpx.Response) -> Outcome:
         assert int(response.headers["retry-after"]) >= 1
         assert error["retry_after_seconds"] > 0
     return Outcome(str(response.status_code), error=error)
-
-
-def detail(error: grpc.aio.AioRpcError) -> dict[str, Any]:
-    """The typed detail of a gRPC error; empty where the library itself ended the call."""
-    raw = dict(error.trailing_metadata() or ()).get(DETAIL_KEY)
-    if raw is None:
-        return {}
-    message = common_pb2.ErrorDetail.FromString(raw)
-    fields = {name.name: value for name, value in message.ListFields() if value}
-    fields["index"] = message.index
-    if message.index < 0:
-        del fields["index"]
-    return fields
 
 
 @asynccontextmanager

@@ -21,13 +21,13 @@ from models import artefact
 from models.artefact import Artefact
 from services.app.assembly import profile
 from services.app.reference import folder
+from services.contract_tests.served import artefact_served
 from services.policy.decision import Decision
 from services.runtime.settings import TASKS, Settings
 from services.tasks import DEFAULT_MODELS
 from tests.contract.serving import detail
 from tests.models.executors.device_sessions import install
 from tests.models.lesion import heads
-from tests.services.served import artefact_served
 from tests.services.tasks.motion import streets
 
 TEXTS = ("I have two dogs.", "He opened the door. She was not there!")

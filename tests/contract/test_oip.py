@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
+from services.contract_tests.tensors import SERVICE, of_message
 from services.policy.decision import Decision
 from services.request.contract import Priority
 from services.request.schedule import Limits
@@ -19,9 +20,7 @@ from services.transport.oip.request_parameters import wishes as wishes_of
 from tests.contract.oip import (
     ASKS,
     NAN,
-    SERVICE,
     VERSION,
-    arrays,
     first_head,
     message,
     method,
@@ -149,7 +148,7 @@ async def test_a_client_of_kserve_reads_the_threshold(toy: Toy) -> None:
         threshold = f"{policy.head}_threshold" if heads[1:] else "threshold"
         assert answer.parameters[threshold].WhichOneof("parameter_choice") is None
         assert float(answer.parameters[f"{threshold}{TEXT_SUFFIX}"].string_param) == policy.threshold
-    assert set(first_head(toy, arrays(answer), "decision").tolist()) == {Decision.CALLER_DEFERRED}
+    assert set(first_head(toy, of_message(answer), "decision").tolist()) == {Decision.CALLER_DEFERRED}
 
 
 def kserve_messages() -> tuple[Any, Any]:
@@ -307,14 +306,14 @@ async def test_a_stream_answers_in_order_and_outlives_refusals(toy: Toy) -> None
         answers = [response async for response in stream(served, requests)]
         assert [response.infer_response.id for response in answers] == list("0123")
         assert [bool(response.error_message) for response in answers] == [False, True, True, False]
-        assert arrays(answers[0].infer_response).keys() == arrays(answers[3].infer_response).keys()
+        assert of_message(answers[0].infer_response).keys() == of_message(answers[3].infer_response).keys()
 
 
 async def test_items_of_a_stream_come_as_they_are_done() -> None:
     toy = texts.TOY
     async with serving(toy) as served:
         request = message(toy, texts.text("one two three four", "one") | {"stream_items": True})
-        *items, last = [arrays(response.infer_response) async for response in stream(served, [request])]
+        *items, last = [of_message(response.infer_response) async for response in stream(served, [request])]
         assert [item["item"].tolist() for item in items] == [[1], [0]]
         assert last["item"].tolist() == [0, 1]
 

@@ -15,6 +15,7 @@ from tests.e2e.conftest import PROJECT, Installation
 from tests.e2e.test_oip import PYTHON
 
 PAGE = (PROJECT / "docs" / "oip.md").read_text()
+FROM_OTHERS = (PROJECT / "docs" / "from-other-servers.md").read_text()
 SECTIONS = {
     "vessel": r"\*\*vessel, weather\.\*\*",
     "weather": r"\*\*vessel, weather\.\*\*",
@@ -24,9 +25,9 @@ SECTIONS = {
 }
 
 
-def block(mark: str, served: Installation) -> str:
+def block(mark: str, served: Installation, page: str = PAGE) -> str:
     """The code behind a mark, with the ports of these services."""
-    match = re.search(rf"<!-- {mark} -->\n```\w+\n(.*?)```", PAGE, re.DOTALL)
+    match = re.search(rf"<!-- {mark} -->\n```\w+\n(.*?)```", page, re.DOTALL)
     assert match, mark
     return re.sub(r"127\.0\.0\.1:(\d+)", lambda m: f"127.0.0.1:{int(m[1]) + served.offset}", match[1])
 
@@ -66,6 +67,15 @@ def test_python_over_both_protocols(served: Installation) -> None:
     numbers = [output.splitlines()[0] for output in outputs]
     assert numbers[0] == numbers[1]
     assert re.fullmatch(r"(answered|deferred) [0-9a-f]{16}-\d+", outputs[0].splitlines()[1])
+
+
+@pytest.mark.skipif(not PYTHON.is_file(), reason=f"no stock client at {PYTHON}: run `make .venv-oip/ready`")
+def test_the_call_of_those_who_come_from_other_servers(served: Installation) -> None:
+    code = block("triton-http", served, FROM_OTHERS)
+    ran = subprocess.run([str(PYTHON), "-c", code], capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"\[\d+\.?\d*\]\n\[(True|False|0|1)\] \[\S+\] \[b'[0-9a-f]{16}-\d+'\]\n", ran.stdout), (
+        ran.stdout
+    )
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -10,6 +10,7 @@ from demur._async.motion import AsyncMotion
 from demur._async.policies import AsyncPolicies
 from demur._async.rows import AsyncVessel, AsyncWeather
 from demur._async.translation import AsyncDocument, AsyncTranslator
+from demur._build import build
 from demur._client import AsyncClient, Client, aconnect, connect
 from demur._decisions import Remark
 from demur._description import Description, Feature, Head, Policy, PolicyChange
@@ -128,6 +129,7 @@ __all__ = [
     "WrongAddress",
     "__version__",
     "aconnect",
+    "build",
     "connect",
     "verify_webhook",
 ]

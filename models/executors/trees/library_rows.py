@@ -19,11 +19,11 @@ class LibraryTrees:
     """
 
     def __init__(
-        self, paths: Mapping[str, Sequence[Path]], schema: Schema, *, virtual: int = 0, threads: int = 1
+        self, paths: Mapping[str, Sequence[Path | bytes]], schema: Schema, *, virtual: int = 0, threads: int = 1
     ) -> None:
         """
         Args:
-            paths: head name to the files of its members.
+            paths: head name to the files of its members, or their contents.
             virtual: number of virtual members that each file is cut into; 0 for none.
             threads: number of threads of the library's evaluator.
 
@@ -92,12 +92,13 @@ def pool(rows: NDArray[np.float32], texts: Mapping[int, NDArray[Any]]) -> Any:
     return Pool(table, cat_features=list(texts))
 
 
-def _opened(path: Path, schema: Schema) -> Any:
+def _opened(file: Path | bytes, schema: Schema) -> Any:
     from catboost import CatBoost, CatBoostError
 
     model = CatBoost()
+    path = "model" if isinstance(file, bytes) else file
     try:
-        model.load_model(str(path))
+        model.load_model(blob=file) if isinstance(file, bytes) else model.load_model(str(file))
     except (CatBoostError, OSError) as error:
         raise ArtefactError(f"{path}: no readable CatBoost model: {str(error).strip()}") from error
     if len(model.feature_names_ or ()) != len(schema):

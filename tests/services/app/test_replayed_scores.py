@@ -11,8 +11,8 @@ from models import artefact, npz, replay
 from models.artefact import Artefact
 from models.rows import replay_set as forecasts
 from models.tasks.translation.artefact import replay_set as sentences
+from services.contract_tests.served import artefact_served
 from tests.services import weather
-from tests.services.served import artefact_served
 from tests.services.tasks.translation import conftest as translation
 
 ARTEFACTS = Path(__file__).resolve().parents[3] / "artefacts"

@@ -15,9 +15,9 @@ import pytest
 from demur.v1 import common_pb2
 from models.artefact import Artefact
 from services.app.assembly import Assembled
+from services.contract_tests.served import artefact_served
 from services.policy.decision import Decision
 from tests.contract.serving import detail
-from tests.services.served import artefact_served
 
 Json = dict[str, Any]
 

@@ -68,6 +68,8 @@ class Built:
     check: verification.Check
     retention: Mapping[str, float]
     """Head name to target retention."""
+    card: str
+    """Model card, as Markdown."""
 
 
 def build(
@@ -117,7 +119,9 @@ def build(
         progress(0.97, "writing")
         final = artefacts.copy(finished, Path(folder) / "final")
         _replace(final.directory, directory)
-    return Built(artefacts.read(directory), heads, drafted, check, retention)
+    made_artefact = artefacts.read(directory)
+    text = made_artefact.path(CARD).read_text(encoding="utf-8")
+    return Built(made_artefact, heads, drafted, check, retention, text)
 
 
 def draft_of(recipe: Recipe, groups: Sequence[Group], options: Options = Options()) -> drafts.Draft:

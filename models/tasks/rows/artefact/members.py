@@ -97,7 +97,7 @@ def _classes(
         return model.outputs[0].classes or drafts.class_texts(column.values)
     declared = bool(model.labels or set(words) & {"probabilities", "logits"})
     if declared or column.text or column.flag:
-        return model.classes or drafts.class_texts(column.values)
+        return group.brought[0].classes or model.classes or drafts.class_texts(column.values)
     if len(group.targets) > 1 or words or not column.whole:
         return None
     shown = onnx_source.evaluated(model, rows, schema)
@@ -132,9 +132,13 @@ def head_plans(
     drafted = {target.column: target for target in plan.draft.targets}
     for number, group in enumerate(groups):
         progress(number / len(groups), "predicting")
-        wish = Wish(group.targets, tuple(drafted[t].kind == "classification" for t in group.targets), words, levels)
+        classes = tuple(drafted[target].kind == "classification" for target in group.targets)
+        wish = Wish(group.targets, classes, words, levels or group.brought[0].levels)
         sources = tuple(_source(brought, wish, plan) for brought in group.brought)
-        raws = [_raw(source, plan, virtual) for source in sources]
+        raws = [
+            _raw(source, brought.expected, plan, virtual)
+            for source, brought in zip(sources, group.brought, strict=True)
+        ]
         for place, name in enumerate(group.targets):
             raw = np.concatenate([outputs[place] for outputs in raws])
             by_target[name] = _head(recipe, plan, drafted[name], sources, place, raw)
@@ -150,12 +154,24 @@ def _source(brought: Brought, wish: Wish, plan: Plan) -> Source:
     return onnx_source.interpreted(brought.model, brought.family, wish, plan.rows[:PROBE_ROWS], plan.schema)
 
 
-def _raw(source: Source, plan: Plan, virtual: int) -> list[NDArray[np.float64]]:
-    """Return the raw outputs of a model for the calibration rows, [members, n, K] of each target."""
-    if isinstance(source, OnnxSource):
-        return [array[None] for array in source.run(plan.rows, plan.schema)]
-    trees = LibraryTrees({"target": [source.path]}, plan.schema, virtual=virtual)
-    return [trees(plan.rows)["target"].astype(np.float64)]
+def _raw(source: Source, expected: NDArray[np.float64] | None, plan: Plan, virtual: int) -> list[NDArray[np.float64]]:
+    """Return the raw outputs of a model for the calibration rows, [members, n, K] of each target.
+
+    Args:
+        expected: predictions of the framework itself, which count instead of those of the converted model.
+    """
+    if not isinstance(source, OnnxSource):
+        trees = LibraryTrees({"target": [source.content]}, plan.schema, virtual=virtual)
+        return [trees(plan.rows)["target"].astype(np.float64)]
+    own = source.run(plan.rows, plan.schema)
+    if expected is None or not all(output.meaning in ("mean", "probabilities") for output in source.outputs):
+        return [array[None] for array in own]
+    if any(part.word == "logits" for parts in source.parts for part in parts):
+        return [array[None] for array in own]
+    columns = expected.reshape(len(plan.rows), -1)
+    if len(own) == 1:
+        return [columns[None]]
+    return [columns[None, :, [place]] for place in range(len(own))]
 
 
 def _head(

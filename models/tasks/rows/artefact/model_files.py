@@ -11,7 +11,6 @@ from models.schema import Schema
 from models.tasks.rows.artefact import finish
 from models.tasks.rows.artefact.members import HeadPlan
 from models.tasks.rows.refusal import Refused
-from models.tasks.rows.sources import catboost_source
 from models.tasks.rows.sources.catboost_source import CatBoostSource
 from models.tasks.rows.sources.onnx_source import OnnxSource
 from models.tasks.rows.uncertainty.nearest import Nearest
@@ -81,7 +80,7 @@ def _trees(heads: Sequence[HeadPlan], schema: Schema, virtual: int) -> ModelFile
         for number, source in enumerate(plan.sources, 1):
             assert isinstance(source, CatBoostSource)
             names.append(f"{plan.head.name}-{number}.cbm")
-            files[names[-1]] = catboost_source.binary_of(source)
+            files[names[-1]] = source.content
         models[plan.head.name] = tuple(names)
     finished = not all(_tables(plan) for plan in heads)
     if finished:

@@ -19,6 +19,9 @@ class CatBoostSource:
     """A model of CatBoost; a ``TreeSource``."""
 
     path: Path
+    """File of the model, for messages."""
+    content: bytes
+    """Model in CatBoost's binary form."""
     loss: str
     names: tuple[str, ...]
     texts: Sequence[int]
@@ -60,6 +63,7 @@ def opened(path: Path) -> CatBoostSource:
     plain = list(names) == [str(number) for number in range(len(names))]
     return CatBoostSource(
         path=path,
+        content=path.read_bytes() if path.suffix != ".json" else _saved(native, "cbm"),
         loss=loss,
         names=() if plain else names,
         texts=tuple(native.get_cat_feature_indices()),
@@ -108,22 +112,12 @@ def graph_of(source: CatBoostSource) -> bytes:
     from catboost import CatBoost
 
     native = CatBoost()
-    native.load_model(str(source.path), format="json" if source.path.suffix == ".json" else "cbm")
+    native.load_model(blob=source.content)
+    return _saved(native, "onnx")
+
+
+def _saved(native: Any, form: str) -> bytes:
     with TemporaryDirectory() as folder:
-        target = Path(folder) / "model.onnx"
-        native.save_model(str(target), format="onnx")
-        return target.read_bytes()
-
-
-def binary_of(source: CatBoostSource) -> bytes:
-    """Return a model in CatBoost's binary form, from whatever form its file has."""
-    if source.path.suffix != ".json":
-        return source.path.read_bytes()
-    from catboost import CatBoost
-
-    native = CatBoost()
-    native.load_model(str(source.path), format="json")
-    with TemporaryDirectory() as folder:
-        target = Path(folder) / "model.cbm"
-        native.save_model(str(target))
+        target = Path(folder) / "model"
+        native.save_model(str(target), format=form)
         return target.read_bytes()

@@ -30,8 +30,11 @@ def opened(path: Path) -> Brought:
     return of_booster(booster, str(path))
 
 
-def of_booster(booster: Any, name: str) -> Brought:
+def of_booster(booster: Any, name: str, classes: tuple[str, ...] = ()) -> Brought:
     """Return a booster as a graph.
+
+    Args:
+        classes: labels of the classes in the order of the outputs; empty if they are not known.
 
     Raises:
         Refused: it cannot be converted, or packages are missing.
@@ -49,7 +52,14 @@ def of_booster(booster: Any, name: str) -> Brought:
     names = tuple(booster.feature_name())
     plain = all(re.fullmatch(r"Column_\d+", one) for one in names)
     categories = _categories(booster, names)
-    return of_graph(model.SerializeToString(), name, "lightgbm", names=() if plain else names, categories=categories)
+    return of_graph(
+        model.SerializeToString(),
+        name,
+        "lightgbm",
+        names=() if plain else names,
+        categories=categories,
+        classes=classes,
+    )
 
 
 def _categories(booster: Any, names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:

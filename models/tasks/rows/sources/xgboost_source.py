@@ -28,8 +28,11 @@ def opened(path: Path) -> Brought:
     return of_booster(booster, str(path))
 
 
-def of_booster(booster: Any, name: str) -> Brought:
+def of_booster(booster: Any, name: str, classes: tuple[str, ...] = ()) -> Brought:
     """Return a booster as a graph.
+
+    Args:
+        classes: labels of the classes in the order of the outputs; empty if they are not known.
 
     Raises:
         Refused: it has categorical columns, cannot be converted, or packages are missing.
@@ -53,4 +56,4 @@ def of_booster(booster: Any, name: str) -> Brought:
         raise Refused(f"{name}: XGBoost model cannot be converted: {error}") from error
     finally:
         booster.feature_names = list(names) or None
-    return of_graph(model.SerializeToString(), name, "xgboost", names=names)
+    return of_graph(model.SerializeToString(), name, "xgboost", names=names, classes=classes)

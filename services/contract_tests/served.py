@@ -26,13 +26,13 @@ UNLIMITED = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_le
 async def artefact_served(
     artefact: Artefact, task: str, home: Path | None = None, entry: TaskEntry | None = None, **settings: Any
 ) -> AsyncIterator[tuple[Assembled, grpc.aio.Channel, httpx.AsyncClient]]:
-    """Serves an artefact of a task; decisions are recorded where a home is given.
+    """Serve an artefact of a task; decisions are recorded where a home is given.
 
     Args:
-        entry: of a task that is not in the registry.
+        entry: entry of a task that is not in the registry.
     """
     place = {"ledger": "none"} if home is None else {"home": home, "ledger_deadline_seconds": 5.0}  # busy machines
-    defaults = dict(TASK_DEFAULTS.get(task, {}))
+    defaults = dict(TASK_DEFAULTS.get(task, {}) if entry is None else entry.defaults)
     chosen = Settings(
         **(defaults | {"task": task, "lanes": 1, "drain_seconds": 5.0, "waiting_calls": 1000} | place | settings)
     )
