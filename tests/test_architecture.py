@@ -102,6 +102,18 @@ def test_services_have_rooms_only() -> None:
     assert {path.parent.name for path in root.glob("*/__init__.py")} <= set(ROOMS)
 
 
+def test_nothing_that_serves_imports_the_contract_tests() -> None:
+    """They import pytest, which no image has."""
+    importers = {
+        path.relative_to(PROJECT).as_posix()
+        for path in sources(PROJECT / "services")
+        if path.parent.name != "contract_tests"
+        for module in imported(path)
+        if module.startswith("services.contract_tests")
+    }
+    assert importers == set()
+
+
 @pytest.mark.parametrize("room", NO_PROTOCOL)
 def test_the_engine_imports_no_protocol(room: str) -> None:
     against = [

@@ -30,3 +30,10 @@ def test_each_defect_is_seen() -> None:
         failed.setdefault(name, set()).add(test)
     assert failed.keys() == BROKEN.keys(), ran.stdout
     assert {name: tests - failed[name] for name, tests in BROKEN.items()} == {name: set() for name in BROKEN}
+
+
+def test_a_contract_without_refusals_says_what_is_missing(tmp_path: Path) -> None:
+    file = tmp_path / "test_mine.py"
+    file.write_text("from services.contract_tests import TaskContract\nclass TestMine(TaskContract): pass\n")
+    ran = python(["-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)], cwd=tmp_path)
+    assert "TestMine.refusals: must have at least one request; add one" in ran.stdout + ran.stderr
