@@ -24,8 +24,8 @@ def build(model: Any, X: Any, y: Any, *, name: str, **options: Any) -> Any:
         options: such as ``retention``, ``risk``, ``uncertainty``, ``shifted``, ``groups``, ``training``, ``schema``.
 
     Raises:
-        ImportError: the distribution ``demur`` is not installed, or what a build needs is missing; the message says what
-            to install.
+        ImportError: the distribution ``demur`` is not installed, or what a build needs is missing; the message says
+            what to install.
         ValueError: the model, the data or an option cannot be used; the message says which, and what to do.
     """
     return extension("build", "demur[build]").build(model, X, y, name=name, **options)

@@ -125,17 +125,20 @@ def _sklearn(model: Any, table: Table, columns: Sequence[str]) -> bytes:
     except ModuleNotFoundError as error:
         raise Refused(f"scikit-learn model: {_SKLEARN} ({error.name} is missing)") from error
     _register_boosters()
-    named = hasattr(model, "feature_names_in_") and any(table[name].text for name in columns)
-    if named:
-        types = [(name, (StringTensorType if table[name].text else FloatTensorType)([None, 1])) for name in columns]
-    else:
-        types = [("rows", FloatTensorType([None, len(columns)]))]
+    single = [("rows", FloatTensorType([None, len(columns)]))]
+    each = [(name, (StringTensorType if table[name].text else FloatTensorType)([None, 1])) for name in columns]
+    texts = any(table[name].text for name in columns)
+    named = hasattr(model, "feature_names_in_")
     options = {id(model): {"zipmap": False}} if hasattr(model, "predict_proba") else None
-    try:
-        graph = to_onnx(model, initial_types=types, options=options, target_opset={"": OPSET, "ai.onnx.ml": 3})
-    except Exception as error:  # converters raise errors of many kinds
-        raise Refused(f"scikit-learn model: cannot be converted to ONNX: {str(error).splitlines()[0]}") from error
-    return bytes(graph.SerializeToString())
+    problem: Exception | None = None
+    # a pipeline that chooses columns by name needs an input for each; others are quicker with one
+    for types in [each] if texts else [single, each] if named else [single]:
+        try:
+            graph = to_onnx(model, initial_types=types, options=options, target_opset={"": OPSET, "ai.onnx.ml": 3})
+            return bytes(graph.SerializeToString())
+        except Exception as error:  # converters raise errors of many kinds
+            problem = problem or error
+    raise Refused(f"scikit-learn model: cannot be converted to ONNX: {str(problem).splitlines()[0]}") from problem
 
 
 def _register_boosters() -> None:
