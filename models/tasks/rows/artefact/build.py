@@ -142,7 +142,8 @@ def _plan(recipe: Recipe, groups: Sequence[Group], brought: Sequence[Brought], o
             f"the models take other numbers of columns ({', '.join(map(str, sorted(widths)))}); all need the same"
         )
     first = brought[0]
-    shape = Shape(first.names, max(widths, default=0), first.categories, _others(first))
+    texts = frozenset(first.model.texts)
+    shape = Shape(first.names, max(widths, default=0), first.categories, texts, _others(first))
     columns = columns_of(recipe, shape)
     schema = drafts.Draft(columns=columns, targets=()).schema(())
     rows = drafts.encoded(recipe.calibration, schema)

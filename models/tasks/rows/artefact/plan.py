@@ -30,6 +30,8 @@ class Shape:
     """Number of columns; 0 for any."""
     categories: Mapping[str, tuple[str, ...]]
     """Texts of columns, in the order of their codes, where the models fix it."""
+    texts: frozenset[int] = frozenset()
+    """Positions of the columns that the models take as texts."""
     others: frozenset[int] = frozenset()
     """Positions of the columns for which the models accept any text."""
 
@@ -82,12 +84,25 @@ def columns_of(recipe: Recipe, shape: Shape) -> tuple[ColumnDraft, ...]:
     for name in names:
         table.column(name, "column of the model")
         _check_leak(name, table, recipe.targets)
+    for position, name in enumerate(names):
+        _check_kind(table[name].text, position in shape.texts or name in shape.categories, name, table.source)
     if draft is not None:
         return draft.columns
     return tuple(
         drafts.column(name, table[name], shape.categories.get(name, ()), other=position in shape.others)
         for position, name in enumerate(names)
     )
+
+
+def _check_kind(text: bool, taken_as_text: bool, name: str, source: str) -> None:
+    """Raises Refused if a column holds texts and the model takes numbers, or the other way round."""
+    if text and not taken_as_text:
+        raise Refused(
+            f"column {name}: {source} holds texts, and the model takes numbers; bring the model with its encoder (a "
+            "pipeline), a LightGBM or CatBoost model with categories, or numbers"
+        )
+    if taken_as_text and not text:
+        raise Refused(f"column {name}: {source} holds numbers, and the model takes texts; convert the column to texts")
 
 
 def _check_leak(name: str, table: Table, targets: Sequence[str]) -> None:
