@@ -4,7 +4,7 @@ The values packed in a field ``x`` go to its twin ``plain_x``, whose type says h
 follows this rule needs no code here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +25,8 @@ _PACKED: dict[int, str] = {
 }
 """NumPy type of the packed numbers, by the protobuf type of the twin."""
 Unpack = Callable[[Any], list[Any]]
+Parts = Callable[[Any, str], Iterable[Any]]
+"""Function that returns the messages in a field of a message."""
 
 
 def plain(message: Any) -> Any:
@@ -38,12 +40,9 @@ def plain(message: Any) -> Any:
             getattr(message, f"{PREFIX}{name}").extend(unpack(value))
             if not keeps:
                 message.ClearField(name)
-    for name, repeated in inner:
-        if repeated:
-            for part in getattr(message, name):
-                plain(part)
-        elif message.HasField(name):
-            plain(getattr(message, name))
+    for name, parts in inner:
+        for part in parts(message, name):
+            plain(part)
     return message
 
 
@@ -67,8 +66,8 @@ def _filled(message: Any, name: str) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _fields(descriptor: Descriptor) -> tuple[tuple[tuple[str, Unpack, bool], ...], tuple[tuple[str, bool], ...]]:
-    """Return fields with a twin (name, unpacking, whether they stay), and fields of messages (name, repeated)."""
+def _fields(descriptor: Descriptor) -> tuple[tuple[tuple[str, Unpack, bool], ...], tuple[tuple[str, Parts], ...]]:
+    """Return fields with a twin (name, unpacking, whether they stay), and fields of messages (name, reading)."""
     return tuple(_twins(descriptor)), tuple(_inner(descriptor))
 
 
@@ -85,11 +84,23 @@ def _twins(descriptor: Descriptor) -> Iterator[tuple[str, Unpack, bool]]:
             yield field.name, _numbers(_PACKED[twin.type]), False
 
 
-def _inner(descriptor: Descriptor) -> Iterator[tuple[str, bool]]:
+def _inner(descriptor: Descriptor) -> Iterator[tuple[str, Parts]]:
     for field in descriptor.fields:
         kind = field.message_type
-        if kind is not None and not kind.GetOptions().map_entry and not field.name.startswith(PREFIX):
-            yield field.name, field.is_repeated
+        if kind is None or field.name.startswith(PREFIX):
+            continue
+        if kind.GetOptions().map_entry:
+            if kind.fields_by_name["value"].message_type is not None:
+                yield field.name, lambda message, name: getattr(message, name).values()
+        elif field.is_repeated:
+            yield field.name, getattr
+        else:
+            yield field.name, _present
+
+
+def _present(message: Any, name: str) -> tuple[Any, ...]:
+    """Return the message in a field; none if it is not there."""
+    return (getattr(message, name),) if message.HasField(name) else ()
 
 
 def _numbers(packed: str) -> Unpack:

@@ -87,7 +87,7 @@ def _torch(kind: Kind, columns: Columns, frame: pd.DataFrame, labels: NDArray[An
     import torch
     from torch import nn
 
-    x = torch.from_numpy(frame.to_numpy(np.float32))
+    x = torch.from_numpy(frame.to_numpy(np.float32, copy=True))
     y = torch.tensor(labels, dtype=torch.float32 if kind == "regression" else torch.long)
     width = 1 if kind == "regression" else len(CLASSES[kind])
     networks = []

@@ -59,7 +59,7 @@ def predictions(model: Any, X: Any) -> NDArray[np.float64] | None:
         import torch
 
         with torch.no_grad():
-            output = model(torch.from_numpy(np.ascontiguousarray(np.asarray(X), np.float32)))
+            output = model(torch.from_numpy(np.array(X, np.float32)))
         return output.numpy().astype(np.float64) if isinstance(output, torch.Tensor) else None
     name = type(model).__name__
     if type(model).__module__.startswith("mapie") or name == "Booster":
@@ -95,23 +95,25 @@ def _catboost(model: Any) -> Brought:
 
 def _torch(model: Any, width: int) -> Brought:
     import io
+    import warnings
 
     import torch
 
     model.eval()
-    example = torch.zeros(2, width)
     buffer = io.BytesIO()
     try:
-        program = torch.onnx.export(
-            model,
-            (example,),
-            dynamo=True,
-            dynamic_shapes=({0: torch.export.Dim("rows", min=1)},),
-            opset_version=OPSET,
-            external_data=False,
-            verbose=False,
-        )
-        program.save(buffer)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the exporter, about itself
+            program = torch.onnx.export(
+                model,
+                (torch.zeros(2, width),),
+                dynamo=True,
+                dynamic_shapes=({0: torch.export.Dim("rows", min=1)},),
+                opset_version=OPSET,
+                external_data=False,
+                verbose=False,
+            )
+            program.save(buffer)
     except Exception as error:  # the exporter raises errors of many kinds
         raise Refused(f"PyTorch model: cannot be exported as ONNX: {str(error).splitlines()[0]}") from error
     return of_graph(buffer.getvalue(), "PyTorch model", "torch", names=())
