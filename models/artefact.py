@@ -102,6 +102,10 @@ def write(directory: Path, manifest: Manifest, files: Mapping[str, bytes | Path]
     for name in ("replay", "training_inputs", "outputs", "retention"):
         if not document[name]:
             del document[name]  # older formats have no such field
+    for feature in document["schema"]:
+        for name in ("categories", "other"):  # older manifests have no such field
+            if not feature[name]:
+                del feature[name]
     for executor in (document["executor"], *document["joined"]):
         if not executor["finish"]:
             del executor["finish"]

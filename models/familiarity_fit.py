@@ -20,6 +20,8 @@ REQUEST_SIZES = (16, 64, 256, 1024)
 """Numbers of rows of requests for which limits are computed."""
 _REGULARISATION = 1e-3
 """Term that is added to each variance of a component, in standardised units."""
+_IGNORED = 1e3
+"""Deviation of a categorical column for each category: so wide that no code is far from another."""
 _LEAST_RUNS = 200
 """Least number of runs of training rows for a limit."""
 
@@ -41,6 +43,9 @@ def fit(train: NDArray[Any], held_out: NDArray[Any] | None, schema: Schema, *, s
     present[:, empty] = 0.0
     mean, deviation = np.nanmean(present, axis=0), np.nanstd(present, axis=0)
     deviation = np.where(deviation > 0, deviation, 1.0)
+    for column, feature in enumerate(schema.features):
+        if feature.categories:  # codes have no order: they must not count as distances
+            mean[column], deviation[column] = 0.0, _IGNORED * len(feature.categories)
     chosen = np.sort(generator.permutation(count)[:FIT_ROWS])
     bare = _bare(mean, deviation)
     z = bare.standardised(train[chosen], gone[chosen])[:-1].T.astype(np.float64)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import json
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -52,6 +54,14 @@ class Schema:
         doubled |= set(names) & set(self.metadata)
         if not names or doubled:
             raise ValueError(f"a schema needs at least one feature and no doubled names; doubled: {sorted(doubled)}")
+        for feature in self.features:
+            codes = tuple(float(code) for code in range(len(feature.categories) + feature.other))
+            wrong = len(set(feature.categories)) < len(feature.categories) or feature.values != codes
+            if (feature.categories and wrong) or (feature.other and not feature.categories):
+                raise ValueError(
+                    f"{feature.name}: categories must be different texts, and values their codes from 0 on, with one "
+                    "more for other texts"
+                )
 
     @classmethod
     def of(cls, features: Iterable[Feature]) -> Schema:
@@ -71,9 +81,19 @@ class Schema:
 
     @cached_property
     def hash(self) -> str:
-        """Sixteen hex digits over names, order and units; ranges may be widened without breaking callers."""
-        text = "\n".join(f"{feature.name}\t{feature.unit}" for feature in self.features)
+        """Sixteen hex digits over names, order, units and categories; wider ranges do not break callers."""
+        text = "\n".join(f"{feature.name}\t{feature.unit}{_categories(feature)}" for feature in self.features)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @cached_property
+    def codes(self) -> Mapping[int, Mapping[Any, float]]:
+        """Column of a categorical feature to the code of each text; None is a missing value, and its code NaN."""
+        return {
+            place: {text: float(code) for code, text in enumerate(feature.categories)}
+            | ({None: math.nan} if feature.nullable else {})
+            for place, feature in enumerate(self.features)
+            if feature.categories
+        }
 
     @cached_property
     def lower(self) -> NDArray[np.float32]:
@@ -107,3 +127,8 @@ class Schema:
     def nullable(self) -> NDArray[np.bool_]:
         """Mask of the columns in which NaN is a documented missing value, bool [F]."""
         return np.array([feature.nullable for feature in self.features])
+
+
+def _categories(feature: Feature) -> str:
+    """Return the categories for the hash, which is that of names and units without them."""
+    return f"\t{json.dumps(feature.categories)}" if feature.categories else ""

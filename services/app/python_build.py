@@ -87,7 +87,7 @@ def build(
     if groups is not None:
         table = replace(table, columns={**table.columns, _GROUP: _group(groups, len(table))})
     models = _by_targets(model, targets)
-    given = [
+    opened = [
         Group(names, tuple(_brought(one, X, table, labelled.columns) for one in members))
         for names, members in models.items()
     ]
@@ -109,7 +109,7 @@ def build(
     options = Options(tuple(outputs), tuple(quantiles), virtual)
     place = Settings.read().home if home is None else Path(home)
     return BuiltModel(
-        build_and_store(recipe, given, options, place, out=None if out is None else Path(out), progress=progress)
+        build_and_store(recipe, opened, options, place, out=None if out is None else Path(out), progress=progress)
     )
 
 

@@ -6,6 +6,7 @@ Every error names field, value, unit, allowed range and remedy.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from services.runtime.errors import InvalidInput, TooLarge, shortened
 Rows = NDArray[np.float32]
 LISTED = 32
 """Maximum number of columns that an error names."""
+SHOWN_CATEGORIES = 10
+"""Maximum number of categories that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,8 @@ class Column:
     """Column of a request; its unit is checked if the caller states it."""
 
     name: str
-    values: Sequence[float] | NDArray[np.float32]
+    values: Sequence[float] | NDArray[np.float32] | Sequence[str | None]
+    """Numbers, or texts of a categorical column; None is a missing text."""
     unit: str = ""
 
 
@@ -105,8 +109,35 @@ def named_rows(schema: Schema, sent: Iterable[Column], max_rows: int) -> Rows:
                 allowed=str(count),
             )
         with np.errstate(over="ignore"):
-            rows[:, index] = values
+            rows[:, index] = values if index not in schema.codes else codes(schema, index, values)
     return rows
+
+
+def codes(schema: Schema, column: int, texts: Iterable[Any]) -> list[float]:
+    """Return the codes of the texts of a categorical column; a missing value is NaN.
+
+    Raises:
+        InvalidInput: a text that is no category of a column that takes no others, a number, or a missing value in a
+            column without.
+    """
+    known, feature = schema.codes[column], schema.features[column]
+    try:
+        return [known[text] for text in texts]
+    except (KeyError, TypeError):
+        return [known[text] if text in known else _other(feature, text, row) for row, text in enumerate(texts)]
+
+
+def _other(feature: Feature, value: object, row: int) -> float:
+    """Return the code of a text that is no category; refuse it if the column takes no others."""
+    if isinstance(value, str) and feature.other:
+        return float(len(feature.categories))
+    if value is None:
+        raise value_error(feature, "null", row, "not_finite")
+    if not isinstance(value, str):
+        raise value_error(feature, f"{value:g}" if isinstance(value, float) else str(value), row, "not_a_text")
+    near = get_close_matches(value, feature.categories, 1)
+    hint = f"; {near[0]!r} is similar" if near else ""
+    raise value_error(feature, shortened(value), row, "unknown_category", hint)
 
 
 def check(schema: Schema, rows: Rows) -> Rows:
@@ -151,7 +182,7 @@ def value_error(feature: Feature, text: str, row: int, code: str, more: str = ""
         text,
         f"must be {words} in row {row}",
         code=code,
-        unit=feature.unit,
+        unit="" if feature.categories else feature.unit,
         allowed=allowed,
         advice=f"correct the value or drop the row{more}",
         index=row,
@@ -162,7 +193,12 @@ def _allowed(feature: Feature) -> tuple[str, str]:
     """Return the allowed values of a feature, as a phrase and in short form."""
     words = f"{feature.lower:g} to {feature.upper:g}{feature.unit_text}"
     short = f"[{feature.lower:g}, {feature.upper:g}]"
-    if feature.values:
+    if feature.categories:
+        short = ", ".join(feature.categories[:SHOWN_CATEGORIES])
+        if (more := len(feature.categories) - SHOWN_CATEGORIES) > 0:
+            short += f" and {more} more"
+        words = f"a text, one of {short} (packed: a code, 0 to {feature.upper:g})"
+    elif feature.values:
         short = ", ".join(f"{value:g}" for value in feature.values)
         words = f"one of {short}"
     if missing := [*(["NaN"] if feature.nullable else []), *(f"{value:g}" for value in feature.sentinels)]:

@@ -50,7 +50,7 @@ def row_models(home: Path) -> Mapping[str, RowModel]:
     path = home / FILE
     try:
         known = msgspec.json.decode(path.read_bytes(), type=dict[str, RowModel])
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, msgspec.MsgspecError) as error:
         raise SettingsError(

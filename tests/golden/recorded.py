@@ -20,12 +20,14 @@ from services.labels.resolution_view import ResolutionView
 from services.labels.review_queue import ClaimedRequest, Lease
 from services.ledger.contract import Committed
 from services.policy.log import Entry
+from services.request.contract import Description
 from services.request.metrics import Metrics
 from services.runtime.errors import DemurError, InvalidInput
 from services.transport.grpc import codec, label_messages, policies
 from services.transport.grpc.plain import plain
 from services.transport.http import label_bodies
 from services.transport.http import policies as policy_routes
+from services.transport.http import schema as http_schema
 from services.transport.http.body import describe
 from services.transport.http.openapi import openapi
 from services.transport.oip import bodies as oip_bodies
@@ -78,12 +80,20 @@ def described(tenant: ServedModel) -> Json:
     description = codec.describe(tenant.description, tuple(map(portions.policy, tenant.description.heads)))
     return {
         "openapi": openapi(tenant),
-        "description": msgspec.to_builtins(tenant.description),
+        "description": json_description(tenant.description),
         "description over grpc": message(description),
         "metadata": portable(model.metadata()),
         "metadata over grpc": portable(MessageToDict(oip_messages.metadata(model))),
         "config": portable(model.config()),
     }
+
+
+def json_description(description: Description) -> Json:
+    """Return a description with the features as ``/v1/schema`` shows them."""
+    plain = msgspec.to_builtins(description)
+    if description.schema is not None:
+        plain["schema"]["features"] = http_schema.described(description.schema)
+    return plain
 
 
 def portable(description: Json) -> Json:

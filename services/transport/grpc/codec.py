@@ -15,7 +15,7 @@ from services.policy.decision import Policy
 from services.request.contract import Description
 from services.request.row_task import NO_INTERVALS, IntervalsOption, Named, Packed
 from services.request.validate import Column
-from services.runtime.errors import InvalidInput
+from services.runtime.errors import InvalidInput, shortened
 from services.transport import head_answer
 from services.transport.binding import Options, stricter
 
@@ -69,8 +69,31 @@ def rows(message: Any, schema: Schema) -> Packed | Named:
         return Packed(packed.row_count, packed.values, packed.schema_hash)
     if form == "named":
         columns = message.named.columns[: len(schema) + len(schema.metadata) + 1]
-        return Named(tuple(Column(c.name, c.values, c.unit) for c in columns))
+        return Named(tuple(Column(c.name, _values(c, schema), c.unit) for c in columns))
     raise InvalidInput("the request holds no rows; fill rows.packed or rows.named", code="no_rows", field="rows")
+
+
+def _values(column: Any, schema: Schema) -> Any:
+    """Return the numbers of a column, or the texts of a categorical one, in which an empty text is a missing value.
+
+    Raises:
+        InvalidInput: texts in a column of numbers.
+    """
+    texts = column.texts
+    if not texts:
+        return column.values
+    place = schema.position.get(column.name)
+    if place is not None and place not in schema.codes:
+        feature = schema.features[place]
+        raise InvalidInput(
+            f"column {feature.name!r} holds texts; send numbers in {feature.unit!r} as values",
+            code="not_a_number",
+            field=feature.name,
+            value=shortened(texts[0]),
+            unit=feature.unit,
+            index=0,
+        )
+    return [text or None for text in texts]
 
 
 def intervals_option(message: Any) -> IntervalsOption:

@@ -25,6 +25,7 @@ from services.transport.http.labels import LabelRoutes
 from services.transport.http.openapi import openapi
 from services.transport.http.policies import PolicyRoutes
 from services.transport.http.predict import PATH, PredictRoute
+from services.transport.http.schema import described
 from services.transport.http.small_calls import SmallCalls, SmallRoute
 from services.transport.http.trail import TrailRoute
 from services.transport.oip.bodies import PREFIX as OIP_PREFIX
@@ -102,7 +103,7 @@ class Routes:
 
     async def schema(self, request: Request) -> Response:
         description = self._tenant.description
-        features = () if description.schema is None else description.schema.features
+        features = () if description.schema is None else described(description.schema)
         return json_response(
             {
                 "task": description.task,

@@ -53,7 +53,7 @@ def rows(raw: bytes, skipped: Collection[str] = ()) -> list[dict[str, Number]]:
         if (index := _index(error)) is None:
             raise
         if len(raw) > _QUOTED_BYTES and not skipped:
-            raise _no_number("a value", "", index, "") from error
+            raise no_number("a value", "", index, "") from error
         row = msgspec.json.decode(raw, type=list[msgspec.Raw])[index]
         try:
             values = msgspec.json.decode(row, type=dict[str, msgspec.Raw])
@@ -91,9 +91,9 @@ def matrix(raw: bytes) -> Matrix:
             raise
         index, column = divmod(place, len(names))
         if len(raw) > _QUOTED_BYTES:
-            raise _no_number(names[column], names[column], index, "") from error
+            raise no_number(names[column], names[column], index, "") from error
         value = msgspec.json.decode(parts["values"], type=list[msgspec.Raw])[place]
-        raise _no_number(names[column], names[column], index, _short(bytes(value))) from error
+        raise no_number(names[column], names[column], index, _short(bytes(value))) from error
 
 
 def _place(values: msgspec.Raw) -> int | None:
@@ -116,7 +116,7 @@ def _rows_with_metadata(raw: bytes, skipped: Collection[str]) -> list[dict[str, 
             row[name] = None
         if not _WORDS.isdisjoint(map(type, row.values())):
             name, value = next((name, value) for name, value in row.items() if type(value) in _WORDS)
-            raise _no_number(name, name, index, _short(msgspec.json.encode(value)))
+            raise no_number(name, name, index, _short(msgspec.json.encode(value)))
     return rows
 
 
@@ -166,7 +166,7 @@ def _check_column(name: str, values: msgspec.Raw) -> None:
                 name, _short(bytes(values)), "must be a list of numbers", code="not_a_body"
             ) from error
         if len(bytes(values)) > _QUOTED_BYTES:
-            raise _no_number(name, name, index, "") from error
+            raise no_number(name, name, index, "") from error
         _check_value(name, index, msgspec.json.decode(values, type=list[msgspec.Raw])[index])
 
 
@@ -174,10 +174,16 @@ def _check_value(name: str, index: int, value: msgspec.Raw) -> None:
     try:
         msgspec.json.decode(value, type=Number)
     except msgspec.ValidationError as error:
-        raise _no_number(name, name, index, _short(bytes(value))) from error
+        raise no_number(name, name, index, _short(bytes(value))) from error
 
 
-def _no_number(what: str, field: str, index: int, value: str) -> InvalidInput:
+def no_number(what: str, field: str, index: int, value: str) -> InvalidInput:
+    """Return the error for a value that is no number.
+
+    Args:
+        what: name or description of the value, for the message.
+        value: JSON text of the value; empty to quote none.
+    """
     quoted = f" = {value}" if value else ""
     return InvalidInput(
         f"{shortened(what)}{quoted} in row {index}: must be a JSON number in the range of float64, or null where a "

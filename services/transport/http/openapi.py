@@ -7,6 +7,7 @@ union of all types of a body, in which protobuf would be a text. Descriptions li
 from typing import Any
 
 from services.ledger.audit_trail import KINDS
+from services.request.contract import Description
 from services.transport import head_answer
 from services.transport.binding import HttpBinding
 from services.transport.http.answer_json import schema as answer_schema
@@ -16,6 +17,7 @@ from services.transport.http.hoisting import hoisted
 from services.transport.http.label_paths import label_paths, label_schemas
 from services.transport.http.policies import ChangeBody
 from services.transport.http.request import ZIP
+from services.transport.http.schema import OF_CATEGORIES
 from services.transport.http.struct_schema import struct_schema
 from services.transport.http.trail import DEFAULT_ACTS, MOST_ACTS
 from services.transport.served_model import ServedModel
@@ -78,7 +80,7 @@ def openapi(tenant: ServedModel, *, model: bool = True) -> Json:
             ),
         },
         "components": {
-            "schemas": _common_schemas()
+            "schemas": _common_schemas(description)
             | label_schemas(description.heads)
             | {"PolicyChange": struct_schema(ChangeBody)}
             | {"Request": dict(tenant.http.request_schema), "Answer": _answered(tenant.http)},
@@ -87,9 +89,15 @@ def openapi(tenant: ServedModel, *, model: bool = True) -> Json:
     return hoisted(document)
 
 
-def _common_schemas() -> Json:
+def _common_schemas(description: Description) -> Json:
     """Return the schemas common to all tasks; heads have their tables of intervals, as answers do."""
     schemas = common_schemas()
+    if description.schema is None or not description.schema.codes:
+        feature = schemas["Feature"]
+        feature["properties"] = {
+            name: kind for name, kind in feature["properties"].items() if name not in OF_CATEGORIES
+        }
+        feature["required"] = list(feature["properties"])
     table = answer_schema(head_answer.INTERVALS.fields, title=head_answer.INTERVALS.title)
     intervals = or_null(table, "Of a Gaussian head of rows; null: there is no table in force.")
     head = schemas["Head"]

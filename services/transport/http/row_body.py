@@ -4,6 +4,7 @@ This way takes only complete and plain bodies, and explains nothing: any other b
 """
 
 import struct
+from collections.abc import Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Annotated, Any, NamedTuple
@@ -21,6 +22,8 @@ from services.transport.http.struct_schema import documented
 
 Number = float | None
 """Number of a body; null is NaN: a missing value, if the schema allows it."""
+Text = str | None
+"""Text of a categorical column; null is a missing value, if the schema allows it."""
 _COLON = ord(":")
 _NOTHING = msgspec.Raw()
 
@@ -74,11 +77,14 @@ class BodyDecoder:
             for place, name in zip(self._metadata, schema.metadata, strict=True)
         ]
 
-        def struct(kind: str, value: Any) -> Any:
-            named = [(place, value, msgspec.field(name=name)) for place, name in zip(places, schema.names, strict=True)]
+        def struct(kind: str, number: Any, text: Any) -> Any:
+            named = [
+                (place, text if feature.categories else number, msgspec.field(name=feature.name))
+                for place, feature in zip(places, schema.features, strict=True)
+            ]
             return msgspec.defstruct(kind, [*named, *along], forbid_unknown_fields=True, gc=False)
 
-        columns, row = struct("Columns", list[Number]), struct("Row", Number)
+        columns, row = struct("Columns", list[Number], list[Text]), struct("Row", Number, Text)
         forms: dict[str, Any] = {"columns": columns, "rows": list[row], "matrix": Matrix}  # type: ignore[valid-type]
         body: Any = msgspec.defstruct(
             "TypedBody",
@@ -120,6 +126,8 @@ class BodyDecoder:
         Raises:
             ValueError: lists of unequal length, or a matrix of other columns.
         """
+        if self._schema.codes:
+            return self._of_texts(form)
         if isinstance(form, Matrix):
             return self._of_matrix(form), 2
         width = len(self._schema)
@@ -134,6 +142,29 @@ class BodyDecoder:
             raise ValueError("columns of unequal length")
         numbers = list(chain.from_iterable(lists))
         return np.ascontiguousarray(_narrow(numbers).reshape(width, -1).T), width + self._along(form)
+
+    def _of_texts(self, form: Any) -> tuple[Rows, int]:
+        """Return the rows of a form with texts, and the number of names in it; a matrix is left to ``row_reader``.
+
+        Raises:
+            ValueError: a matrix, lists of unequal length, or a text that is no category.
+        """
+        if isinstance(form, Matrix):
+            raise ValueError("a matrix with texts")
+        if isinstance(form, list):
+            lists: Sequence[Any] = list(zip(*map(self._values, form), strict=True))
+            names = len(form) * len(self._schema) + (sum(map(self._along, form)) if self._metadata else 0)
+        else:
+            lists = self._values(form)
+            names = len(self._schema) + self._along(form)
+        rows = np.empty((len(lists[0]) if lists else 0, len(self._schema)), np.float32)
+        try:
+            for place, values in enumerate(lists):
+                known = self._schema.codes.get(place)
+                rows[:, place] = _narrow(values) if known is None else [known[text] for text in values]
+        except KeyError as error:
+            raise ValueError("a text that is no category") from error
+        return rows, names
 
     def _of_matrix(self, matrix: Matrix) -> Rows:
         names = self._schema.names
@@ -163,7 +194,7 @@ class BodyDecoder:
         return bool(fine.all() or (fine | (np.isnan(rows) & self._schema.nullable)).all())
 
 
-def _narrow(numbers: list[Number]) -> NDArray[np.float32]:
+def _narrow(numbers: Sequence[Number]) -> NDArray[np.float32]:
     try:
         return np.frombuffer(struct.pack(f"<{len(numbers)}f", *numbers), np.float32)  # twice as fast as np.array
     except (struct.error, OverflowError):  # null, or a number beyond the range of float32

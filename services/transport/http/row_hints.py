@@ -105,6 +105,8 @@ def _bare(body: bytes, schema: Schema) -> str:
 
 def _value(feature: Feature) -> str:
     """Return a value within the range of a column, with few digits."""
+    if feature.categories:
+        return json.dumps(feature.categories[0])
     if feature.values:
         return f"{feature.values[0]:g}"
     lower, upper = feature.lower, feature.upper

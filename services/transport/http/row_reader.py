@@ -4,6 +4,7 @@ Plain bodies are decoded straight into a matrix. All others are read column by c
 """
 
 from collections.abc import Callable, Collection
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -13,11 +14,12 @@ from services.request.row_task import NO_INTERVALS, IntervalsOption, Named, Pack
 from services.request.validate import Column, no_rows
 from services.runtime.errors import InvalidInput, shortened
 from services.transport.binding import Options, purpose, stricter
-from services.transport.http import decoding, doubled_names, number_parsing, row_hints
-from services.transport.http.row_body import BodyDecoder, Number, RowsBody
+from services.transport.http import decoding, doubled_names, number_parsing, row_hints, text_columns
+from services.transport.http.row_body import BodyDecoder, RowsBody
+from services.transport.http.text_columns import Texts
 
 Read = Callable[[bytes], tuple[RowsRequest, Options]]
-_Columns = dict[str, list[Number]]
+_Columns = dict[str, list[Any]]
 _WITH_INTERVALS = IntervalsOption(requested=True)
 
 
@@ -64,27 +66,32 @@ def _named(body: bytes, schema: Schema) -> tuple[RowsBody, Named]:
         problem = f"has {listed} and {quoted[-1]}" if sent else f"has neither {listed} nor {quoted[-1]}"
         raise InvalidInput(f"the body {problem}; send {row_hints.example(schema)}", code="not_a_body")
     ((name, raw),) = sent.items()
-    by_name = _READERS[name](raw, frozenset(schema.metadata))
+    by_name = _READERS[name](raw, frozenset(schema.metadata), {f.name: f for f in schema.features if f.categories})
     units = {} if parsed.units is UNSET else parsed.units
     if unknown := [name for name in units if name not in by_name]:
         raise row_hints.unknown_units(unknown, schema)
     return parsed, Named(
         tuple(
-            Column(name, number_parsing.narrowed(name, values, schema) if known else (), units.get(name, ""))
+            Column(name, _column(name, values, schema) if known else (), units.get(name, ""))
             for name, values in by_name.items()
             if (known := name in schema.position) or name not in schema.metadata  # unknown names are refused later
         )
     )
 
 
-def _columns(raw: bytes, skipped: Collection[str]) -> _Columns:
-    columns = number_parsing.columns(raw, skipped)
+def _column(name: str, values: list[Any], schema: Schema) -> Any:
+    """Return a column as numbers in float32, or as the texts of a categorical one."""
+    return values if schema.position[name] in schema.codes else number_parsing.narrowed(name, values, schema)
+
+
+def _columns(raw: bytes, skipped: Collection[str], texts: Texts) -> _Columns:
+    columns = text_columns.columns(raw, skipped, texts) if texts else number_parsing.columns(raw, skipped)
     _refuse_doubled(raw, len(columns))
     return columns
 
 
-def _rows(raw: bytes, skipped: Collection[str]) -> _Columns:
-    rows = number_parsing.rows(raw, skipped)
+def _rows(raw: bytes, skipped: Collection[str], texts: Texts) -> _Columns:
+    rows = text_columns.rows(raw, skipped, texts) if texts else number_parsing.rows(raw, skipped)
     _refuse_doubled(raw, sum(map(len, rows)))
     if not rows:
         raise no_rows()
@@ -101,10 +108,14 @@ def _rows(raw: bytes, skipped: Collection[str]) -> _Columns:
     return {name: [] if name in skipped else [row[name] for row in rows] for name in names}
 
 
-def _matrix(raw: bytes, skipped: Collection[str]) -> _Columns:
-    matrix = number_parsing.matrix(raw)
+def _matrix(raw: bytes, skipped: Collection[str], texts: Texts) -> _Columns:
+    if texts:
+        names, values = text_columns.matrix(raw, texts)
+    else:
+        matrix = number_parsing.matrix(raw)
+        names, values = matrix.columns, matrix.values
     _refuse_doubled(raw, 2)
-    names, width, count = matrix.columns, len(matrix.columns), len(matrix.values)
+    width, count = len(names), len(values)
     for name in names:
         if names.count(name) > 1:
             raise doubled_names.doubled(name)
@@ -117,10 +128,10 @@ def _matrix(raw: bytes, skipped: Collection[str]) -> _Columns:
             unit="numbers",
             allowed=f"multiples of {width}",
         )
-    return {name: [] if name in skipped else matrix.values[place::width] for place, name in enumerate(names)}
+    return {name: [] if name in skipped else values[place::width] for place, name in enumerate(names)}
 
 
-_READERS: dict[str, Callable[[bytes, Collection[str]], _Columns]] = {
+_READERS: dict[str, Callable[[bytes, Collection[str], Texts], _Columns]] = {
     "columns": _columns,
     "rows": _rows,
     "matrix": _matrix,

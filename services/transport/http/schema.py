@@ -2,14 +2,27 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import asdict
 
-from models.schema import Feature
+from models.schema import Feature, Schema
 from services.request.contract import Description
 from services.transport.http.components import Json
 
 _SYNTAX = re.compile(r"[\\^$.|?*+()\[\]{}]")
 _ESCAPED = r"\\\g<0>"
 """Replacement that escapes syntax of regular expressions; ``re.escape`` escapes more than JavaScript allows."""
+
+
+OF_CATEGORIES = ("categories", "other")
+"""Fields of a feature that only schemas with categorical columns show."""
+
+
+def described(schema: Schema) -> list[Json]:
+    """Return the features of a schema as JSON values."""
+    left_out = () if schema.codes else OF_CATEGORIES
+    return [
+        {name: value for name, value in asdict(feature).items() if name not in left_out} for feature in schema.features
+    ]
 
 
 def row_parts(description: Description) -> dict[str, Json]:
@@ -51,7 +64,7 @@ def row_parts(description: Description) -> dict[str, Json]:
             },
             "values": {
                 "type": "array",
-                "items": {"type": ["number", "null"]},
+                "items": {"type": ["number", "string", "null"] if description.schema.codes else ["number", "null"]},
                 "minItems": len(required),
                 "description": "Values of the first row in the order of `columns`, then of the second, and so on; null "
                 "where a value is missing.",
@@ -93,12 +106,26 @@ def _wish(description: Description) -> Json:
 
 def _value(feature: Feature) -> Json:
     """Return the schema of a column. Values are described by ranges: generators support enumerations of texts only."""
+    if feature.categories:
+        return _text(feature)
     choices = _exactly(feature.values) or [_range(feature.lower, feature.upper)]
     choices += [choice | {"description": "Missing."} for choice in _exactly(feature.sentinels)]
     if feature.nullable:
         choices[0]["type"] = ["number", "null"]
     about: Json = {"description": f"{feature.description} Unit: {feature.unit}.", "x-unit": feature.unit}
     return (choices[0] if len(choices) == 1 else {"anyOf": choices}) | about
+
+
+def _text(feature: Feature) -> Json:
+    """Return the schema of a categorical column."""
+    about: Json = {"type": "string", "description": feature.description}
+    if not feature.other:
+        about["enum"] = list(feature.categories)
+    if feature.nullable:
+        about["type"] = ["string", "null"]
+        if not feature.other:
+            about["enum"].append(None)
+    return about
 
 
 def _exactly(values: Sequence[float]) -> list[Json]:

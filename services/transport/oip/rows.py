@@ -15,7 +15,7 @@ from models.schema import Feature, Schema
 from services.ledger.contract import Portion
 from services.request.contract import Description
 from services.request.row_task import Named, Packed, RowsRequest
-from services.request.validate import Column
+from services.request.validate import SHOWN_CATEGORIES, Column
 from services.runtime.errors import InvalidInput
 from services.transport import head_answer
 from services.transport.binding import OipBinding, Parameter, TensorInputs, TensorOutputs, TensorSpec
@@ -87,7 +87,10 @@ def read(inputs: TensorInputs, schema: Schema) -> RowsRequest:
                 code="no_rows",
                 field=PACKED,
             )
-        named = tuple(Column(name, _float32(inputs.tensors[name]), inputs.units.get(name, "")) for name in columns)
+        named = tuple(
+            Column(name, _values(inputs.tensors[name], schema.position.get(name), schema), inputs.units.get(name, ""))
+            for name in columns
+        )
         return RowsRequest(Named(named), members)
     if columns:
         raise InvalidInput(
@@ -115,11 +118,21 @@ def _float32(values: NDArray[Any]) -> NDArray[np.float32]:
         return values.astype(np.float32, copy=False)
 
 
+def _values(tensor: NDArray[Any], place: int | None, schema: Schema) -> Any:
+    """Return a column: numbers, or texts of a categorical one, in which an empty text is a missing value."""
+    if place not in schema.codes:
+        return _float32(tensor)
+    return [element.decode(errors="replace") or None for element in tensor.reshape(-1)]
+
+
 def _inputs(schema: Schema) -> Iterator[TensorSpec]:
     order = "columns in the order of the other inputs" if len(schema) > 1 else "the one column"
     also = NUMBERS - {"FP32"}
     yield TensorSpec(PACKED, "FP32", (-1, len(schema)), "", f"all columns packed, {order}; or one input each", also)
     for feature in schema.features:
+        if feature.categories:
+            yield TensorSpec(feature.name, "BYTES", (-1,), "", _described(feature))
+            continue
         yield TensorSpec(feature.name, "FP32", (-1,), feature.unit, _described(feature), also)
     for name in schema.metadata:
         yield TensorSpec(name, "FP64", (-1,), "", "may come along; is not looked at", NUMBERS | {"BYTES", "BOOL"})
@@ -127,6 +140,11 @@ def _inputs(schema: Schema) -> Iterator[TensorSpec]:
 
 def _described(feature: Feature) -> str:
     possible = f"{feature.lower:g} to {feature.upper:g}"
+    if feature.categories:
+        shown, more = feature.categories[:SHOWN_CATEGORIES], len(feature.categories) - SHOWN_CATEGORIES
+        words = [", ".join(shown) + (f" and {more} more" if more > 0 else "")]
+        words += ["or others"] * feature.other + ["missing: an empty text"] * feature.nullable
+        return f"{feature.description.rstrip('.')}; texts: {'; '.join(words)}"
     if feature.values:
         possible = ", ".join(f"{value:g}" for value in feature.values)
     missing = (*(["NaN"] if feature.nullable else []), *(f"{value:g}" for value in feature.sentinels))

@@ -66,9 +66,9 @@ def check(heads: Sequence[HeadPlan], served: Predictives) -> Check:
             difference = differences(
                 np.asarray(answer.probabilities, np.float64), np.asarray(expected.probabilities), absolute=True
             )
-        found = verdict(difference, f"target {plan.target.column}")
-        apart |= set(found.apart)
-        worst, rows = max(worst, found.worst), found.rows
+        result = verdict(difference, f"target {plan.target.column}")
+        apart |= set(result.apart)
+        worst, rows = max(worst, result.worst), result.rows
     return Check(rows, tuple(sorted(apart)), worst)
 
 

@@ -72,8 +72,8 @@ def _mlflow(folder: Path) -> Named:
         if name in flavours:
             own = flavours[name] if isinstance(flavours[name], dict) else {}
             for file in filter(None, (own.get("data"), own.get("model_file"), *files)):
-                if (found := folder / str(file)).is_file() and found.suffix not in _PICKLED:
-                    return Named(found, name)
+                if (file_path := folder / str(file)).is_file() and file_path.suffix not in _PICKLED:
+                    return Named(file_path, name)
     if any(path.suffix in _PICKLED for path in folder.iterdir()):
         raise Refused(f"{folder}: {_PYTHON}")
     raise Refused(
@@ -99,16 +99,16 @@ def _mlserver(folder: Path) -> Named:
     uri = str(parameters.get("uri", "")).removeprefix("file://")
     if "://" in uri:
         raise Refused(f"{path}: uri = {uri}: is at another place; fetch it, and set uri to the file")
-    given = (folder / uri).resolve() if uri else None
+    named = (folder / uri).resolve() if uri else None
     if runtime == "mlflow":
-        return _mlflow(given or folder)
-    if runtime == "sklearn" or (given is not None and given.suffix in _PICKLED):
+        return _mlflow(named or folder)
+    if runtime == "sklearn" or (named is not None and named.suffix in _PICKLED):
         raise Refused(f"{folder}: {_PYTHON}")
-    if given is not None and given.is_file():
-        return Named(given, runtime)
+    if named is not None and named.is_file():
+        return Named(named, runtime)
     for file in _DEFAULTS[runtime]:
-        if ((given or folder) / file).is_file():
-            return Named((given or folder) / file, runtime)
+        if ((named or folder) / file).is_file():
+            return Named((named or folder) / file, runtime)
     raise Refused(
         f"{path}: uri = {uri or 'missing'}: no model file there; it must be one of {', '.join(_DEFAULTS[runtime])}"
     )

@@ -91,16 +91,16 @@ def _of_numbers(
 ) -> list[Candidate]:
     members, mean = len(predicted.mean), predicted.mean.mean(axis=0)
     table = inputs(mean)
-    found = []
+    candidates = []
     if predicted.variance is not None:
-        found.append(_gaussian("native", predicted, labels, None))
+        candidates.append(_gaussian("native", predicted, labels, None))
     for kind, fit in _SPREADS.items():
         if kind == "ensemble" and members == 1:
             continue
         fitted = _beside_members(fit(table), predicted.mean, table.error)
         variance = np.broadcast_to(fitted.variance, predicted.mean.shape)
-        found.append(_gaussian(kind, Means(predicted.mean, variance), labels, fitted.spread))
-    return found
+        candidates.append(_gaussian(kind, Means(predicted.mean, variance), labels, fitted.spread))
+    return candidates
 
 
 def _beside_members(fitted: Fitted, means: NDArray[np.float64], error: NDArray[np.float64]) -> Fitted:
