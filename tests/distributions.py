@@ -34,5 +34,6 @@ def install(folder: Path, name: str, entry_points: EntryPoints) -> None:
 def python(arguments: list[str], *paths: Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run Python with folders first on its path, followed by Demur's own."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (*paths, PROJECT, CLIENT)))}
-    command = [sys.executable, *arguments]
+    own = ["-P"] if cwd is None else []  # the metadata of an editable install lies in the working directory
+    command = [sys.executable, *own, *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False, cwd=cwd)

@@ -8,7 +8,7 @@
 from demur._async.lesion import AsyncBrainScans
 from demur._async.motion import AsyncMotion
 from demur._async.policies import AsyncPolicies
-from demur._async.rows import AsyncVessel, AsyncWeather
+from demur._async.rows import AsyncRowModel, AsyncVessel, AsyncWeather
 from demur._async.translation import AsyncDocument, AsyncTranslator
 from demur._build import build
 from demur._client import AsyncClient, Client, aconnect, connect
@@ -39,14 +39,14 @@ from demur._motion.answer import MotionAnswer, MotionAnswers, MotionFailure
 from demur._motion.frame import Agent, Pose
 from demur._motion.request import Maps, Scene
 from demur._retry import Retry
-from demur._rows.answers import Answer, CategoricalAnswer, WeatherAnswer
+from demur._rows.answers import Answer, CategoricalAnswer, RowsAnswer, WeatherAnswer
 from demur._rows.intervals import Intervals
 from demur._rows.packing import Rows
 from demur._rows.shifted_inputs import ShiftedInput, ShiftedInputs
 from demur._sync.lesion import BrainScans
 from demur._sync.motion import Motion
 from demur._sync.policies import Policies
-from demur._sync.rows import Vessel, Weather
+from demur._sync.rows import RowModel, Vessel, Weather
 from demur._sync.translation import Document, Translator
 from demur._translation.answer import Translation, TranslationFailure, Translations
 from demur._translation.sentence import DoubtfulWord, Hypothesis, Token, Tokens, TranslatedSentence
@@ -61,6 +61,7 @@ __all__ = [
     "AsyncDocument",
     "AsyncMotion",
     "AsyncPolicies",
+    "AsyncRowModel",
     "AsyncTranslator",
     "AsyncVessel",
     "AsyncWeather",
@@ -107,7 +108,9 @@ __all__ = [
     "Resolution",
     "Resolutions",
     "Retry",
+    "RowModel",
     "Rows",
+    "RowsAnswer",
     "Scan",
     "ScanError",
     "Scene",

@@ -27,6 +27,10 @@ class Feature:
     """Documented values outside the range that mean "missing" and are taken as they are."""
     values: tuple[float, ...] = ()
     """The only possible values, such as 0 and 1 of a flag; empty: all within the range."""
+    categories: tuple[str, ...] = ()
+    """Texts of a categorical column, in the order of their codes in packed rows; empty for numbers."""
+    other: bool = False
+    """True if other texts than the categories are accepted; their rows are flagged as unlike the training data."""
 
     @property
     def difference(self) -> bool:
@@ -104,6 +108,9 @@ class Description:
     intervals_digest: int = 0
     """Number that changes with the tables of intervals; 0 where the service does not tell it."""
 
+    def __str__(self) -> str:
+        return contract(self)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the input columns, in the order of packed arrays."""
@@ -123,6 +130,55 @@ class Description:
     def policy(self) -> Policy | None:
         """The policy of the first head; None where none is in force."""
         return self.policies[0] if self.policies else None
+
+
+def contract(described: Description) -> str:
+    """Return what a service takes and answers, as text for people: columns, heads and policies."""
+    lines = [f"{described.task}, model {described.model}", "", *_aligned([_COLUMNS, *map(_column, described.features)])]
+    if described.metadata:
+        lines.append(f"may come along, unread: {', '.join(described.metadata)}")
+    lines += ["", *_aligned([_HEADS, *map(_head, described.heads)])]
+    for policy in described.policies:
+        limit = (
+            "everything is deferred" if policy.mode == "defer_all" else f"{policy.measure} <= {policy.threshold:.6g}"
+        )
+        lines.append(f"{policy.head} is answered where {limit} ({policy.mode}, version {policy.version})")
+    if described.max_rows:
+        lines.append(f"up to {described.max_rows} rows a call, any number in a stream")
+    return "\n".join(lines)
+
+
+_COLUMNS = ("column", "unit", "possible", "seen in training", "missing", "description")
+_HEADS = ("head", "kind", "unit", "measure", "classes", "label")
+_SHOWN = 8
+"""Categories or classes that are shown; the rest is counted."""
+
+
+def _column(feature: Feature) -> tuple[str, ...]:
+    if feature.categories:
+        possible = _listed(feature.categories) + (", or others" if feature.other else "")
+        return feature.name, "text", possible, "", "yes" if feature.nullable else "no", feature.description
+    possible = ", ".join(f"{value:g}" for value in feature.values) or f"{feature.lower:g} to {feature.upper:g}"
+    seen = (
+        ""
+        if feature.trained_lower != feature.trained_lower
+        else f"{feature.trained_lower:g} to {feature.trained_upper:g}"
+    )
+    return feature.name, feature.unit, possible, seen, "yes" if feature.nullable else "no", feature.description
+
+
+def _head(head: Head) -> tuple[str, ...]:
+    return head.name, head.kind, head.unit, head.measure, _listed(head.class_names), head.label
+
+
+def _listed(texts: tuple[str, ...]) -> str:
+    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+    return ", ".join(texts[:_SHOWN]) + more
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Services whose inputs are rows: vessel and weather."""
+"""Services whose inputs are rows: vessel, weather, and models of your own."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from demur._async.calls import AsyncCalls
 from demur._async.service import AsyncService
 from demur._description import Description
-from demur._errors import InvalidInput
+from demur._errors import InvalidInput, WrongAddress
 from demur._event_loop import Items, each
 from demur._exchange import A, ChunkError, Exchange, OnError
 from demur._options import DeferAbove, Purpose, RequestOptions
 from demur._retry import Deadline
-from demur._rows.answers import VESSEL, WEATHER, Answer, WeatherAnswer, check_deviations, cost
+from demur._rows.answers import ROWS, VESSEL, WEATHER, Answer, RowsAnswer, WeatherAnswer, check_deviations, cost
 from demur._rows.packing import Layout, Rows, Units, pack
 from demur._rows.requests import FOREIGN_ANSWERS, STALE_SCHEMA, RowChunks, RowMessages, predict_request
 
@@ -228,3 +228,24 @@ class AsyncWeather(AsyncRowService[WeatherAnswer]):
 
     def __init__(self, calls: AsyncCalls) -> None:
         super().__init__(calls, WEATHER)
+
+
+class AsyncRowModel(AsyncRowService[RowsAnswer]):
+    """Asynchronous client of a model of your own, for any number of tasks of its event loop.
+
+    Columns, heads and units are the model's; ``print(await client.rows("churn").describe())`` shows them. Categorical
+    columns take texts, and their codes in arrays [N, F].
+    """
+
+    def __init__(self, calls: AsyncCalls, name: str = "") -> None:
+        super().__init__(calls, ROWS)
+        self._name = name
+
+    async def _describe(self, deadline: Deadline) -> Description:
+        described = await super()._describe(deadline)
+        if self._name and described.task != self._name:
+            raise WrongAddress(
+                f"{self._name!r} is not served here, but {described.task!r} (model {described.model}); connect to the "
+                f"port that `demur status` shows for {self._name}"
+            )
+        return described

@@ -7,7 +7,7 @@ from demur._async.calls import AsyncCalls
 from demur._async.lesion import AsyncBrainScans
 from demur._async.motion import AsyncMotion
 from demur._async.policies import AsyncPolicies
-from demur._async.rows import AsyncVessel, AsyncWeather
+from demur._async.rows import AsyncRowModel, AsyncVessel, AsyncWeather
 from demur._async.translation import AsyncTranslator
 from demur._connection import Reconnecting
 
@@ -30,12 +30,23 @@ class AsyncTasks(Reconnecting):
 
     def __init__(self, calls: AsyncCalls) -> None:
         self._calls = calls
+        self._row_models: dict[str, AsyncRowModel] = {}
         self.vessel = AsyncVessel(calls)
         self.weather = AsyncWeather(calls)
         self.lesion = AsyncBrainScans(calls)
         self.motion = AsyncMotion(calls)
         self.translation = AsyncTranslator(calls)
         self.policies = AsyncPolicies(calls)
+
+    def rows(self, name: str = "") -> AsyncRowModel:
+        """Return the service of a model of your own.
+
+        Args:
+            name: name that it is served under, which the first call compares with what is served; empty for any.
+        """
+        if name not in self._row_models:
+            self._row_models[name] = AsyncRowModel(self._calls, name)
+        return self._row_models[name]
 
     async def ready(self, timeout: float = 30.0) -> bool:
         """Wait until the service reports that it is serving; False if it has not within this many seconds.

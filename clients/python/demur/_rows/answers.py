@@ -1,7 +1,7 @@
-"""Answers about rows: Gaussian and categorical heads, and those of the vessel and weather tasks."""
+"""Answers about rows: Gaussian and categorical heads, and those of the services of rows."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,8 +17,9 @@ from demur._messages import Floats, PackedArray, frozen, malformed
 from demur._rows.head_answer import HeadAnswer, counted, decode_head, join_heads
 from demur._rows.intervals import NO_INTERVALS, Intervals, decode_intervals
 from demur._rows.requests import RowMessages
-from demur.v1 import vessel_pb2, weather_pb2
+from demur.v1 import rows_pb2, vessel_pb2, weather_pb2
 from demur.v1.common_pb2 import CategoricalHead, GaussianHead
+from demur.v1.rows_pb2_grpc import RowsServiceStub
 from demur.v1.vessel_pb2_grpc import VesselServiceStub
 from demur.v1.weather_pb2_grpc import WeatherServiceStub
 
@@ -105,8 +106,45 @@ class CategoricalAnswer(HeadAnswer):
             yield f"p{place}", self.probabilities[:, place]
 
 
+class HeadsAnswer:
+    """Base of answers with several heads, each with its own uncertainty and decisions."""
+
+    model: str
+
+    @property
+    def heads(self) -> Mapping[str, HeadAnswer]:
+        """Answer of each head that the model has, by name."""
+        raise NotImplementedError
+
+    @property
+    def answered(self) -> bool:
+        """True if no head deferred any row."""
+        return all(head.answered for head in self.heads.values())
+
+    @property
+    def prediction_ids(self) -> PredictionIds:
+        """Identities of all units, head after head: rows times heads. Labels are given with those of one head."""
+        return PredictionIds.joined(head.prediction_ids for head in self.heads.values())
+
+    def to_dict(self) -> dict[str, NDArray[Any]]:
+        """Return columns of one value a row, as of each head, named ``HEAD.COLUMN``.
+
+        ``pandas.DataFrame`` and ``polars.DataFrame`` take it; rows are in the order of the request.
+        """
+        return {
+            f"{name}.{column}": values for name, head in self.heads.items() for column, values in head.to_dict().items()
+        }
+
+    def __len__(self) -> int:
+        return len(next(iter(self.heads.values())))
+
+    def __repr__(self) -> str:
+        heads = "".join(f", {name} ({head.outcome})" for name, head in self.heads.items())
+        return f"<{type(self).__name__}: {counted(len(self))}{heads}, model {self.model!r}>"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class WeatherAnswer:
+class WeatherAnswer(HeadsAnswer):
     """Predictions for N rows, in the order of the request. Each head has its own uncertainty and decisions."""
 
     temperature: Answer | None
@@ -126,31 +164,49 @@ class WeatherAnswer:
         heads = {"temperature": self.temperature, "precipitation": self.precipitation}
         return {name: head for name, head in heads.items() if head is not None}
 
-    @property
-    def answered(self) -> bool:
-        """True if no head deferred any row."""
-        return all(head.answered for head in self.heads.values())
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowsAnswer(HeadsAnswer):
+    """Predictions for N rows by a model of your own, in the order of the request; heads have the names of the model.
+
+    ``answer["price"]`` and ``answer.price`` are the answer of a head. Of a model with one head, everything that the
+    answer of the head has can be read from this one, such as ``answer.mean`` and ``answer.deferred``.
+    """
+
+    by_head: Mapping[str, Answer | CategoricalAnswer]
+    model: str
+    profile: str
+    """Name of the numeric profile that computed the scores, such as ``cpu-fp32-trees``."""
+    recorded: bool
+    """True if the decisions of all heads are durable in the service's ledger."""
 
     @property
-    def prediction_ids(self) -> PredictionIds:
-        """Identities of all units, head after head: rows times heads. Labels are given with those of one head."""
-        return PredictionIds.joined(head.prediction_ids for head in self.heads.values())
+    def heads(self) -> Mapping[str, Answer | CategoricalAnswer]:
+        """Answer of each head, by name."""
+        return self.by_head
+
+    def __getitem__(self, head: str) -> Answer | CategoricalAnswer:
+        try:
+            return self.heads[head]
+        except KeyError:
+            raise KeyError(f"{head!r} is no head of {self.model}; it has {', '.join(self.heads)}") from None
+
+    def __getattr__(self, name: str) -> Any:
+        heads = self.__dict__.get("by_head", {})  # not there while an answer is copied
+        if name in heads:
+            return heads[name]
+        if len(heads) == 1 and not name.startswith("__"):
+            (only,) = heads.values()
+            if hasattr(only, name):
+                return getattr(only, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}; heads: {', '.join(heads)}")
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
-        """Return columns of one value a row: ``temperature.mean`` … ``precipitation.class`` …, as of each head.
-
-        ``pandas.DataFrame`` and ``polars.DataFrame`` take it; rows are in the order of the request.
-        """
-        return {
-            f"{name}.{column}": values for name, head in self.heads.items() for column, values in head.to_dict().items()
-        }
-
-    def __len__(self) -> int:
-        return len(next(iter(self.heads.values())))
-
-    def __repr__(self) -> str:
-        heads = "".join(f", {name} ({head.outcome})" for name, head in self.heads.items())
-        return f"<WeatherAnswer: {counted(len(self))}{heads}, model {self.model!r}>"
+        """Return columns of one value a row: those of the head, or of several heads with ``HEAD.`` before each name."""
+        if len(self.heads) == 1:
+            (only,) = self.heads.values()
+            return only.to_dict()
+        return super().to_dict()
 
 
 def check_deviations(k: float) -> None:
@@ -221,12 +277,48 @@ def _join_weather(parts: Sequence[WeatherAnswer]) -> WeatherAnswer:
     )
 
 
+def _rows(response: rows_pb2.RowsPredictResponse, heads: tuple[Head, ...]) -> RowsAnswer:
+    answers: dict[str, Answer | CategoricalAnswer] = {}
+    for described in heads:
+        if described.name not in response.heads:
+            continue
+        message = response.heads[described.name]
+        if message.WhichOneof("kind") == "categorical":
+            answers[described.name] = _categorical(message.categorical, response, described.class_names)
+        else:
+            answers[described.name] = _gaussian(described.name, message.gaussian, response, heads)
+    if len({len(answer) for answer in answers.values()}) != 1 or len(answers) != len(response.heads):
+        raise malformed("an answer without the described heads, or heads of different length")
+    return RowsAnswer(answers, response.model, response.profile, response.recorded)
+
+
+def _join_rows(parts: Sequence[RowsAnswer]) -> RowsAnswer:
+    if len(parts) == 1:
+        return parts[0]
+    if len({tuple(part.heads) for part in parts}) != 1:
+        raise malformed("the heads changed within a batch")
+    heads: dict[str, Any] = {}
+    for name, first in parts[0].heads.items():
+        arrays = _GAUSSIAN if isinstance(first, Answer) else _CATEGORICAL
+        heads[name] = join_heads([part.heads[name] for part in parts], arrays)
+    return RowsAnswer(heads, **one_origin(parts), recorded=all(part.recorded for part in parts))
+
+
+ROWS = RowMessages(
+    stub=RowsServiceStub,
+    request=rows_pb2.RowsPredictRequest,
+    frame=rows_pb2.RowsStreamRequest,
+    chunk=rows_pb2.RowsChunk,
+    gaussian=lambda response: [head.gaussian for head in response.heads.values() if head.HasField("gaussian")],
+    decode=_rows,
+    join=_join_rows,
+)
 VESSEL = RowMessages(
     stub=VesselServiceStub,
     request=vessel_pb2.VesselPredictRequest,
     frame=vessel_pb2.VesselStreamRequest,
     chunk=vessel_pb2.VesselChunk,
-    gaussian_heads=("power",),
+    gaussian=lambda response: [response.power],
     decode=_vessel,
     join=_join_gaussian,
 )
@@ -235,7 +327,7 @@ WEATHER = RowMessages(
     request=weather_pb2.WeatherPredictRequest,
     frame=weather_pb2.WeatherStreamRequest,
     chunk=weather_pb2.WeatherChunk,
-    gaussian_heads=("temperature",),
+    gaussian=lambda response: [response.temperature],
     decode=_weather,
     join=_join_weather,
 )

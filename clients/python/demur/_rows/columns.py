@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from demur._errors import InvalidInput
 from demur._numbers import as_array, is_null, numbers
+from demur._rows.categories import Categories, coded
 from demur._rows.units import Unit, conversion, examples, parse
 
 _PLAIN = frozenset({np.ndarray, list, tuple, float, int, bool, str, type(None)})
@@ -147,6 +148,8 @@ class Column:
     """Values that mean "missing" in any unit."""
     caller_unit: str | None = None
     """Unit of plain values as the caller declares it; None for that of the service."""
+    categories: Categories | None = None
+    """Texts of a categorical column; None for numbers."""
 
 
 def read_column(values: Any, column: Column) -> NDArray[Any]:
@@ -159,6 +162,8 @@ def read_column(values: Any, column: Column) -> NDArray[Any]:
         InvalidInput: lists of unequal lengths, values that are not real numbers (``not_numbers``), or a unit that is
             unknown, does not convert to that of the column, or contradicts the one declared (``wrong_unit``).
     """
+    if column.categories is not None:
+        return coded(values, column.name, column.categories)
     if column.caller_unit is None:  # most columns are plain numbers
         if type(values) is float:
             return np.asarray(values)

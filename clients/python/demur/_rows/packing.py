@@ -18,6 +18,7 @@ from demur._description import Description, Head
 from demur._errors import InvalidInput, wrong_argument
 from demur._messages import FLOAT32
 from demur._numbers import as_array, numbers
+from demur._rows.categories import Categories
 from demur._rows.columns import Column, Quantity, quantity, read_column
 from demur._rows.units import parse
 
@@ -87,6 +88,8 @@ class Layout:
     """Columns of differences of temperatures."""
     sentinels: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Values that mean "missing", of the columns that have such."""
+    categories: Mapping[str, Categories] = field(default_factory=dict)
+    """Texts of the categorical columns."""
     intervals_digest: int = 0
     """Digest of the tables of ``heads``; 0 where the service does not tell it, and answers have their tables."""
     columns: tuple[Column, ...] = field(init=False)
@@ -106,12 +109,24 @@ class Layout:
             described.heads,
             frozenset(feature.name for feature in described.features if feature.difference),
             {feature.name: feature.sentinels for feature in described.features if feature.sentinels},
+            {
+                feature.name: Categories(feature.categories, feature.other, feature.nullable)
+                for feature in described.features
+                if feature.categories
+            },
             described.intervals_digest,
         )
 
     def __post_init__(self) -> None:
         columns = (
-            Column(name, unit, name in self.flags, name in self.differences, self.sentinels.get(name, ()))
+            Column(
+                name,
+                unit,
+                name in self.flags,
+                name in self.differences,
+                self.sentinels.get(name, ()),
+                categories=self.categories.get(name),
+            )
             for name, unit in zip(self.names, self.units, strict=True)
         )
         object.__setattr__(self, "columns", tuple(columns))

@@ -1,6 +1,6 @@
 """Messages and stream chunks of tasks whose inputs are rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic
@@ -36,8 +36,8 @@ class RowMessages(Generic[A]):
     """Frame of a stream from the caller: ``begin`` or ``chunk``."""
     chunk: Callable[..., Any]
     """Message of one chunk of a stream."""
-    gaussian_heads: tuple[str, ...]
-    """Heads whose answers may have a table of intervals."""
+    gaussian: Callable[[Any], Iterable[Any]]
+    """Returns the answers of a response that may have a table of intervals."""
     decode: Callable[[Any, tuple[Head, ...]], A]
     """Returns the answer of a response, given the heads that the service describes."""
     join: Callable[[Sequence[A]], A]
@@ -45,9 +45,7 @@ class RowMessages(Generic[A]):
 
     def is_foreign(self, response: Any, layout: Layout) -> bool:
         """Return whether a response has tables of intervals because they are not those of the layout."""
-        return layout.intervals_digest != 0 and any(
-            getattr(response, head).HasField("intervals") for head in self.gaussian_heads
-        )
+        return layout.intervals_digest != 0 and any(head.HasField("intervals") for head in self.gaussian(response))
 
 
 def predict_request(

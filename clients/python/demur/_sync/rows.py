@@ -1,5 +1,5 @@
 # Generated from demur/_async/rows.py by tests/regenerate_blocking_client.py. Edit that file instead.
-"""Services whose inputs are rows: vessel and weather."""
+"""Services whose inputs are rows: vessel, weather, and models of your own."""
 
 from collections.abc import Generator
 from contextlib import closing
@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from demur._description import Description
-from demur._errors import InvalidInput
+from demur._errors import InvalidInput, WrongAddress
 from demur._exchange import A, ChunkError, Exchange, OnError
 from demur._options import DeferAbove, Purpose, RequestOptions
 from demur._retry import Deadline
-from demur._rows.answers import VESSEL, WEATHER, Answer, WeatherAnswer, check_deviations, cost
+from demur._rows.answers import ROWS, VESSEL, WEATHER, Answer, RowsAnswer, WeatherAnswer, check_deviations, cost
 from demur._rows.packing import Layout, Rows, Units, pack
 from demur._rows.requests import FOREIGN_ANSWERS, STALE_SCHEMA, RowChunks, RowMessages, predict_request
 from demur._sync.calls import Calls
@@ -228,3 +228,24 @@ class Weather(RowService[WeatherAnswer]):
 
     def __init__(self, calls: Calls) -> None:
         super().__init__(calls, WEATHER)
+
+
+class RowModel(RowService[RowsAnswer]):
+    """Blocking client of a model of your own, for any number of threads.
+
+    Columns, heads and units are the model's; ``print(client.rows("churn").describe())`` shows them. Categorical
+    columns take texts, and their codes in arrays [N, F].
+    """
+
+    def __init__(self, calls: Calls, name: str = "") -> None:
+        super().__init__(calls, ROWS)
+        self._name = name
+
+    def _describe(self, deadline: Deadline) -> Description:
+        described = super()._describe(deadline)
+        if self._name and described.task != self._name:
+            raise WrongAddress(
+                f"{self._name!r} is not served here, but {described.task!r} (model {described.model}); connect to the "
+                f"port that `demur status` shows for {self._name}"
+            )
+        return described

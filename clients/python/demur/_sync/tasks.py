@@ -9,7 +9,7 @@ from demur._sync.calls import Calls
 from demur._sync.lesion import BrainScans
 from demur._sync.motion import Motion
 from demur._sync.policies import Policies
-from demur._sync.rows import Vessel, Weather
+from demur._sync.rows import RowModel, Vessel, Weather
 from demur._sync.translation import Translator
 
 
@@ -31,12 +31,23 @@ class Tasks(Reconnecting):
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
+        self._row_models: dict[str, RowModel] = {}
         self.vessel = Vessel(calls)
         self.weather = Weather(calls)
         self.lesion = BrainScans(calls)
         self.motion = Motion(calls)
         self.translation = Translator(calls)
         self.policies = Policies(calls)
+
+    def rows(self, name: str = "") -> RowModel:
+        """Return the service of a model of your own.
+
+        Args:
+            name: name that it is served under, which the first call compares with what is served; empty for any.
+        """
+        if name not in self._row_models:
+            self._row_models[name] = RowModel(self._calls, name)
+        return self._row_models[name]
 
     def ready(self, timeout: float = 30.0) -> bool:
         """Wait until the service reports that it is serving; False if it has not within this many seconds.
