@@ -34,6 +34,12 @@ class Feature:
     other: bool = False
     """True if other texts than the categories are accepted, to be deferred; their code is the number of categories."""
 
+    def text(self, code: float) -> str:
+        """Return the text of a code; empty for a missing value, and ``(other)`` for a text that is no category."""
+        if not math.isfinite(code):
+            return ""
+        return self.categories[int(code)] if 0 <= code < len(self.categories) else "(other)"
+
     @property
     def unit_text(self) -> str:
         """Suffix of a number in messages: a blank and the unit; empty for a unit of 1."""

@@ -67,7 +67,14 @@ def read_as(path: Path, options: ErrorOptions, task: str, arrays: Mapping[str, A
 
 
 def read_scored(
-    path: Path, options: ErrorOptions, task: str, label: str, prefix: str, classes: int, step: int = 1
+    path: Path,
+    options: ErrorOptions,
+    task: str,
+    label: str,
+    prefix: str,
+    classes: int,
+    step: int = 1,
+    class_names: Sequence[str] = (),
 ) -> UnitErrors:
     """Read a table that ``demur score`` wrote, with a column of labels; its first measure is that of the policy.
 
@@ -76,12 +83,15 @@ def read_scored(
 
     Args:
         step: divisor of labels that gives classes 0 to C - 1.
+        class_names: labels of the classes as texts; empty if they are numbers.
 
     Raises:
         BadFile: a column is missing or not numeric; probabilities or classes out of range.
     """
     names = [f"p{place}" for place in range(classes)]
-    table = scored.read(path, options, prefix=prefix, predictions=names, of_member=r"p\d+", label=label)
+    table = scored.read(
+        path, options, prefix=prefix, predictions=names, of_member=r"p\d+", label=label, class_names=class_names
+    )
     target = _classes(path, table.target / step, classes)
     probabilities = np.stack([table.columns[name] for name in names], axis=-1)
     members = table.stacked(*names) if table.members else None

@@ -63,7 +63,14 @@ def is_table(path: Path) -> bool:
 
 
 def read(
-    path: Path, options: ErrorOptions, *, prefix: str, predictions: Sequence[str], of_member: str, label: str
+    path: Path,
+    options: ErrorOptions,
+    *,
+    prefix: str,
+    predictions: Sequence[str],
+    of_member: str,
+    label: str,
+    class_names: Sequence[str] = (),
 ) -> ScoredHead:
     """Read one head of a table.
 
@@ -72,9 +79,10 @@ def read(
         predictions: columns of the prediction, without the prefix.
         of_member: pattern of the names of a member's columns after ``member1.``.
         label: column of the labels.
+        class_names: labels of the classes, whose places are the target; empty if labels are numbers.
 
     Raises:
-        BadFile: a column is missing or not numeric, or no row has a prediction and a label.
+        BadFile: an unknown class, a column is missing or not numeric, or no row has a prediction and a label.
     """
     have = column_names(path)
     if label not in have:
@@ -87,9 +95,11 @@ def read(
     pattern = re.compile(rf"{re.escape(prefix)}member(\d+)\.({of_member})")
     members = {name: match for name in have if (match := pattern.fullmatch(name))}
     own = [prefix + name for name in (*predictions, *_ALWAYS)]
-    numeric = [*own, label, *members, *([SHIFTED] if SHIFTED in have else [])]
+    numeric = [*own, *([] if class_names else [label]), *members, *([SHIFTED] if SHIFTED in have else [])]
     groups = [name for name in options.by if name not in numeric]
-    table = read_columns(path, numeric, groups)
+    table = read_columns(path, numeric, [*groups, label] if class_names else groups)
+    if class_names:
+        table[label] = _places(path, label, table[label], class_names)
     predicted = ~np.isnan(np.stack([table[prefix + name] for name in predictions])).any(axis=0)
     labelled = ~np.isnan(table[label])
     kept = predicted & labelled
@@ -112,6 +122,15 @@ def read(
             *unranked(uncertainty),
         ),
     )
+
+
+def _places(path: Path, label: str, labels: Array, class_names: Sequence[str]) -> Array:
+    """Return the places of labels among the classes, float64 [n]; NaN for an empty cell."""
+    place = {name: float(number) for number, name in enumerate(class_names)} | {"": np.nan}
+    texts = [text if text in place else text.removesuffix(".0") for text in map(str, labels.tolist())]
+    if unknown := next((text for text in texts if text not in place), ""):
+        raise BadFile(f"{path}: {label} = {unknown!r}: must be one of {', '.join(class_names)}")
+    return np.array([place[text] for text in texts], np.float64)
 
 
 def _left_out(rows: Mask, why: str) -> tuple[str, ...]:

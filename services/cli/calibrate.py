@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from click import Choice, option
+from click import option
 
 from models.certification import calibrate as calibration
 from models.certification.calibrate import Calibrated, default_judge_share
@@ -21,14 +21,14 @@ from models.evaluation.evaluate import plain
 from models.evaluation.unit_errors import BadFile
 from services.cli.options import Options, command, json_option, require
 from services.cli.output import BadInput, print_json, table
-from services.cli.predictions import GENERIC, READERS, File, companion_options, read
+from services.cli.predictions import FORM_NAME, GENERIC, File, companion_options, read
 
 DELTA = 0.05
 
 
 @command("calibrate", example="demur calibrate --predictions errors.csv --acceptable 250000 --risk 0.1 --delta 0.05")
 @option("--predictions", required=True, type=Path, metavar="FILE", help="CSV or Parquet, or the format of --task.")
-@option("--task", type=Choice(sorted(READERS)), default=GENERIC, help="Task or form.  [default: columns]")
+@option("--task", type=FORM_NAME, default=GENERIC, help="Task or form.  [default: columns]")
 @option("--risk", type=float, metavar="A", help="Goal: share of unacceptable errors among answered units.")
 @option("--joint-risk", type=float, metavar="A", help="Goal: expected loss of all units; deferred ones count 0.")
 @option("--retention", type=float, metavar="R", help="Goal: share of units that is answered, 0 to 1.")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from click import Choice, option
+from click import option
 
 from models.assessment.convention import CONVENTIONS
 from models.evaluation import evaluate as evaluating
@@ -17,11 +17,11 @@ from models.evaluation.evaluate import Evaluation, Section, mean_and_deviation, 
 from models.evaluation.unit_errors import BadFile, ErrorOptions, UnitErrors
 from services.cli.options import Options, command, convention_option, json_option, many, require, switch
 from services.cli.output import BadInput, ProgressLine, print_json, table
-from services.cli.predictions import READERS, companion_options, companions, read_files
+from services.cli.predictions import FORM_NAME, companion_options, companions, read_files
 
 
 @command("evaluate", example="demur evaluate --task regression --predictions ensemble.npz single.npz --report report")
-@option("--task", required=True, type=Choice(sorted(READERS)), help="Task or form of the files.")
+@option("--task", required=True, type=FORM_NAME, help="Task or form of the files.")
 @many("--predictions", required=True, type=Path, metavar="FILE", help="One or more files; several are compared.")
 @option("--error", help="Error to judge by (generic: the column that holds it).  [default: the task's]")
 @option("--acceptable", type=float, help="Largest acceptable error.  [default: the task's]")

@@ -15,8 +15,11 @@ from models.certification.units import Units, units
 from models.evaluation.generic import ERROR, UNCERTAINTY
 from models.evaluation.table import column_names, read_columns
 from models.evaluation.unit_errors import BadFile, ErrorOptions, UnitErrors
+from services.app.model_store import Store
 from services.cli.options import Decorated, Options
 from services.cli.output import ProgressLine
+from services.cli.task_name import TaskName
+from services.runtime.settings import Settings
 from services.tasks import PREDICTIONS
 
 FORMS = {
@@ -26,6 +29,8 @@ FORMS = {
 }
 """Readers of general forms; ``services.tasks`` has those of the tasks' own formats."""
 READERS = FORMS | PREDICTIONS
+FORM_NAME = TaskName(*FORMS, of=PREDICTIONS)
+"""Type of the argument that names a task, form or row model."""
 COMPANIONS = ("references", "domains", "flags", "scenes", "ground_truth")
 
 
@@ -64,17 +69,31 @@ def check_file(path: Path) -> None:
         raise BadFile(f"{path} is a pipe or a device; write it to a file first")
 
 
+def reader(task: str) -> tuple[Callable[[Path, ErrorOptions], UnitErrors], frozenset[str]]:
+    """Return the reader of the files of a task, form or row model, and the options that apply to it.
+
+    Raises:
+        LookupError, ArtefactError: the model store does not hold the row model, or a damaged one.
+    """
+    if task not in READERS:
+        from models.tasks.rows.data import predictions
+
+        stored = Store(Settings.read().home).get(task)
+        return lambda path, options: predictions.read(path, options, stored), frozenset(predictions.OPTIONS)
+    name, _, function = READERS[task].partition(":")
+    module = importlib.import_module(name)
+    return getattr(module, function), frozenset(module.OPTIONS)
+
+
 def read_files(task: str, paths: Sequence[Path], request: ErrorOptions) -> list[UnitErrors]:
     """Read the files of a task or form, and judge each.
 
     Raises:
         BadFile: a file that is not there or not of that form, or an option that says nothing about it.
     """
-    name, _, function = READERS[task].partition(":")
-    module = importlib.import_module(name)
-    read: Callable[[Path, ErrorOptions], UnitErrors] = getattr(module, function)
+    read, allowed = reader(task)
     present = {*request.companions, *(name for name in ("bins", "head") if getattr(request, name) is not None)}
-    if useless := sorted(present - module.OPTIONS):
+    if useless := sorted(present - allowed):
         raise BadFile(f"--{useless[0].replace('_', '-')} has no effect on files of this task; leave it out")
     files = []
     line = ProgressLine("reading")

@@ -11,7 +11,8 @@ from services.cli.options import CONTEXT, Command, Options, declared
 from services.cli.output import CommandError, ProgressLine, print_json
 from services.cli.processes import grpc_target
 from services.cli.rows.scorer import SCORER
-from services.tasks import SCORERS, TENANTS
+from services.cli.task_name import served_names
+from services.tasks import SCORERS
 from services.tasks.scoring import OnError, Scorer, ScoreRequest
 
 DEFAULTS = {"target": None, "purpose": "replay", "on_error": "defer", "json": False}
@@ -77,8 +78,8 @@ class _Tasks(click.Group):
     """Group with a command per task, made when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all tasks."""
-        return sorted({*TENANTS, *SCORERS})
+        """Return the names of all tasks and row models."""
+        return sorted({*served_names(), *SCORERS})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a task, or None if there is no such task."""

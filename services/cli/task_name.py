@@ -1,6 +1,7 @@
 """Argument of the command line that names a task: an installed one, or a row model of the home directory."""
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,14 @@ from services.runtime.settings import Settings
 from services.tasks import TENANTS
 
 
+def own_models() -> tuple[str, ...]:
+    """Return the names of the row models of the home directory."""
+    return tuple(row_models(Path(os.environ.get("DEMUR_HOME", Settings.home))))
+
+
 def served_names() -> tuple[str, ...]:
     """Return the names of installed tasks and of row models, tasks first."""
-    home = Path(os.environ.get("DEMUR_HOME", Settings.home))
-    return (*sorted(TENANTS), *row_models(home))
+    return (*sorted(TENANTS), *own_models())
 
 
 class TaskName(click.ParamType[str]):
@@ -22,16 +27,17 @@ class TaskName(click.ParamType[str]):
 
     name = "task"
 
-    def __init__(self, *more: str) -> None:
+    def __init__(self, *more: str, of: Collection[str] = TENANTS) -> None:
         """
         Args:
             more: further names that are allowed.
+            of: installed tasks that are allowed.
         """
-        self._more = more
+        self._more, self._tasks = more, of
 
     def names(self) -> tuple[str, ...]:
         """Return the allowed names."""
-        return (*served_names(), *self._more)
+        return (*sorted({*self._tasks, *self._more}), *own_models())
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name; an unknown one ends the command with the list of known ones."""

@@ -127,8 +127,8 @@ def to_json(value: object) -> Any:
 def input_json(payload: bytes | None, kind: str | None, schema: Schema | None) -> dict[str, Any] | None:
     """Return the input of a prediction in a form that reviewers can read; None where inputs are not kept.
 
-    Rows of the declared schema become ``{"columns": [{"name", "value", "unit", "description"}, ...]}``, anything else
-    its media type and bytes.
+    Rows of the declared schema become ``{"columns": [{"name", "value", "unit", "description"}, ...]}``, with ``text``
+    in categorical columns; anything else its media type and bytes.
     """
     if payload is None:
         return None
@@ -141,6 +141,7 @@ def input_json(payload: bytes | None, kind: str | None, schema: Schema | None) -
                 "unit": feature.unit,
                 "description": feature.description,
             }
+            | ({"text": feature.text(value)} if feature.categories else {})
             for feature, value in zip(schema.features, values, strict=True)
         ]
         return {"media_type": kind, "columns": columns}

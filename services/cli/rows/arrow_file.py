@@ -7,7 +7,7 @@ import numpy as np
 
 from models.evaluation.files import need
 from services.cli.rows import chunking
-from services.cli.rows.chunking import IDENTITY, Chunk, Selection, Table, beside, check_names
+from services.cli.rows.chunking import IDENTITY, Chunk, Selection, Table, Texts, beside, check_names
 
 _PURPOSE = "reading Parquet, Feather and Arrow"
 
@@ -40,7 +40,10 @@ def _chunk(batch: Any, selection: Selection, extra: Sequence[str], start: int) -
     faults: dict[int, str] = {}
     for position, name in enumerate(selection.names):
         column = _column(batch, name)
-        table[:, position] = _numbers(column, name, name in selection.flags, start)
+        if name in selection.texts:
+            table[:, position] = _codes(column, name, selection.texts[name], faults)
+        else:
+            table[:, position] = _numbers(column, name, name in selection.flags, start)
         if column.null_count and name not in selection.nullable:
             for row in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
                 faults.setdefault(row, f"{name} is missing; this column needs a value")
@@ -52,6 +55,18 @@ def _chunk(batch: Any, selection: Selection, extra: Sequence[str], start: int) -
 
 def _column(batch: Any, name: str) -> Any:
     return batch.column(batch.schema.get_field_index(name))
+
+
+def _codes(column: Any, name: str, texts: Texts, faults: dict[int, str]) -> list[float]:
+    """Return the codes of texts; a missing text is NaN, and a text without a code a fault of its row."""
+    codes = []
+    for row, text in enumerate(column.to_pylist()):
+        try:
+            codes.append(np.nan if text is None else texts.code(name, text))
+        except ValueError as error:
+            codes.append(np.nan)
+            faults.setdefault(row, str(error))
+    return codes
 
 
 def _numbers(column: Any, name: str, flag: bool, start: int) -> Table:

@@ -12,6 +12,8 @@ Table = np.ndarray[Any, np.dtype[np.float32]]
 
 IDENTITY = "time_id"
 CHUNK_ROWS = 4096
+_LISTED = 10
+"""Categories that an error names."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,28 @@ class Chunk:
 
 
 @dataclass(frozen=True)
+class Texts:
+    """Texts of a categorical column, which become codes."""
+
+    codes: Mapping[str, float]
+    other: float | None = None
+    """Code of all other texts; None if they are refused."""
+
+    def code(self, name: str, text: object) -> float:
+        """Return the code of a text.
+
+        Raises:
+            ValueError: it is no text, or none of the categories of a column that takes no others.
+        """
+        if isinstance(text, str):
+            if (code := self.codes.get(text, self.other)) is not None:
+                return code
+            listed = ", ".join([*self.codes][:_LISTED]) + (", …" if len(self.codes) > _LISTED else "")
+            raise ValueError(f"{name} = {text!r:.60} is not one of {listed}")
+        raise ValueError(f"{name} = {text!r:.60} is not a text")
+
+
+@dataclass(frozen=True)
 class Selection:
     """Columns to read from a file."""
 
@@ -52,6 +76,8 @@ class Selection:
     """Inputs with the values 0 and 1 only, for which booleans are accepted."""
     kept: Sequence[str] = ()
     """Columns to copy to the output, if the file has them."""
+    texts: Mapping[str, Texts] = field(default_factory=dict)
+    """Inputs that are texts."""
 
 
 def check_names(header: Sequence[str], names: Sequence[str]) -> None:

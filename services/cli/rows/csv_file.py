@@ -45,12 +45,13 @@ class _Layout:
         self.header = header
         self.places = [header.index(name) for name in selection.names]
         self.may_miss = [place for place in self.places if header[place] in selection.nullable]
+        self.texts = {header.index(name): texts for name, texts in selection.texts.items()}
         self.extra = {name: header.index(name) for name in extra}
 
     def chunk(self, lines: list[bytes], start: int) -> Chunk:
         """Parse lines with numpy; if that fails, row by row, so that only wrong rows are lost."""
         try:
-            table = _table(lines, self.places, self.may_miss)
+            table = self._coded(lines) if self.texts else _table(lines, self.places, self.may_miss)
             texts = _load(lines, list(self.extra.values()), str, 2) if self.extra else np.empty((len(table), 0), str)
             if len(texts) == len(table) == len(lines):
                 columns = {name: texts[:, number].tolist() for number, name in enumerate(self.extra)}
@@ -58,6 +59,40 @@ class _Layout:
         except ValueError:
             pass
         return self._by_row(lines, start)
+
+    def _coded(self, lines: list[bytes]) -> Table:
+        """Parse numbers and texts, which become codes.
+
+        Raises:
+            ValueError: a cell that cannot be read.
+        """
+        numeric = [place for place in self.places if place not in self.texts]
+        numbers = (
+            _table(lines, numeric, [place for place in self.may_miss if place not in self.texts]) if numeric else None
+        )
+        words = _load(lines, list(self.texts), str, 2)
+        table = np.empty((len(words), len(self.places)), np.float32)
+        for position, place in enumerate(self.places):
+            if place in self.texts:
+                column = words[:, list(self.texts).index(place)].tolist()
+                table[:, position] = [self._cell(place, text) for text in column]
+            else:
+                assert numbers is not None
+                table[:, position] = numbers[:, numeric.index(place)]
+        return table
+
+    def _cell(self, place: int, cell: str) -> float:
+        """Return a cell as a number or code; a blank one is NaN, if the column may miss values.
+
+        Raises:
+            ValueError: it cannot be read.
+        """
+        blank = not cell.strip()
+        if place not in self.texts:
+            return np.nan if blank else float(cell)
+        if blank and place in self.may_miss:
+            return np.nan
+        return self.texts[place].code(self.header[place], cell)
 
     def _by_row(self, lines: list[bytes], start: int) -> Chunk:
         rows = [cells for cells in csv.reader(line.decode(errors="replace") for line in lines) if cells]
@@ -68,7 +103,7 @@ class _Layout:
                 if fault := self._fault(cells):
                     faults[row] = fault
                 else:
-                    table[row] = [float(cells[place]) if cells[place].strip() else np.nan for place in self.places]
+                    table[row] = [self._cell(place, cells[place]) for place in self.places]
         columns = {
             name: [cells[place] if place < len(cells) else "" for cells in rows] for name, place in self.extra.items()
         }
@@ -81,6 +116,12 @@ class _Layout:
         for place in self.places:
             missing = not cells[place].strip()
             if missing and place in self.may_miss:
+                continue
+            if place in self.texts:
+                try:
+                    self._cell(place, cells[place])
+                except ValueError as error:
+                    return str(error)
                 continue
             try:
                 if "_" in cells[place]:  # Python accepts 1_0

@@ -102,6 +102,8 @@ def _number(row: Mapping[str, Any], name: str, selection: Selection) -> float:
         if name in selection.nullable:
             return math.nan
         raise ValueError(f"{name} is missing; this column needs a value")
+    if name in selection.texts:
+        return selection.texts[name].code(name, value)
     if isinstance(value, bool) and name in selection.flags:
         return float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):

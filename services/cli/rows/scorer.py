@@ -20,11 +20,11 @@ from models.schema import Feature, Schema
 from models.workbench import Option
 from services.cli.output import BadInput, CommandError
 from services.cli.rows import reader
-from services.cli.rows.chunking import Chunk, Selection, Table
+from services.cli.rows.chunking import Chunk, Selection, Table, Texts
 from services.cli.rows.output_file import replacing
 from services.cli.rows.scored_table import Answered, Columns, Scored, member_columns
 from services.request.validate import refusal
-from services.tasks import ROW_FILES
+from services.tasks import ROW_FILES, TENANTS
 from services.tasks.scoring import Outcome, Scorer, ScoreRequest, Stopped
 
 OUTPUT = (
@@ -176,7 +176,7 @@ def run(request: ScoreRequest) -> Outcome:
     try:
         with ExitStack() as stack:
             client = stack.enter_context(demur.connect(request.target))
-            service = getattr(client, request.task)
+            service = getattr(client, request.task) if request.task in TENANTS else client.rows(request.task)
             described = service.describe()
             selection = _selection(described, task, request.options["keep"] or ())
             read, share = stack.enter_context(reader.opened(request.source, selection))
@@ -235,7 +235,13 @@ def _selection(described: demur.Description, task: RowFiles, more: Sequence[str]
         nullable=frozenset(feature.name for feature in features if feature.nullable),
         flags=frozenset(feature.name for feature in features if set(feature.values) == {0.0, 1.0}),
         kept=list(dict.fromkeys((*described.metadata, *task.labels, SHIFTED, *more))),
+        texts={feature.name: _texts(feature) for feature in features if feature.categories},
     )
+
+
+def _texts(feature: demur.Feature) -> Texts:
+    codes = {text: float(code) for code, text in enumerate(feature.categories)}
+    return Texts(codes, float(len(codes)) if feature.other else None)
 
 
 def _schema(features: Iterable[demur.Feature]) -> Schema:
@@ -250,6 +256,8 @@ def _schema(features: Iterable[demur.Feature]) -> Schema:
             feature.nullable,
             feature.sentinels,
             feature.values,
+            feature.categories,
+            feature.other,
         )
         for feature in features
     )
@@ -288,6 +296,7 @@ SCORER = Scorer(
     examples=(
         "demur score vessel rows.csv scored.csv",
         "demur score weather rows.jsonl.gz scored.csv.gz --members --on-error skip",
+        "demur score churn customers.parquet scored.csv",
         "demur score vessel merchant-vessel-features.json scored.csv --submission vessel-power-estimates.json",
         "demur evaluate --task vessel --predictions scored.csv",
     ),

@@ -105,7 +105,7 @@ def label_paths(errors: Json) -> Json:
     }
 
 
-def label_schemas(heads: tuple[Head, ...]) -> Json:
+def label_schemas(heads: tuple[Head, ...], *, texts: bool = False) -> Json:
     """Return schemas by name."""
     value: Json = {
         "description": "; ".join(f"{head.name}: {head.label}" for head in heads)
@@ -124,7 +124,7 @@ def label_schemas(heads: tuple[Head, ...]) -> Json:
         ),
         "LabelTaken": _object({"outcome": _OUTCOME}, ["outcome"]),
         "Claimed": _object({"requests": _array(ref("LabelRequest"))}, ["requests"]),
-        "LabelRequest": _request(),
+        "LabelRequest": _request(texts),
         "Lease": _object(
             {"request": _TEXT, "state": _STATE, "lease_until": _or_null(bodies.TIME)},
             ["request", "state", "lease_until"],
@@ -154,9 +154,10 @@ def label_schemas(heads: tuple[Head, ...]) -> Json:
     }
 
 
-def _request() -> Json:
+def _request(texts: bool) -> Json:
+    text = {"text": {"type": "string", "description": "Of a categorical column: the text of the code."}}
     column = _object(
-        {"name": _TEXT, "value": NUMBER_OR_NULL, "unit": _TEXT, "description": _TEXT},
+        {"name": _TEXT, "value": NUMBER_OR_NULL, "unit": _TEXT, "description": _TEXT} | (text if texts else {}),
         ["name", "value", "unit", "description"],
     )
     input_schema = _object(

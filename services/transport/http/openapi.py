@@ -81,7 +81,7 @@ def openapi(tenant: ServedModel, *, model: bool = True) -> Json:
         },
         "components": {
             "schemas": _common_schemas(description)
-            | label_schemas(description.heads)
+            | label_schemas(description.heads, texts=bool(description.schema and description.schema.codes))
             | {"PolicyChange": struct_schema(ChangeBody)}
             | {"Request": dict(tenant.http.request_schema), "Answer": _answered(tenant.http)},
         },

@@ -21,6 +21,8 @@ class InputColumn:
     """None: missing."""
     unit: str
     description: str
+    text: str = ""
+    """Text of a categorical column, of which ``value`` is the code; empty for numbers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,16 +155,18 @@ class LabelRequest(_message.Message):
     def __init__(self, request: _Optional[str] = ..., lease: _Optional[str] = ..., lease_until: _Optional[float] = ..., due: _Optional[float] = ..., must_complete: bool = ..., head: _Optional[str] = ..., label: _Optional[str] = ..., media_type: _Optional[str] = ..., columns: _Optional[_Iterable[_Union[InputColumn, _Mapping]]] = ..., input: _Optional[bytes] = ...) -> None: ...
 
 class InputColumn(_message.Message):
-    __slots__ = ("name", "value", "unit", "description")
+    __slots__ = ("name", "value", "unit", "description", "text")
     NAME_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     UNIT_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
     name: str
     value: float
     unit: str
     description: str
-    def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ..., unit: _Optional[str] = ..., description: _Optional[str] = ...) -> None: ...
+    text: str
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ..., unit: _Optional[str] = ..., description: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
 
 class ExtendRequest(_message.Message):
     __slots__ = ("request", "lease", "seconds")
