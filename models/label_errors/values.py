@@ -73,6 +73,10 @@ class ErrorRate:
     def __init__(self, head: Head) -> None:
         self._head = head
         self._most = _MOST if head.classes is None else head.classes - 1
+        self._places = {name: place for place, name in enumerate(head.class_names)}
+        numbered = bool(head.class_names) and all(name.isascii() and name.isdigit() for name in head.class_names)
+        self._by_number = {int(name): place for name, place in self._places.items()} if numbered else None
+        """Place of each class whose name is a number, if all are: such classes are labelled by their numbers."""
 
     def evidence(self, predictive: Categorical, units: NDArray[np.intp]) -> list[bytes]:
         probabilities = np.asarray(predictive.probabilities[units], np.float64)
@@ -83,12 +87,22 @@ class ErrorRate:
 
     def label(self, value: object) -> bytes:
         code = int(value) if isinstance(value, float) and value.is_integer() else value
+        if isinstance(code, str):
+            code = self._places.get(code, code)
+        elif self._by_number is not None and not isinstance(code, bool) and isinstance(code, int):
+            code = self._by_number.get(code, -1)
         if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code <= self._most:
             raise BadLabel(
-                f"{shown(value)} is no label of {self._head.name}; needed: a whole number, 0 to {self._most} "
-                f"({self._head.label})"
+                f"{shown(value)} is no label of {self._head.name}; needed: {self._needed} ({self._head.label})"
             )
         return struct.pack("<H", code)
+
+    @property
+    def _needed(self) -> str:
+        if self._by_number is not None:
+            return f"one of {', '.join(map(str, self._by_number))}"
+        named = ", or the name of a class" if self._places else ""
+        return f"a whole number, 0 to {self._most}{named}"
 
     def value(self, label: bytes) -> int:
         return int(np.frombuffer(label, "<u2")[0])
