@@ -13,8 +13,6 @@ from models.tasks.rows.artefact.members import HeadPlan
 from models.tasks.rows.refusal import Refused
 from models.tasks.rows.sources.catboost_source import CatBoostSource
 from models.tasks.rows.sources.onnx_source import OnnxSource
-from models.tasks.rows.uncertainty.nearest import Nearest
-from models.tasks.rows.uncertainty.spread import Constant
 
 GRAPH, FINISH = "model.onnx", "finish.onnx"
 
@@ -62,14 +60,10 @@ def _graph(heads: Sequence[HeadPlan], schema: Schema) -> ModelFiles:
         raw = parts[0] if len(parts) == 1 else graph.op("Concat", *parts, axis=0)
         finish.add(graph, rows, raw, plan.head, plan.output, plan.choice.chosen, len(plan.raw) > 1)
     trees = any(isinstance(s, OnnxSource) and s.trees for plan in heads for s in plan.sources)
-    trees = trees or not all(_anywhere(plan) for plan in heads)
+    spreads = (plan.choice.chosen.spread for plan in heads)
+    trees = trees or any(spread is not None and spread.trees for spread in spreads)
     executor = Executor(kind="onnx", file=GRAPH, layout="trees" if trees else "reduced")
     return ModelFiles(executor, {GRAPH: graph.serialise()}, len(heads[0].sources))
-
-
-def _anywhere(plan: HeadPlan) -> bool:
-    """Return whether the spread of a head has no operators that run on a CPU only."""
-    return isinstance(plan.choice.chosen.spread, Constant | Nearest | None)
 
 
 def _trees(heads: Sequence[HeadPlan], schema: Schema, virtual: int) -> ModelFiles:

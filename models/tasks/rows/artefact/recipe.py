@@ -1,16 +1,11 @@
 """Everything that a build is asked for: models, data, name, and options."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from models.building import UNSTATED, Provenance
 from models.tasks.rows.data.draft import Draft
 from models.tasks.rows.data.table import Table
-from models.tasks.rows.sources.source import Source
 
 FEWEST_ROWS = 100
 """Fewest labelled rows that can be calibrated with."""
@@ -43,22 +38,5 @@ class Recipe:
     replay: bool = True
     """Whether inputs of the calibration rows become the replay set of an artefact that may run on other devices."""
     provenance: Provenance = UNSTATED
-    expected: NDArray[np.float64] | None = None
-    """Predictions of the framework itself for the calibration rows, [n] or [n, C]; None to compare with the file."""
     training_text: Mapping[str, float | int | str] = field(default_factory=dict)
     """What is known of the training, for the card."""
-
-
-@dataclass(frozen=True)
-class Opened:
-    """Members of the heads, opened for the data."""
-
-    sources: Mapping[tuple[str, ...], Sequence[Source]]
-    """Targets that models predict together to the members."""
-    family: str
-    more: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def members(self) -> int:
-        """Number of members."""
-        return len(next(iter(self.sources.values())))

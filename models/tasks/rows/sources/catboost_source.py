@@ -16,7 +16,7 @@ IN_GRAPHS = ("RMSE", "MAE", "Quantile", "Logloss", "CrossEntropy", "MultiClass")
 
 @dataclass(frozen=True)
 class CatBoostSource:
-    """A model of CatBoost; a ``TreeSource``."""
+    """A model of CatBoost."""
 
     path: Path
     """File of the model, for messages."""

@@ -49,7 +49,7 @@ class _Part:
 
 @dataclass(frozen=True)
 class OnnxSource:
-    """A trained model as a graph; a ``GraphSource``."""
+    """A trained model as a graph whose outputs have a meaning."""
 
     file: OnnxFile
     family: str

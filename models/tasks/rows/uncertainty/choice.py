@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from models import uncertainty
 from models.assessment.figures import Errors, Figures, Rules, figures
 from models.building import errors_of
+from models.executors.graph import Graph, Value
 from models.predictive import Categorical, Gaussian
 from models.tasks.rows.refusal import Refused
 from models.tasks.rows.uncertainty import temperature as scaling
@@ -120,7 +121,12 @@ class _Scaled:
     spread: Spread
     factor: float
 
-    def add(self, graph, rows, mean):  # type: ignore[no-untyped-def]
+    @property
+    def trees(self) -> bool:
+        """True if the spread has operators that run on a CPU only."""
+        return self.spread.trees
+
+    def add(self, graph: Graph, rows: Value, mean: Value) -> Value:
         """Add the spread and its factor; see ``Spread``."""
         return self.spread.add(graph, rows, mean) * self.factor
 

@@ -62,6 +62,7 @@ class Nearest:
     smoothing: float
     factor: float
     """Factor from the squared sum of mean error and smoothing to a variance."""
+    trees = False
 
     def add(self, graph: Graph, rows: Value, mean: Value) -> Value:
         """Add the search; see ``Spread``."""

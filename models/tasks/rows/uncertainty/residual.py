@@ -30,6 +30,7 @@ class Residual:
     """ONNX graph from columns and prediction [N, F + 1] to the logarithm of the variance, before ``factor``."""
     factor: float
     """Factor that makes the mean variance the mean squared error."""
+    trees = True
 
     def add(self, graph: Graph, rows: Value, mean: Value) -> Value:
         """Add the trees; see ``Spread``."""

@@ -15,6 +15,11 @@ Floats = NDArray[np.float64]
 class Spread(Protocol):
     """Fitted function from rows and predictions to variances, in the square of the target's unit."""
 
+    @property
+    def trees(self) -> bool:
+        """True if it has operators that run on a CPU only."""
+        ...
+
     def add(self, graph: Graph, rows: Value, mean: Value) -> Value:
         """Add the function to a graph; return variances [N].
 
@@ -58,6 +63,7 @@ class Constant:
     """The same variance for every row."""
 
     variance: float
+    trees = False
 
     def add(self, graph: Graph, rows: Value, mean: Value) -> Value:
         """Add the constant, as long as the mean; see ``Spread``."""
