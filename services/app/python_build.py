@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.building import UNSTATED, Provenance
+from models.building import Provenance
 from models.tasks.rows.artefact.build import Options
 from models.tasks.rows.artefact.members import Group
-from models.tasks.rows.artefact.recipe import Recipe
+from models.tasks.rows.artefact.recipe import UNSTATED, Recipe
 from models.tasks.rows.data import draft as drafts
 from models.tasks.rows.data import frames
 from models.tasks.rows.data.table import Column, Table
@@ -91,7 +91,6 @@ def build(
         Group(names, tuple(_brought(one, X, table, labelled.columns) for one in members))
         for names, members in models.items()
     ]
-    stated = data_source or data_licence
     recipe = Recipe(
         name=name,
         calibration=table,
@@ -104,7 +103,7 @@ def build(
         uncertainty=uncertainty,
         draft=None if schema is None else drafts.read(Path(schema)),
         replay=replay_set,
-        provenance=Provenance(data_source or "not stated", data_licence or "not stated") if stated else UNSTATED,
+        provenance=Provenance(data_source or UNSTATED, data_licence or "not stated"),
     )
     options = Options(tuple(outputs), tuple(quantiles), virtual)
     place = Settings.read().home if home is None else Path(home)

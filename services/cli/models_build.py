@@ -6,7 +6,7 @@ from typing import Any
 
 from click import Choice, argument, option
 
-from models.building import UNSTATED, Provenance
+from models.building import Provenance
 from models.manifest import ROWS
 from services.cli.options import (
     Options,
@@ -121,11 +121,10 @@ def _build(options: Options) -> int:
 
 
 def _recipe(options: Options) -> Any:
-    from models.tasks.rows.artefact.recipe import Recipe
+    from models.tasks.rows.artefact.recipe import UNSTATED, Recipe
     from models.tasks.rows.data import draft as drafts
     from models.tasks.rows.data import table as tables
 
-    stated = options.data_source or options.data_licence
     return Recipe(
         name=options.name,
         calibration=tables.read(options.calibration),
@@ -138,9 +137,7 @@ def _recipe(options: Options) -> Any:
         uncertainty=options.uncertainty,
         draft=None if options.schema is None else drafts.read(options.schema),
         replay=not options.no_replay_set,
-        provenance=Provenance(options.data_source or "not stated", options.data_licence or "not stated")
-        if stated
-        else UNSTATED,
+        provenance=Provenance(options.data_source or UNSTATED, options.data_licence or "not stated"),
     )
 
 
@@ -206,13 +203,15 @@ def _head(plan: Any, retention: float) -> dict[str, Any]:
 
 def _compared(plan: Any) -> list[str]:
     """Return the lines of a table of all kinds of uncertainty that apply."""
+    from models.tasks.rows.uncertainty.choice import shown
+
     judged = plan.choice.chosen.figures
     rows = [
-        (one.kind, one.measure, f"{one.figures.r_auc:.4g}", "chosen" if one is plan.choice.chosen else "")
+        (one.kind, one.measure, shown(one.figures.r_auc), "chosen" if one is plan.choice.chosen else "")
         for one in plan.choice.compared
     ]
     rows += [
-        ("random order", "", f"{judged.r_auc_random:.4g}", ""),
-        ("best order", "", f"{judged.r_auc_optimal:.4g}", ""),
+        ("random order", "", shown(judged.r_auc_random), ""),
+        ("best order", "", shown(judged.r_auc_optimal), ""),
     ]
     return table(("uncertainty", "measure", "R-AUC", ""), rows, left=(0, 1, 3))

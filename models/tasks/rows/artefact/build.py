@@ -32,6 +32,7 @@ from models.tasks.rows.data.table import Table
 from models.tasks.rows.refusal import Refused
 from models.tasks.rows.sources.brought import Brought
 from models.tasks.rows.sources.catboost_source import CatBoostSource
+from models.tasks.rows.uncertainty import folds
 
 MEASURES = {
     ("gaussian", True): ("tvar", "varm", "mvar"),
@@ -191,8 +192,8 @@ def _written(
             {"calibration": _labelled(drafted.rows, heads), "shifted": None if shifted is None else shifted[0]},
             recipe.provenance,
         ),
-        seeds=(0,),
-        training=dict(recipe.training_text),
+        seeds=(folds.SEED,),
+        training={"origin": "trained elsewhere; only uncertainty, thresholds and intervals were fitted here"},
         quality={},
         versions=building.versions("numpy", "onnx", "catboost"),
         files={},

@@ -1,12 +1,12 @@
 """Everything that a build is asked for: models, data, name, and options."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from models.building import UNSTATED, Provenance
+from models.building import Provenance
 from models.tasks.rows.data.draft import Draft
 from models.tasks.rows.data.table import Table
 
+UNSTATED = "labelled rows of the build; origin not stated"
 FEWEST_ROWS = 100
 """Fewest labelled rows that can be calibrated with."""
 
@@ -37,6 +37,4 @@ class Recipe:
     """Columns and targets as the user edited them; None to find out."""
     replay: bool = True
     """Whether inputs of the calibration rows become the replay set of an artefact that may run on other devices."""
-    provenance: Provenance = UNSTATED
-    training_text: Mapping[str, float | int | str] = field(default_factory=dict)
-    """What is known of the training, for the card."""
+    provenance: Provenance = Provenance(UNSTATED, "not stated")

@@ -165,7 +165,12 @@ def table(compared: Sequence[Candidate]) -> list[str]:
     for candidate in compared:
         judged = candidate.figures
         lines.append(
-            f"| {candidate.kind}: {ABOUT[candidate.kind]} | {candidate.measure} | {judged.r_auc:.4g} | "
-            f"{judged.r_auc_random:.4g} | {judged.r_auc_optimal:.4g} |"
+            f"| {candidate.kind}: {ABOUT[candidate.kind]} | {candidate.measure} | {shown(judged.r_auc)} | "
+            f"{shown(judged.r_auc_random)} | {shown(judged.r_auc_optimal)} |"
         )
     return lines
+
+
+def shown(value: float) -> str:
+    """Return a figure with four digits, large ones without an exponent."""
+    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
