@@ -103,7 +103,7 @@ def build(
         uncertainty=uncertainty,
         draft=None if schema is None else drafts.read(Path(schema)),
         replay=replay_set,
-        provenance=Provenance(data_source or UNSTATED, data_licence or "not stated"),
+        provenance=Provenance(data_source or UNSTATED.description, data_licence or UNSTATED.licence),
     )
     options = Options(tuple(outputs), tuple(quantiles), virtual)
     place = Settings.read().home if home is None else Path(home)

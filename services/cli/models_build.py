@@ -137,7 +137,7 @@ def _recipe(options: Options) -> Any:
         uncertainty=options.uncertainty,
         draft=None if options.schema is None else drafts.read(options.schema),
         replay=not options.no_replay_set,
-        provenance=Provenance(options.data_source or UNSTATED, options.data_licence or "not stated"),
+        provenance=Provenance(options.data_source or UNSTATED.description, options.data_licence or UNSTATED.licence),
     )
 
 

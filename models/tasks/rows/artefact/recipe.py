@@ -6,7 +6,7 @@ from models.building import Provenance
 from models.tasks.rows.data.draft import Draft
 from models.tasks.rows.data.table import Table
 
-UNSTATED = "labelled rows of the build; origin not stated"
+UNSTATED = Provenance("labelled rows of the build; origin not stated", "not stated")
 FEWEST_ROWS = 100
 """Fewest labelled rows that can be calibrated with."""
 
@@ -37,4 +37,4 @@ class Recipe:
     """Columns and targets as the user edited them; None to find out."""
     replay: bool = True
     """Whether inputs of the calibration rows become the replay set of an artefact that may run on other devices."""
-    provenance: Provenance = Provenance(UNSTATED, "not stated")
+    provenance: Provenance = UNSTATED
