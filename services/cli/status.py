@@ -8,14 +8,18 @@ from services.cli.http_client import ask
 from services.cli.options import Options, command, json_option
 from services.cli.output import print_json
 from services.cli.processes import MONITOR, Running, announced
-from services.cli.task_name import served_names
+from services.runtime.row_models import row_models
 from services.runtime.settings import Settings, address
+from services.tasks import TENANTS
 
 
 @command("status", example="demur status --json")
 @json_option
 def status(options: Options) -> int:
-    """Show where the services are; exit code 0 if all of them and the monitor are ready, else 1."""
+    """Show where the services are; exit code 0 if all of them and the monitor are ready, else 1.
+
+    Row models are shown if they run, or if `demur up` starts them.
+    """
     state = collect(Settings.read())
     if options.json:
         print_json(state)
@@ -35,7 +39,8 @@ def status(options: Options) -> int:
 def collect(settings: Settings) -> dict[str, Any]:
     """Return the document that ``demur status --json`` prints."""
     running = announced(settings.home)
-    services = {task: _state(Settings.read(task=task), running.get(task)) for task in served_names()}
+    own = (name for name, model in row_models(settings.home).items() if model.enabled or name in running)
+    services = {task: _state(Settings.read(task=task), running.get(task)) for task in (*TENANTS, *own)}
     return {"services": services, "monitor": _monitor(settings, running.get(MONITOR))}
 
 

@@ -12,8 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from sklearn.linear_model import LinearRegression
 
 import demur
+from services.cli import up
+from services.runtime import row_models
 from tests.e2e.conftest import Installation, started, until_ready
 from tests.models.rows.frameworks import trained
 from tests.models.rows.worlds import CITIES, world
@@ -68,6 +71,19 @@ def churn(installations: Callable[[], Installation], tmp_path_factory: pytest.Te
         until_ready(installation.monitor, monitor, logs / "monitor")
         with demur.connect(grpc) as client:
             yield Churn(installation, client)
+
+
+def test_up_starts_what_is_enabled(
+    installations: Callable[[], Installation], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    home = installations().home
+    frame, labels = world(400, seed=1)
+    demur.build(LinearRegression().fit(frame, labels), frame, labels, name="plain", home=home)
+    assert "plain" not in up.started_names(home)
+    row_models.put(home, "plain", enabled=True)
+    assert up.started_names(home)[-1] == "plain"
+    row_models.put(home, "plain", enabled=False)
+    assert "plain" not in up.started_names(home)
 
 
 def packed(frame: pd.DataFrame) -> NDArray[np.float32]:
@@ -146,3 +162,9 @@ def test_a_policy_is_changed_and_the_trail_says_by_whom(churn: Churn) -> None:
     assert 0.16 < churn.model.predict(frame, purpose="explore").deferred.mean() < 0.24
     trail = churn.installation.run("audit", "churn", "--json")
     assert "more reviewers" in trail.stdout, trail.stderr
+
+
+def test_status_shows_it_while_it_runs(churn: Churn) -> None:
+    services = json.loads(churn.installation.run("status", "--json").stdout)["services"]
+    assert services["churn"]["ready"]
+    assert services["churn"]["model"].startswith("churn:")
