@@ -68,8 +68,8 @@ class Store:
             except LookupError:
                 pass
             except ArtefactError:
-                _models().delete(source.tag)
-            with _models().create(source.tag) as model:
+                _models().delete(source.tag, _model_store=self._bento())
+            with _models().create(source.tag, _model_store=self._bento()) as model:
                 artefact.copy(source, Path(model.path))
             return self._get(source.tag)
 
@@ -121,13 +121,20 @@ class Store:
         from bentoml.exceptions import BentoMLException
 
         try:
-            return Path(_models().get(tag).path)
+            return Path(_models().get(tag, _model_store=self._bento()).path)
         except BentoMLException as error:
             held = ", ".join(stored.tag for stored in self._list()) or "nothing"
             raise LookupError(f"the model store has no {tag!r}; it holds {held}") from error
 
+    def _bento(self) -> Any:
+        """Return BentoML's store of this home; its own default is the home of the first store of a process."""
+        from bentoml._internal.models.model import ModelStore
+
+        self._models.mkdir(parents=True, exist_ok=True)
+        return ModelStore(self._models)
+
     def _list(self) -> Sequence[Stored]:
-        models = sorted(_models().list(), key=lambda model: model.creation_time, reverse=True)
+        models = sorted(_models().list(_model_store=self._bento()), key=lambda model: model.creation_time, reverse=True)
         return [
             Stored(
                 tag=str(model.tag),

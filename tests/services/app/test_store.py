@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from models.artefact import read
+from services.app.model_store import Store
 
 PROJECT = Path(__file__).resolve().parents[3]
 ADD = """
@@ -66,3 +67,13 @@ def _run(program: str, *words: str) -> str:
     ran = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=240, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
+
+
+def test_two_homes_of_one_process_keep_to_themselves(tmp_path: Path) -> None:
+    shipped = PROJECT / "artefacts" / "vessel" / "symbolic-1"
+    first, second = Store(tmp_path / "first"), Store(tmp_path / "second")
+    tag = first.add(shipped).tag
+    assert [stored.tag for stored in first.list()] == [tag]
+    assert second.list() == []
+    second.add(shipped)
+    assert Path(second.list()[0].path).is_relative_to(tmp_path / "second")
