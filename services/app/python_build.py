@@ -196,17 +196,24 @@ def _members(model: Any) -> tuple[Any, ...]:
 
 def _brought(model: Any, X: Any, table: Table, columns: tuple[str, ...]) -> Any:
     converted = python_models.converted(model, table, columns)
-    expected = python_models.predictions(model, _single_precision(X))
+    expected = python_models.predictions(model, _as_taken(model, X, table, columns))
     return replace(converted, names=converted.names or columns, expected=expected)
 
 
-def _single_precision(X: Any) -> Any:
-    """Return rows whose numbers are what a service receives: single precision."""
-    if hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "astype"):
+def _as_taken(model: Any, X: Any, table: Table, columns: tuple[str, ...]) -> Any:
+    """Return rows as the model takes them, with numbers in the single precision that a service receives."""
+    named = hasattr(model, "feature_names_in_") or any(table[name].text for name in columns)
+    if not named:
+        return np.column_stack([table[name].values for name in columns]).astype(np.float32)
+    if hasattr(X, "to_pandas"):
+        X = X.to_pandas()
+    elif isinstance(X, Mapping):
+        import pandas
+
+        X = pandas.DataFrame(X)
+    if hasattr(X, "dtypes") and hasattr(X, "astype"):
         return X.astype({name: np.float32 for name, kind in X.dtypes.items() if getattr(kind, "kind", "O") == "f"})
-    if isinstance(X, np.ndarray) and X.dtype.kind == "f":
-        return X.astype(np.float32)
-    return X
+    return np.asarray(X, np.float32)
 
 
 def _group(groups: Any, count: int) -> Column:
