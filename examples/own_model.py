@@ -1,7 +1,7 @@
 """Train a model of house prices with LightGBM, and write it with labelled rows that it has not seen.
 
-The houses are made here, with known laws: a price depends on income, rooms, age, distance to the coast and town, and its
-scatter grows with income and near the coast.
+The houses are made here, with known laws: a price depends on income, rooms, age, distance to the coast and town, and
+its scatter grows with income and near the coast.
 
     python examples/own_model.py [--out DIR]
 

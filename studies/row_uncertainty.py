@@ -2,8 +2,8 @@
 
     python -m studies.row_uncertainty [--seeds N] [--recorded FILE]
 
-Models of seven kinds are trained on five data sets. `demur.build` fits every kind of uncertainty on calibration rows and
-chooses one; held-out rows, which neither training nor build saw, judge all of them.
+Models of seven kinds are trained on six data sets. `demur.build` fits every kind of uncertainty on calibration rows
+and chooses one; held-out rows, which neither training nor build saw, judge all of them.
 """
 
 from __future__ import annotations
@@ -97,10 +97,10 @@ def weather(head: str) -> Callable[[int], Table]:
     def draw(seed: int) -> Table:
         from simulators.weather.dataset import simulate
 
-        tables = simulate(0.008, seed=seed)
+        tables = simulate(0.006, seed=seed)
         parts = [tables[name] for name in ("train", "dev_in", "eval_in")]
         features = np.concatenate([part.features for part in parts]).astype(np.float32)
-        labels = np.concatenate([part.labels[head] for part in parts])
+        labels = np.concatenate([getattr(part, head) for part in parts])
         whole = np.flatnonzero(np.isfinite(features).all(axis=0))[:40]
         if head == "precipitation":
             labels = np.digitize(labels, [1, 2, 6])  # clear, partly cloudy, wet, cloudy: classes that all splits have

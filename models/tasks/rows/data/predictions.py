@@ -39,8 +39,9 @@ def read(path: Path, options: ErrorOptions, artefact: Artefact) -> UnitErrors:
         return classification.read_scored(
             path, options, task, label, prefix, head.classes, class_names=head.class_names
         )
+    unit = "(unit of the target)" if head.unit == "1" else head.unit
     quantity = regression.Quantity(
-        task, head.unit, head.acceptable, Rules(options.convention), lower=head.lower, upper=head.upper
+        task, unit, head.acceptable, Rules(options.convention), lower=head.lower, upper=head.upper
     )
     return regression.read_scored(path, options, quantity, label, prefix)
 
