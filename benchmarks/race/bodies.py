@@ -1,6 +1,7 @@
 """Prepared requests of the race: the same rows in each form that a contender takes."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks import oip, wire
 from benchmarks.connections import Protocol
-from benchmarks.inputs import artefact, rows
+from benchmarks.race.courses import Course, vessel
 
 Form = Literal["protobuf", "columns", "lists", "oip protobuf", "oip json"]
 """Form of a body: Demur's packed rows, its named columns, lists of lists, or the Open Inference Protocol's."""
@@ -40,18 +41,25 @@ OIP_JSON = Lane("OIP JSON", "http", f"/v2/models/{TASK}/infer", "oip json")
 PLAIN_JSON = Lane("HTTP JSON", "http", "/predict", "lists")
 
 
-def body(form: Form, count: int) -> bytes:
-    """Return a request's body with ``count`` rows of the vessel task."""
-    schema, batch = artefact(TASK).schema, rows(artefact(TASK), count)
+def lanes_of(course: Course, lanes: Sequence[Lane]) -> tuple[Lane, ...]:
+    """Return lanes of the vessel task as those of a course."""
+    paths = {OWN_GRPC.path: wire.predict(course.task), OIP_JSON.path: f"/v2/models/{course.name}/infer"}
+    return tuple(replace(lane, path=paths.get(lane.path, lane.path)) for lane in lanes)
+
+
+def body(form: Form, count: int, course: Course | None = None) -> bytes:
+    """Return a request's body with ``count`` rows of a course, by default the vessel task."""
+    course = vessel() if course is None else course
+    schema, batch = course.source.schema, course.rows(count)
     match form:
         case "protobuf":
-            return wire.protobuf_body(TASK, schema, batch)
+            return wire.protobuf_body(course.task, schema, batch)
         case "columns":
             return wire.json_body(schema, batch)
         case "lists":
             return msgspec.json.encode({"rows": batch.tolist()})
         case "oip protobuf":
-            return oip.grpc_body(TASK, batch)
+            return oip.grpc_body(course.name, batch)
         case "oip json":
             return _tensor_json(batch)
 

@@ -16,10 +16,10 @@ from typing import Literal
 
 import psutil
 
-from benchmarks.inputs import artefact, threshold
 from benchmarks.processes import PROJECT
 from benchmarks.race import bodies
 from benchmarks.race.bodies import Lane
+from benchmarks.race.courses import Course, environment, vessel
 from benchmarks.race.environments import LeftOut, python_of
 from benchmarks.service import HOST, Service, running
 from tests.ports import free_port
@@ -56,35 +56,41 @@ Command = Callable[[Ports, Path], list[str]]
 """Command of a server with these ports; the folder is its own, and empty."""
 
 
-def all_contenders() -> tuple[Contender, ...]:
-    """Return all contenders, in the order of the table."""
-    own = (bodies.OWN_GRPC, bodies.OWN_PROTOBUF, bodies.OWN_JSON, bodies.OIP_GRPC, bodies.OIP_JSON)
-    oip = (bodies.OIP_GRPC, bodies.OIP_JSON)
-    grpc, asgi, plain = (bodies.OWN_GRPC,), (bodies.OWN_PROTOBUF,), (bodies.PLAIN_JSON,)
+def all_contenders(course: Course | None = None) -> tuple[Contender, ...]:
+    """Return all contenders on a course, by default the vessel task, in the order of the table."""
+    course = vessel() if course is None else course
+    ways = (bodies.OWN_GRPC, bodies.OWN_PROTOBUF, bodies.OWN_JSON, bodies.OIP_GRPC, bodies.OIP_JSON)
+    own = bodies.lanes_of(course, ways)
+    oip, grpc, asgi, plain = own[3:], own[:1], own[1:2], (bodies.PLAIN_JSON,)
+
+    def run(command: Command) -> Start:
+        return started(command, course)
+
     return (
-        Contender("Demur", "demur", _demur("sqlite"), own),
-        Contender("Demur, no ledger", "demur", _demur("none"), own),
-        Contender("echo, gRPC", "floor", started(_grpc_server("echo")), grpc),
-        Contender("prototype, gRPC", "floor", started(_grpc_server("prototype")), grpc),
-        Contender("echo, ASGI", "floor", started(_asgi_server("echo")), asgi),
-        Contender("prototype, ASGI", "floor", started(_asgi_server("prototype")), asgi),
-        Contender("MLServer", "peer", started(_mlserver), oip),
-        Contender("KServe", "peer", started(_script("kserve", "http", "grpc")), oip),
-        Contender("Triton, Python backend", "peer", started(_script("triton", "http", "grpc", "metrics")), oip),
-        Contender("BentoML", "peer", started(_bentoml), plain),
-        Contender("LitServe", "peer", started(_script("litserve", "http")), plain),
+        Contender("Demur", "demur", _demur(course, "sqlite"), own),
+        Contender("Demur, no ledger", "demur", _demur(course, "none"), own),
+        Contender("echo, gRPC", "floor", run(_grpc_server("echo")), grpc),
+        Contender("prototype, gRPC", "floor", run(_grpc_server("prototype")), grpc),
+        Contender("echo, ASGI", "floor", run(_asgi_server("echo")), asgi),
+        Contender("prototype, ASGI", "floor", run(_asgi_server("prototype")), asgi),
+        Contender("MLServer", "peer", run(_mlserver(course)), oip),
+        Contender("KServe", "peer", run(_script("kserve", "http", "grpc")), oip),
+        Contender("Triton, Python backend", "peer", run(_script("triton", "http", "grpc", "metrics")), oip),
+        Contender("BentoML", "peer", run(_bentoml), plain),
+        Contender("LitServe", "peer", run(_script("litserve", "http")), plain),
     )
 
 
 def asgi_echo(cores: set[int]) -> AbstractContextManager[Service]:
     """Run the bare ASGI application, which echoes, on some cores."""
-    return started(_asgi_server("echo"))(cores)
+    return started(_asgi_server("echo"), vessel())(cores)
 
 
-def _demur(ledger: str) -> Start:
+def _demur(course: Course, ledger: str) -> Start:
     @contextmanager
     def start(cores: set[int]) -> Iterator[Service]:
-        with running(cores, bodies.TASK, ledger=ledger, fixed_threshold=repr(threshold(0.95))) as service:
+        settings = {"ledger": ledger, "fixed_threshold": repr(course.threshold), **course.settings}
+        with running(cores, course.task, environment=course.environment, **settings) as service:
             yield service
 
     return start
@@ -111,13 +117,16 @@ def _script(name: str, *ports: str) -> Command:
     return command
 
 
-def _mlserver(ports: Ports, home: Path) -> list[str]:
-    settings = {"http_port": ports.http, "grpc_port": ports.grpc, "metrics_port": ports.metrics}
-    settings |= {"host": HOST, "parallel_workers": 0, "debug": False}
-    model = {"name": bodies.TASK, "implementation": "mlserver_runtime.GraphRuntime"}
-    (home / "settings.json").write_text(json.dumps(settings))
-    (home / "model-settings.json").write_text(json.dumps(model))
-    return [str(python_of("mlserver").parent / "mlserver"), "start", str(home)]
+def _mlserver(course: Course) -> Command:
+    def command(ports: Ports, home: Path) -> list[str]:
+        settings: dict[str, object] = {"http_port": ports.http, "grpc_port": ports.grpc, "metrics_port": ports.metrics}
+        settings |= {"host": HOST, "parallel_workers": 0, "debug": False}
+        model = {"name": course.name, "implementation": "mlserver_runtime.GraphRuntime"}
+        (home / "settings.json").write_text(json.dumps(settings))
+        (home / "model-settings.json").write_text(json.dumps(model))
+        return [str(python_of("mlserver").parent / "mlserver"), "start", str(home)]
+
+    return command
 
 
 def _bentoml(ports: Ports, _: Path) -> list[str]:
@@ -125,8 +134,13 @@ def _bentoml(ports: Ports, _: Path) -> list[str]:
     return [sys.executable, "-m", "bentoml", "serve", *service, "--host", HOST, "--port", str(ports.http)]
 
 
-def started(command: Command) -> Start:
-    """Return the start of a command as a process group of its own, ready when one of its ports is open."""
+def started(command: Command, course: Course | None = None) -> Start:
+    """Return the start of a command as a process group of its own, ready when one of its ports is open.
+
+    Args:
+        course: what the command serves; None for the vessel task.
+    """
+    course = vessel() if course is None else course
 
     @contextmanager
     def start(cores: set[int]) -> Iterator[Service]:
@@ -137,7 +151,7 @@ def started(command: Command) -> Start:
                 child = subprocess.Popen(
                     arguments,
                     cwd=home,
-                    env=os.environ | _environment(arguments[0], home),
+                    env=os.environ | _environment(course, arguments[0], home),
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
@@ -145,21 +159,19 @@ def started(command: Command) -> Start:
                 )
             try:
                 _wait(child, (ports.http, ports.grpc), log)
-                yield Service(psutil.Process(child.pid), ports.http, ports.grpc, bodies.TASK)
+                yield Service(psutil.Process(child.pid), ports.http, ports.grpc, course.task)
             finally:
                 _stop(child)
 
     return start
 
 
-def _environment(python: str, home: str) -> dict[str, str]:
-    source = artefact(bodies.TASK)
+def _environment(course: Course, python: str, home: str) -> dict[str, str]:
     own = [str(PROJECT), str(PROJECT / "clients/python")] if python == sys.executable else []
     return {
         "PYTHONPATH": os.pathsep.join([*own, str(SERVERS)]),
-        "RACE_GRAPH": str(source.path(source.manifest.executor.file)),
         "RACE_HOME": home,
-        "RACE_THRESHOLD": repr(threshold(0.95)),
+        **environment(course),
     }
 
 

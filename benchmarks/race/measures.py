@@ -7,6 +7,7 @@ from benchmarks.connections import Plan
 from benchmarks.open_loop import Ended, generate
 from benchmarks.race import bodies
 from benchmarks.race.bodies import Lane
+from benchmarks.race.courses import Course
 from benchmarks.race.environments import LeftOut
 from benchmarks.service import Service
 
@@ -31,13 +32,13 @@ class Measured:
     """Proportional memory (PSS) of all processes of the server, afterwards."""
 
 
-def measured(service: Service, lane: Lane, cores: set[int], seconds: float) -> Measured:
+def measured(service: Service, lane: Lane, cores: set[int], seconds: float, course: Course | None = None) -> Measured:
     """Measure a lane with the load generator on these cores, about ``4 seconds + 1`` seconds.
 
     Raises:
         LeftOut: the lane does not answer, or answers only some of the calls.
     """
-    small, large = (bodies.body(lane.form, count) for count in bodies.COUNTS)
+    small, large = (bodies.body(lane.form, count, course) for count in bodies.COUNTS)
     _until_answered(service, lane, small, cores)
     one = _asked(service, lane, small, cores, seconds, 1)
     many = _asked(service, lane, large, cores, seconds, 1)

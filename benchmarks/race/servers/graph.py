@@ -7,8 +7,10 @@ import os
 
 import onnxruntime
 
-OUTPUTS = ("mean", "mvar", "varm")
-"""Mean, expected data variance and variance of the members' means."""
+OUTPUTS = tuple(os.environ.get("RACE_OUTPUTS", "mean,mvar,varm").split(","))
+"""Outputs of the graph, by default mean, expected data variance and variance of the members' means."""
+NAME = os.environ.get("RACE_NAME", "vessel")
+"""Name that the model is served under."""
 INPUT = "rows"
 
 

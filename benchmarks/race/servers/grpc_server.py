@@ -14,7 +14,7 @@ def main(port: int, kind: str) -> None:
     answer: Callable[[bytes], bytes] = bytes
     if kind == "prototype":
         answer = opened(os.environ["RACE_HOME"], float(os.environ["RACE_THRESHOLD"]))
-    uvloop.run(floor.serve(port, answer, "vessel"))
+    uvloop.run(floor.serve(port, answer, os.environ.get("RACE_TASK", "vessel")))
 
 
 if __name__ == "__main__":

@@ -29,5 +29,5 @@ if __name__ == "__main__":
     http_port, grpc_port = map(int, sys.argv[1:])
     sys.argv[1:] = []  # the server parses them, too
     ModelServer(http_port=http_port, grpc_port=grpc_port, workers=1, access_log_format=None).start(
-        [GraphModel("vessel")]
+        [GraphModel(graph.NAME)]
     )

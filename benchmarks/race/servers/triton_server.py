@@ -25,7 +25,7 @@ def main(http_port, grpc_port, metrics_port):
     ports = TritonConfig(http_port=http_port, grpc_port=grpc_port, metrics_port=metrics_port, log_verbose=0)
     with Triton(config=ports) as triton:
         triton.bind(
-            model_name="vessel",
+            model_name=graph.NAME,
             infer_func=infer,
             inputs=[Tensor(name=graph.INPUT, dtype=np.float32, shape=(FEATURES,))],
             outputs=[Tensor(name=name, dtype=np.float32, shape=(1,)) for name in graph.OUTPUTS],

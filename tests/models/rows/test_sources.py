@@ -23,7 +23,8 @@ from models.tasks.rows.artefact.recipe import Recipe
 from models.tasks.rows.data import frames
 from models.tasks.rows.data.table import Table
 from models.tasks.rows.refusal import Refused
-from models.tasks.rows.sources import files
+from models.tasks.rows.sources import files, lightgbm_source
+from models.tasks.rows.sources.onnx_file import OnnxFile
 from tests.models.rows.frameworks import trained
 from tests.models.rows.worlds import Columns, Kind, world
 
@@ -398,3 +399,40 @@ def test_a_classifier_with_a_zip_map_and_one_with_a_single_probability(tmp_path:
     single = graph(tmp_path / "s.onnx", nodes, {"p": 1}, {"rows": (FLOAT, 6)}, ("w", WEIGHTS[:, None]))
     one = built(tmp_path, labelled("binary"), single)
     assert one.artefact.manifest.outputs[0].classes == 2
+
+
+def test_values_at_the_thresholds_of_lightgbm_go_the_way_of_the_booster() -> None:
+    import onnxruntime
+    from lightgbm import LGBMRegressor
+
+    generator = np.random.default_rng(3)
+    rows = np.round(generator.normal(size=(2000, 4)), 2).astype(np.float32)
+    model = LGBMRegressor(n_estimators=40, min_child_samples=2, verbose=-1).fit(rows, rows[:, 0] * rows[:, 1])
+    text = model.booster_.model_to_string()
+    lines = (line.split("=")[1].split() for line in text.splitlines() if line.startswith("threshold="))
+    thresholds = np.array([float(word) for line in lines for word in line])
+    nearest = thresholds.astype(np.float32)
+    assert (nearest > thresholds).mean() > 0.1
+    hard = generator.choice(nearest[np.abs(nearest) > 1e-30], size=(3000, 4))  # LightGBM takes smaller values for 0
+    converted = lightgbm_source.of_booster(model.booster_, "model").model
+    assert isinstance(converted, OnnxFile)
+    session = onnxruntime.InferenceSession(converted.model.SerializeToString())
+    served = session.run(None, {session.get_inputs()[0].name: hard})[0].ravel()
+    np.testing.assert_allclose(served, model.predict(hard), rtol=1e-5, atol=1e-5)
+
+
+def test_classes_of_an_overconfident_model_are_verified_before_their_temperature(tmp_path: Path) -> None:
+    """Its probabilities end near 1e-7, where a temperature makes 1e-3 of what single precision leaves out."""
+    from lightgbm import LGBMClassifier
+    from sklearn.datasets import load_breast_cancer
+
+    rows, labels = load_breast_cancer(return_X_y=True)
+    order = np.random.default_rng(3).permutation(len(rows))
+    frame = pd.DataFrame(rows[order].astype(np.float32)).add_prefix("c")
+    model = LGBMClassifier(n_estimators=200, verbose=-1, random_state=3).fit(frame[:227], labels[order][:227])
+    made = demur.build(
+        model, frame[227:397], labels[order][227:397], name="tumour", home=tmp_path, out=tmp_path / "artefact"
+    )
+    (plan,) = made.stored.built.heads
+    assert plan.choice.chosen.temperature > 2
+    assert made.stored.built.check.apart == ()

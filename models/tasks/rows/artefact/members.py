@@ -53,7 +53,9 @@ class HeadPlan:
     labels: NDArray[Any]
     """Labels of the calibration rows [n]: numbers, or places of classes."""
     raw: NDArray[np.float64]
-    """Raw outputs of the models themselves for the calibration rows [M, n, K]."""
+    """Raw outputs of the models for the calibration rows [M, n, K], as they are served."""
+    framework: NDArray[np.float64]
+    """The same as the framework predicts; equal to ``raw`` where a model came as a file."""
     choice: Choice
 
     @property
@@ -135,13 +137,14 @@ def head_plans(
         classes = tuple(drafted[target].kind == "classification" for target in group.targets)
         wish = Wish(group.targets, classes, words, levels or group.brought[0].levels)
         sources = tuple(_source(brought, wish, plan) for brought in group.brought)
-        raws = [
-            _raw(source, brought.expected, plan, virtual)
-            for source, brought in zip(sources, group.brought, strict=True)
+        raws = [_raw(source, plan, virtual) for source in sources]
+        frameworks = [
+            own if brought.expected is None else _expected(source, brought.expected, own)
+            for source, brought, own in zip(sources, group.brought, raws, strict=True)
         ]
         for place, name in enumerate(group.targets):
-            raw = np.concatenate([outputs[place] for outputs in raws])
-            by_target[name] = _head(recipe, plan, drafted[name], sources, place, raw)
+            raw, framework = (np.concatenate([outputs[place] for outputs in each]) for each in (raws, frameworks))
+            by_target[name] = _head(recipe, plan, drafted[name], sources, place, raw, framework)
             progress((number + (place + 1) / len(group.targets)) / len(groups), f"uncertainty of {name}")
     return tuple(by_target[name] for name in recipe.targets)
 
@@ -154,28 +157,41 @@ def _source(brought: Brought, wish: Wish, plan: Plan) -> Source:
     return onnx_source.interpreted(brought.model, brought.family, wish, plan.rows[:PROBE_ROWS], plan.schema)
 
 
-def _raw(source: Source, expected: NDArray[np.float64] | None, plan: Plan, virtual: int) -> list[NDArray[np.float64]]:
-    """Return the raw outputs of a model for the calibration rows, [members, n, K] of each target.
-
-    Args:
-        expected: predictions of the framework itself, which count instead of those of the converted model.
-    """
+def _raw(source: Source, plan: Plan, virtual: int) -> list[NDArray[np.float64]]:
+    """Return the raw outputs of a model for the calibration rows, [members, n, K] of each target."""
     if not isinstance(source, OnnxSource):
         trees = LibraryTrees({"target": [source.content]}, plan.schema, virtual=virtual)
         return [trees(plan.rows)["target"].astype(np.float64)]
-    own = source.run(plan.rows, plan.schema)
-    if expected is None or not all(output.meaning in ("mean", "probabilities") for output in source.outputs):
-        return [array[None] for array in own]
+    return [array[None] for array in source.run(plan.rows, plan.schema)]
+
+
+def _expected(
+    source: Source, predictions: NDArray[np.float64], own: list[NDArray[np.float64]]
+) -> list[NDArray[np.float64]]:
+    """Return the predictions of the framework in the form of the raw outputs; those themselves if they differ in kind.
+
+    Args:
+        predictions: of the calibration rows, [n], [n, targets] or [n, C].
+        own: raw outputs of the converted model, [1, n, K] of each target.
+    """
+    if not isinstance(source, OnnxSource):
+        return own
+    if not all(output.meaning in ("mean", "probabilities") for output in source.outputs):
+        return own
     if any(part.word == "logits" for parts in source.parts for part in parts):
-        return [array[None] for array in own]
-    columns = expected.reshape(len(plan.rows), -1)
-    if len(own) == 1:
-        return [columns[None]]
-    return [columns[None, :, [place]] for place in range(len(own))]
+        return own
+    columns = predictions.reshape(len(predictions), -1)
+    return [columns[None]] if len(own) == 1 else [columns[None, :, [place]] for place in range(len(own))]
 
 
 def _head(
-    recipe: Recipe, plan: Plan, target: TargetDraft, sources: tuple[Source, ...], place: int, raw: NDArray[np.float64]
+    recipe: Recipe,
+    plan: Plan,
+    target: TargetDraft,
+    sources: tuple[Source, ...],
+    place: int,
+    raw: NDArray[np.float64],
+    framework: NDArray[np.float64],
 ) -> HeadPlan:
     output = sources[0].outputs[place]
     where = f"target {target.column}"
@@ -202,4 +218,4 @@ def _head(
 
     choice = choose(predicted(output, raw), labels, inputs, recipe.uncertainty)
     head = head_of(target, choice.chosen, len(raw) > 1)
-    return HeadPlan(head, target, output, sources, place, labels, raw, choice)
+    return HeadPlan(head, target, output, sources, place, labels, raw, framework, choice)

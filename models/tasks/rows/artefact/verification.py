@@ -52,6 +52,9 @@ def differences(served: NDArray[np.float64], expected: NDArray[np.float64], *, a
 def check(heads: Sequence[HeadPlan], served: Predictives) -> Check:
     """Compare what an artefact answers for the calibration rows with the models' own predictions.
 
+    Converted models are compared with what their framework predicts, before anything is made of it: a temperature
+    makes much of the last digits of small probabilities. The artefact is compared with what was calibrated.
+
     Raises:
         Refused: more rows differ than trees explain.
     """
@@ -66,9 +69,14 @@ def check(heads: Sequence[HeadPlan], served: Predictives) -> Check:
             difference = differences(
                 np.asarray(answer.probabilities, np.float64), np.asarray(expected.probabilities), absolute=True
             )
-        result = verdict(difference, f"target {plan.target.column}")
-        apart |= set(result.apart)
-        worst, rows = max(worst, result.worst), result.rows
+        probabilities = isinstance(answer, Categorical)
+        converted = [
+            differences(raw, own, absolute=probabilities) for raw, own in zip(plan.raw, plan.framework, strict=True)
+        ]
+        for each in (*converted, difference):
+            result = verdict(each, f"target {plan.target.column}")
+            apart |= set(result.apart)
+            worst, rows = max(worst, result.worst), result.rows
     return Check(rows, tuple(sorted(apart)), worst)
 
 

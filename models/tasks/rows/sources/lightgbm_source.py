@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from models.tasks.rows.refusal import Refused
 from models.tasks.rows.sources.brought import Brought, of_graph
 
@@ -46,7 +48,9 @@ def of_booster(booster: Any, name: str, classes: tuple[str, ...] = ()) -> Brough
         raise Refused(f"{name}: {INSTALL} ({error.name} is missing)") from error
     width = booster.num_feature()
     try:
-        model = convert_lightgbm(booster, initial_types=[("rows", FloatTensorType([None, width]))], zipmap=False)
+        model = convert_lightgbm(
+            in_single_precision(booster), initial_types=[("rows", FloatTensorType([None, width]))], zipmap=False
+        )
     except Exception as error:  # converters raise errors of many kinds
         raise Refused(f"{name}: LightGBM model cannot be converted: {error}") from error
     names = tuple(booster.feature_name())
@@ -60,6 +64,30 @@ def of_booster(booster: Any, name: str, classes: tuple[str, ...] = ()) -> Brough
         categories=categories,
         classes=classes,
     )
+
+
+def in_single_precision(booster: Any) -> Any:
+    """Return a booster whose thresholds are numbers of single precision, each rounded down.
+
+    It sends each row of float32 the way of the booster: a value of float32 is at most a threshold if, and only if, it
+    is at most the next number of float32 below. Rounding to the nearest, as converters do, sends values between the
+    two the other way.
+    """
+    from lightgbm import Booster
+
+    text = re.sub(
+        r"(?m)^threshold=(.*)$", lambda line: f"threshold={_rounded(line.group(1))}", booster.model_to_string()
+    )
+    text = re.sub(r"(?m)^tree_sizes=.*\n", "", text)  # lengths in bytes, which change; without them it reads on
+    return Booster(model_str=text)
+
+
+def _rounded(thresholds: str) -> str:
+    """Return numbers, separated by spaces, each as the largest float32 that is not above it."""
+    values = np.array(thresholds.split(), np.float64)
+    nearest = values.astype(np.float32)
+    down = np.where(nearest > values, np.nextafter(nearest, np.float32(-np.inf)), nearest)
+    return " ".join(repr(float(value)) for value in down)
 
 
 def _categories(booster: Any, names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:

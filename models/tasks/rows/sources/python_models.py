@@ -1,6 +1,7 @@
 """Models of Python frameworks as they are in memory: conversion to the form of files, and their own predictions."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -156,18 +157,24 @@ def _register_boosters() -> None:
         from lightgbm import LGBMClassifier, LGBMRegressor
         from onnxmltools.convert.lightgbm.operator_converters.LightGbm import convert_lightgbm
 
+        def exact(scope: Any, operator: Any, container: Any) -> None:
+            single = copy(operator.raw_operator)
+            single._Booster = lightgbm_source.in_single_precision(single.booster_)
+            operator.raw_operator = single
+            convert_lightgbm(scope, operator, container)
+
         update_registered_converter(
             LGBMClassifier,
             "LightGbmLGBMClassifier",
             calculate_linear_classifier_output_shapes,
-            convert_lightgbm,
+            exact,
             options=zipmap,
         )
         update_registered_converter(
             LGBMRegressor,
             "LightGbmLGBMRegressor",
             calculate_linear_regressor_output_shapes,
-            convert_lightgbm,
+            exact,
             options={"split": None},
         )
     except ModuleNotFoundError:
