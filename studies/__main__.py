@@ -48,6 +48,7 @@ STUDIES = (
     Study("lesion_reference", "artefacts/lesion", "members of lesion_tables", "an hour"),
     Study("motion_reference", "artefacts/motion", "members of motion_tables", "minutes"),
     Study("translation_reference", "artefacts/translation", "members of a training", "minutes"),
+    Study("row_uncertainty", "docs/quality/row-uncertainty.md", SIMULATED, "half an hour"),
     Study("replay_sets", "replay sets of all reference artefacts", "artefacts", "half an hour"),
     Study("cards", "the last paragraph of model cards", "artefacts", "seconds"),
 )  # fmt: skip

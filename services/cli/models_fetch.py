@@ -1,6 +1,7 @@
 """``demur models fetch``: one artefact from an address into a folder that services read, such as a pod's volume."""
 
 import math
+import os
 import re
 import tempfile
 from collections.abc import Callable
@@ -18,6 +19,8 @@ from services.cli.options import Options, command, json_option, require
 from services.cli.output import BadInput, CommandError, ProgressLine, print_json
 from services.runtime.archives import ArchiveError, unpack
 from services.runtime.fetching import FetchError, below, beside, download
+from services.runtime.row_models import served_name
+from services.runtime.variables import SettingsError
 
 MOST_MEGABYTES = 4096.0
 SECONDS = 600.0
@@ -50,12 +53,20 @@ def fetch(options: Options) -> int:
         options.to.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=options.to) as scratch:
             fetched = _fetch(options.url, Path(scratch), sha256, most_bytes, options.seconds)
-            read = artefact.read(fetched, options.task)
+            read = artefact.read(fetched, _task(options.task))
             return _report(options, _place(read, options.to, sha256), "fetched")
     except (FetchError, ArchiveError) as error:
         raise CommandError(f"{error}" if isinstance(error, FetchError) else f"{options.url}: {error}") from error
     except OSError as error:
         raise CommandError(f"--to {options.to}: {error.strerror or error}") from error
+
+
+def _task(name: str | None) -> str | None:
+    """Return the task that an artefact must have; for ``rows`` it is the name in DEMUR_MODEL, as for its service."""
+    try:
+        return served_name(name, os.environ) if name else None
+    except SettingsError as error:
+        raise BadInput(f"--task rows: {error}") from error
 
 
 def _fetch(url: str, scratch: Path, sha256: str, most_bytes: int, seconds: float) -> Path:

@@ -146,7 +146,7 @@ def test_who_does_not_start_is_left_out_of_later_rounds() -> None:
 
 def test_the_graph_alone_is_measured_in_each_round_and_its_median_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([1.0, 5.0, 2.0])
-    monkeypatch.setattr("benchmarks.race.__main__.in_process", lambda seconds: {"1000": next(times)})
+    monkeypatch.setattr("benchmarks.race.__main__.in_process", lambda seconds, course: {"1000": next(times)})
     assert race([], 3, 0.1, lambda line: None).in_process_ms == {"1000": 2.0}
 
 

@@ -12,9 +12,13 @@ from pathlib import Path
 from typing import ClassVar
 
 import msgspec
+import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
+import demur
 from models import artefact
+from services.app import reference
 from services.cli import main
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -236,3 +240,30 @@ def test_a_newer_version_takes_the_place_of_an_older_one(
     assert fetch(newer, sha256(newer / "manifest.json"))[0] == 0
     assert artefact.read(tmp_path / "to" / "vessel" / "dnn-10").tag == artefact.read(newer).tag != TAG
     assert left_behind(tmp_path / "to")[:2] == ["vessel", "vessel/dnn-10"]
+
+
+def test_a_row_model_is_fetched_as_its_service_is_configured(
+    tmp_path: Path, fetch: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator = np.random.default_rng(1)
+    rows = generator.normal(size=(300, 2)).astype(np.float32)
+    labels = rows[:, 0] + generator.normal(size=300)
+    model = LinearRegression().fit(rows, labels)
+    columns = {"a": rows[:, 0], "b": rows[:, 1]}
+    demur.build(model, columns, {"spend": labels}, name="churn", home=tmp_path / "home", out=tmp_path / "churn")
+    archive = tmp_path / "churn.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.add(tmp_path / "churn", "churn")
+    code, said = fetch(archive, sha256(archive), "--task", "rows")
+    assert code == 2
+    assert "DEMUR_MODEL must name the row model" in said
+    monkeypatch.setenv("DEMUR_MODEL", "other")
+    code, said = fetch(archive, sha256(archive), "--task", "rows")
+    assert code == 1
+    assert "an artefact of task 'churn', but 'other' is served here" in said
+    monkeypatch.setenv("DEMUR_MODEL", "churn")
+    code, said = fetch(archive, sha256(archive), "--task", "rows")
+    assert code == 0, said
+    monkeypatch.setenv("DEMUR_ARTEFACTS", str(tmp_path / "to"))
+    (place,) = reference.folders("churn")
+    assert artefact.name(artefact.read(place, "churn").manifest) == "churn"
