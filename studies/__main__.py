@@ -49,6 +49,7 @@ STUDIES = (
     Study("motion_reference", "artefacts/motion", "members of motion_tables", "minutes"),
     Study("translation_reference", "artefacts/translation", "members of a training", "minutes"),
     Study("row_uncertainty", "docs/quality/row-uncertainty.md", SIMULATED, "half an hour"),
+    Study("reviewers", "docs/quality/reviewers.md", SIMULATED, "a quarter of an hour"),
     Study("replay_sets", "replay sets of all reference artefacts", "artefacts", "half an hour"),
     Study("cards", "the last paragraph of model cards", "artefacts", "seconds"),
 )  # fmt: skip

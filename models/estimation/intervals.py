@@ -43,11 +43,15 @@ class Band:
     high: Doubles
 
 
-def quantile(second: Doubles, fourth: Doubles) -> Doubles:
-    """Return the 97.5 % quantile of Student's law with ``2 second² / fourth`` degrees of freedom [K]."""
+def quantile(second: Doubles, fourth: Doubles, level: float = 0.95) -> Doubles:
+    """Return the two-sided quantile of Student's law with ``2 second² / fourth`` degrees of freedom [K].
+
+    Args:
+        level: probability between the quantile and its negative.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         freedom = np.where(fourth > 0, 2 * second * second / fourth, 1e9)
-    return np.asarray(stdtrit(np.clip(freedom, 1.0, 1e9), 0.975))
+    return np.asarray(stdtrit(np.clip(freedom, 1.0, 1e9), (1 + level) / 2))
 
 
 def interval(estimate: float, se: float, t: float, sampled: float, scale: Scale) -> Estimate:

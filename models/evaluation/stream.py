@@ -11,6 +11,7 @@ from models.estimation.window import Doubles, Mask
 from models.evaluation.files import Array, need, shifted_flags
 from models.evaluation.table import column_names, read_columns
 from models.evaluation.unit_errors import BadFile
+from models.live.units import CENSUS
 
 ID, TIME = "event_id", "time"
 ANSWERED, DEFERRED = ("answer",), ("defer", "caller_deferred")
@@ -52,6 +53,8 @@ class LabelRows:
     human_error: Doubles | None
     volunteered: Mask
     """Mask of the labels that were not requested [M]; they are shown, never pooled."""
+    census: bool = False
+    """True if all labels are of a census, and thus the truth."""
 
 
 def read_events(path: Path, groups: Sequence[str] = ()) -> Events:
@@ -103,16 +106,15 @@ def read_labels(path: Path) -> LabelRows:
         if len(wrong):
             raise BadFile(f"{path}: row {wrong[0]} (from 0): {name} is infinite; a finite number is needed")
     number = len(columns[TIME])
-    volunteered = np.zeros(number, bool)
-    if "source" in columns:
-        volunteered = np.char.lower(columns["source"]) == "volunteered"
+    sources = np.char.lower(columns.get("source", np.full(number, "requested")).astype(str))
     return LabelRows(
         ids=columns[ID],
         time=columns[TIME],
         error=columns["error"],
         version=np.nan_to_num(columns.get("version", np.zeros(number))),
         human_error=columns.get("human_error"),
-        volunteered=volunteered,
+        volunteered=sources == "volunteered",
+        census=number > 0 and bool((sources == CENSUS).all()),
     )
 
 

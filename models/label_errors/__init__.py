@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from models.agreement.relation import Relation
 from models.head import Head
 from models.label_errors.hypotheses import ExpectedGleuError
 from models.label_errors.trajectories import CorrectedNll
@@ -21,6 +22,11 @@ __all__ = ["BadLabel", "FittedLabelRule", "LabelRule", "label_rule"]
 
 class LabelRule(Protocol):
     """Evidence, labels and errors of one head."""
+
+    relation: Relation | None
+    """Relation of the difference of two labels to the error of one; None: the difference shows nothing of the error."""
+    largest: float
+    """Largest possible error, in the head's error unit."""
 
     def evidence(self, predictive: Any, units: NDArray[np.intp]) -> list[bytes]:
         """Return the evidence of units of a predictive, from which their errors can be computed later."""
@@ -40,6 +46,18 @@ class LabelRule(Protocol):
 
     def errors(self, evidence: Sequence[bytes], labels: Sequence[bytes]) -> NDArray[np.float64]:
         """Return the error of each unit [n], in the head's error unit; NaN if the pair has no error."""
+        ...
+
+    def prediction(self, evidence: bytes) -> object:
+        """Return a prediction as a JSON value, or as the bytes of a file; None where it was impossible."""
+        ...
+
+    def difference(self, one: bytes, other: bytes) -> float:
+        """Return the difference of two canonical labels of one unit, zero for equal ones; NaN if there is none.
+
+        Numbers: the squared difference, in the square of the head's unit; classes: 0 or 1; texts: 100 % less the mean
+        of both GLEUs; positions: the mean distance over the steps that both have, m; masks: one minus Dice.
+        """
         ...
 
 

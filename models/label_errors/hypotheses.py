@@ -7,7 +7,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from models.assessment.text import egleu_error, n_best_gleu, n_best_weights
+from models.agreement.relation import Relation
+from models.assessment.text import egleu_error, gleu, n_best_gleu, n_best_weights
 from models.head import Head
 from models.label_errors.values import BadLabel, shown
 from models.predictive import Sequences
@@ -24,6 +25,9 @@ class ExpectedGleuError:
 
     Confidences are exp(score), normalised over the list; a single text has confidence 1.
     """
+
+    relation: Relation | None = "overlap"
+    largest = 100.0
 
     def __init__(self, head: Head) -> None:
         self._head = head
@@ -72,6 +76,24 @@ class ExpectedGleuError:
             gleus = n_best_gleu([labels[row].decode() for row in rows], [lists[row][0] for row in rows])
             errors[rows] = egleu_error(gleus, np.array([lists[row][1] for row in rows]))
         return errors
+
+    def prediction(self, evidence: bytes) -> dict[str, object]:
+        """Return ``{"texts": [...], "confidences": [...]}``, the most confident first; None for unknown confidences."""
+        texts, confidences = _DECODER.decode(evidence)
+        order = sorted(
+            range(len(texts)), key=lambda index: -confidences[index] if np.isfinite(confidences[index]) else 0
+        )
+        return {
+            "texts": [texts[index] for index in order],
+            "confidences": [confidences[index] if np.isfinite(confidences[index]) else None for index in order],
+        }
+
+    def difference(self, one: bytes, other: bytes) -> float:
+        """Return 100 % less the mean of both GLEUs, each text once the reference."""
+        if one == other:
+            return 0.0
+        texts = one.decode(), other.decode()
+        return 100.0 - (gleu(texts[0], texts[1]) + gleu(texts[1], texts[0])) / 2
 
 
 def _confidences(scores: NDArray[np.float64]) -> NDArray[np.float64]:

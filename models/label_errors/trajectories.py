@@ -1,5 +1,6 @@
 """Label rule for sets of trajectories: the corrected likelihood of the true one (Shifts 1.0, equation 15)."""
 
+import math
 import struct
 from collections import defaultdict
 from collections.abc import Sequence
@@ -7,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from models.agreement.relation import Relation
 from models.assessment.trajectories import cnll
 from models.head import Head
 from models.label_errors.values import BadLabel
@@ -28,6 +30,9 @@ class CorrectedNll:
     Label: positions [25, 2] in m, float64 little-endian, NaN if the truth is not known. A partial future is a label,
     but has no error, because the likelihood of a part is another quantity.
     """
+
+    relation: Relation | None = None
+    largest = math.inf
 
     def __init__(self, head: Head) -> None:
         self._head = head
@@ -81,6 +86,23 @@ class CorrectedNll:
             if good.any():
                 errors[rows[good]] = cnll(truth[good], plans[good], weights[good])
         return errors
+
+    def prediction(self, evidence: bytes) -> dict[str, object]:
+        """Return ``{"plans": [[[x, y], ...], ...], "weights": [...]}`` in m, the heaviest plan first."""
+        modes, steps = _HEADER.unpack_from(evidence)
+        packed = np.frombuffer(evidence, "<f4", offset=_HEADER.size)
+        weights, plans = packed[:modes], packed[modes:].reshape(modes, steps, 2)
+        order = np.argsort(-np.nan_to_num(weights), kind="stable")
+        finite = [float(weight) if np.isfinite(weight) else None for weight in weights[order]]
+        positions = [[step if np.isfinite(step).all() else None for step in plan.tolist()] for plan in plans[order]]
+        return {"plans": positions, "weights": finite}
+
+    def difference(self, one: bytes, other: bytes) -> float:
+        """Return the mean distance of two truths over the steps that both have, m; NaN if they share none."""
+        pair = np.frombuffer(one + other, "<f8").reshape(2, STEPS, 2)
+        distances = np.hypot(*(pair[0] - pair[1]).T)
+        shared = distances[np.isfinite(distances)]
+        return float(shared.mean()) if len(shared) else np.nan
 
 
 def _plausible(weights: NDArray[np.float32], plans: NDArray[np.float32]) -> NDArray[np.bool_]:

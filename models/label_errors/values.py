@@ -1,11 +1,13 @@
 """Label rules for heads with one value per unit: the squared error of a number, and the error rate of a class."""
 
+import math
 import struct
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.agreement.relation import Relation
 from models.assessment.classification import SUM_TOLERANCE, error_indicator
 from models.head import Head
 from models.predictive import Categorical, Gaussian
@@ -38,6 +40,9 @@ class SquaredError:
     Evidence: the mean, float32 little-endian; label: float64 little-endian; both in the head's unit.
     """
 
+    relation: Relation | None = "squared"
+    largest = math.inf
+
     def __init__(self, head: Head) -> None:
         self._head = head
 
@@ -62,6 +67,13 @@ class SquaredError:
         squared: NDArray[np.float64] = (target - mean) ** 2
         return squared
 
+    def prediction(self, evidence: bytes) -> float | None:
+        mean = float(np.frombuffer(evidence, "<f4")[0])
+        return mean if math.isfinite(mean) else None
+
+    def difference(self, one: bytes, other: bytes) -> float:
+        return (self.value(one) - self.value(other)) ** 2
+
 
 class ErrorRate:
     """Error rate of the most probable class.
@@ -69,6 +81,9 @@ class ErrorRate:
     Evidence and label: a class, 0 to C - 1, uint16 little-endian. Evidence of probabilities that are not a distribution
     (from a broken model; such units defer) is marked as such and has no error.
     """
+
+    relation: Relation | None = "uneven_class"
+    largest = 1.0
 
     def __init__(self, head: Head) -> None:
         self._head = head
@@ -115,3 +130,10 @@ class ErrorRate:
         if known.any():
             errors[known] = error_indicator(truth[known], predicted[known])
         return errors
+
+    def prediction(self, evidence: bytes) -> int | None:
+        code = int(np.frombuffer(evidence, "<u2")[0])
+        return None if code == _NONE else code
+
+    def difference(self, one: bytes, other: bytes) -> float:
+        return float(one != other)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import npy_header
-from models.assessment.segmentation import ndsc
+from models.agreement.relation import Relation
+from models.assessment.segmentation import dice, ndsc
 from models.head import Head
 from models.imaging import nifti
 from models.imaging.nifti import Affine, BadImage, read_voxels
@@ -40,6 +41,9 @@ class NormalisedDiceError:
     A label may hold the scan's voxels in any order of axes if its file has an affine; without one the scan's own order
     is assumed.
     """
+
+    relation: Relation | None = "overlap"
+    largest = 1.0
 
     def __init__(self, head: Head) -> None:
         self._head = head
@@ -77,6 +81,17 @@ class NormalisedDiceError:
             if truth is not None:
                 errors[index] = 1 - ndsc(truth, mask)
         return errors
+
+    def prediction(self, evidence: bytes) -> bytes:
+        return self.value(evidence)
+
+    def difference(self, one: bytes, other: bytes) -> float:
+        """Return one minus Dice, in any order of axes; NaN for masks of other voxels. Two empty masks agree."""
+        mask, affine = _unpacked(one)
+        second = _in_order(*_unpacked(other), mask.shape, affine)
+        if second is None:
+            return math.nan
+        return 1 - dice(mask, second)
 
     def check_fit(self, evidence: bytes, label: bytes) -> None:
         """Check that a mask has the voxels of the predicted scan, in any order of axes.

@@ -57,6 +57,16 @@ class StateChanges(Columns):
     """Probability of the second-phase draw that repeated the request; NaN for other changes."""
 
 
+@dataclass(frozen=True, slots=True)
+class RequestFlow:
+    """Numbers of requests within a span of time."""
+
+    arrived: int
+    labelled: int
+    seconds: float
+    """Length of the span, or the age of the first request if that is less; 0 without requests."""
+
+
 class LabelRequests:
     """Newest requested units, at most ``capacity``; units and labels may be added in any order."""
 
@@ -131,6 +141,16 @@ class LabelRequests:
         place = np.minimum(np.searchsorted(words, unit_words), len(words) - 1)
         held = words[place] == unit_words
         return order[place[held]], held
+
+    def flow(self, since: float, now: float) -> RequestFlow:
+        """Return how many requests came, and how many were labelled, between two times, seconds since 1970."""
+        requested = self.units.has_request
+        if not requested.any():
+            return RequestFlow(0, 0, 0.0)
+        times, received = self.units.time[requested], self.received["requested"]
+        with np.errstate(invalid="ignore"):  # NaN: without a label
+            labelled = int((received >= since).sum())
+        return RequestFlow(int((times >= since).sum()), labelled, now - max(since, float(times.min())))
 
     def _keep(self, rows: NDArray[Any]) -> None:
         self.units = self.units.take(rows)

@@ -17,10 +17,10 @@ from models.head import Head
 from models.live.drift import ExploredScores, RiskDrift, ScoreDrift
 from models.live.label_requests import LabelRequests, RequestedUnits, RequestState, StateChanges
 from models.live.time_buckets import BucketLayout, TimeBuckets
-from models.live.units import CENSUS, Labels, RecentUnits, StreamKey, Units, no_units
+from models.live.units import BLIND, CENSUS, Labels, RecentUnits, StreamKey, Units, no_units
 from models.tasks.rules import rules
 
-SOURCES = ("requested", CENSUS)
+SOURCES = ("requested", BLIND, CENSUS)
 """Sources of labels that are used in figures. Volunteered labels are only counted: their probability is unknown."""
 DELAY_SECONDS = (1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86400, 3 * 86400, 7 * 86400, 14 * 86400, 30 * 86400)
 """Upper bounds of the histogram of label delays."""
@@ -183,9 +183,10 @@ class Stream:
             self.risks[source].add(first)
         self.changes += 1
 
-    def has_census(self) -> bool:
-        """Return whether any unit was labelled as part of a declared population."""
-        return any(self.delays[CENSUS].counts)
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Sources whose labels are evaluated: requested ones, and others of which there are any."""
+        return tuple(source for source in SOURCES if source == "requested" or any(self.delays[source].counts))
 
     def request_counts(self) -> dict[str, int]:
         """Return the number of requests in each state, by its lower-case name."""

@@ -11,6 +11,8 @@ ANSWER = 1
 """Code of the decision to answer; all other codes defer."""
 CENSUS = "census"
 """Source of the labels of a declared population."""
+BLIND = "blind"
+"""Source of those requested labels that were given without sight of the prediction, where they are compared."""
 
 Longs = NDArray[np.int64]
 Doubles = NDArray[np.float64]

@@ -8,12 +8,16 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 
+from models.agreement.human_error import HumanError
 from models.estimation.weights import Estimator
 from models.live.baseline import BaselineInterval, Baselines
 from models.live.drift import DriftFigures, RiskFigures
 from models.live.invalidity import Invalidity, InvalidityOf
-from models.live.stream import SOURCES, Stream
+from models.live.reviewer_figures import ReviewerFigures
+from models.live.reviewers import HeadKey
+from models.live.stream import Stream
 from models.live.units import StreamKey
 from models.live.window_figures import WindowFigures, bucket_figures, exact_figures
 from models.live.windows import LAST, Span
@@ -59,6 +63,8 @@ class WindowResult(WindowFigures):
     reasons: tuple[tuple[str, str], ...] = ()
     """Reasons why the figures are not valid: a stable word and a sentence each."""
     baseline: BaselineInterval | None = None
+    human_error: HumanError | None = None
+    """Error of reviewers in ``system_error``; None: reviewers are taken to be right."""
 
     @property
     def valid(self) -> bool:
@@ -92,17 +98,23 @@ class WindowEvaluator:
         self._baselines.forget()
 
     def evaluate(
-        self, streams: Mapping[StreamKey, Stream], now: float, until: float, invalidity_of: InvalidityOf
+        self,
+        streams: Mapping[StreamKey, Stream],
+        now: float,
+        until: float,
+        invalidity_of: InvalidityOf,
+        reviewers: Mapping[HeadKey, ReviewerFigures] = MappingProxyType({}),
     ) -> tuple[WindowResult, ...]:
         """Return the results of all windows of all streams.
 
         Args:
             now: seconds since 1970.
             until: time up to which the ledgers are complete, seconds since 1970.
+            reviewers: figures of reviewers by head.
         """
         results = []
         for stream in streams.values():
-            for source in SOURCES if stream.has_census() else SOURCES[:1]:
+            for source in stream.sources:
                 baseline = self._baselines.find(stream, source, now, until, invalidity_of)
                 for span in (*self._options.spans, None):
                     result = self._current(stream, source, span, now, until, invalidity_of)
@@ -110,6 +122,10 @@ class WindowEvaluator:
                     if known != result.baseline:
                         place = (result.key, result.window, source)
                         result = self._kept[place].result = replace(result, baseline=known)
+                    people = reviewers.get((result.key.task, result.key.head))
+                    if (None if people is None else people.human_error) != result.human_error:
+                        place = (result.key, result.window, source)
+                        result = self._kept[place].result = _with_reviewers(result, people)
                     results.append(result)
         return tuple(results)
 
@@ -173,3 +189,16 @@ def _reasons(figures: WindowFigures, invalidity: Invalidity) -> list[tuple[str, 
             text = f"{'At least ' if invalidity.more else ''}{text} ({causes})"
         reasons.append((reason.word, f"{text}."))
     return reasons
+
+
+def _with_reviewers(result: WindowResult, reviewers: ReviewerFigures | None) -> WindowResult:
+    """Return a result whose system error has the error of the reviewers in it, as far as it is known."""
+    human = None if reviewers is None else reviewers.human_error
+    system = result.figures.get("error")  # of reviewers who are right
+    if reviewers is not None and human is not None and result.judged:
+        answered = result.figures.get("answered_error")
+        system = reviewers.reviewed.system_error(result.answered_share, answered, human, result.source)
+    figures = {name: estimate for name, estimate in result.figures.items() if name != "system_error"}
+    if system is not None and result.judged:
+        figures["system_error"] = system
+    return replace(result, human_error=human, figures=figures)

@@ -15,6 +15,7 @@ from models.estimation.references import error_references, f_references
 from models.estimation.sketch import Sketch
 from models.estimation.weights import Estimator
 from models.live.label_requests import RequestState
+from models.live.request_worth import WorthOf, worth_of
 from models.live.sketch_window import sketch_gates, sketch_window
 from models.live.stream import Stream
 from models.live.units import CENSUS, Doubles, Longs, Units
@@ -54,6 +55,10 @@ class WindowFigures:
         default=lambda thresholds: None, repr=False, compare=False
     )
     """Function that returns figures at other thresholds; None without units."""
+    worth: WorthOf | None = field(default=None, repr=False, compare=False)
+    """Function that returns the worth of waiting labels for a figure; None unless all units are held."""
+    answered_share: float = math.nan
+    """Share of the units on which the figures are based that were answered; NaN without units."""
     judged: int = 0
     """Number of units that are old enough for their labels to have arrived, on which the figures are based."""
     labels: int = 0
@@ -121,6 +126,7 @@ def exact_figures(
         labels=estimate.labels,
         completion=_completion(stream, source, float(units.time[0]), ()),
         what_if=what_if,
+        worth=worth_of(stream, units, window),
         sketch=lambda: sketch_of(estimate.delayed.window, layout.empty_sketch()),
         settled=estimate.delayed.law is None,
     )
@@ -171,6 +177,7 @@ def _filled(empty: WindowFigures, view: View, figures: LiveFigures) -> WindowFig
             f1_curve = Curve(hits, *f_references(float(view.hits.totals.sum()), view.n, hits))
     return replace(
         empty,
+        answered_share=figures.retention,
         judged=figures.n,
         figures={name: estimate for name in FIGURES if not math.isnan((estimate := getattr(figures, name)).estimate)},
         references={name: value for name in REFERENCES if not math.isnan(value := getattr(figures, name))},
@@ -184,7 +191,7 @@ def _completion(stream: Stream, source: str, start: float, completions: tuple[Co
 
     A declared population has no requests that close: its share is known as soon as no more labels arrive.
     """
-    if source == "requested":
+    if source != CENSUS:
         units = stream.requests.units
         closed = (units.time >= start) & units.has_request & ~units.open
         return float((units.state[closed] == RequestState.LABELLED).mean()) if closed.any() else math.nan

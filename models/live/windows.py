@@ -80,7 +80,7 @@ def unit_window(stream: Stream, source: str, units: Units, now: float) -> Window
         error=error,
         expected=None if expected is None else expected(units.uncertainty),
         requested=requested,
-        second=spread(requests.second) if source == "requested" else None,
+        second=spread(requests.second) if source != CENSUS else None,
         age=now - units.time,
         delay=np.maximum(received - units.time, 0.0),
     )
@@ -104,7 +104,7 @@ def request_window(stream: Stream, source: str, start: float, end: float, now: f
         labelled=np.isfinite(error),
         error=error,
         requested=np.ones(len(units), bool),
-        second=requests.second[chosen] if source == "requested" else None,
+        second=requests.second[chosen] if source != CENSUS else None,
         age=now - units.time,
         delay=np.maximum(requests.received[source][chosen] - units.time, 0.0),
     )

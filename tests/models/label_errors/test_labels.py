@@ -109,3 +109,31 @@ def test_any_json_is_a_label_or_a_refusal(head: Any, value: Any) -> None:
     except BadLabel:
         return
     assert label_rule(head).label(label_rule(head).value(label)) == label
+
+
+def canonical(head: Any, *values: Any) -> list[bytes]:
+    return [label_rule(head).label(value) for value in values]
+
+
+@pytest.mark.parametrize("head", HEADS, ids=lambda head: head.name)
+def test_a_label_does_not_differ_from_itself(head: Any) -> None:
+    for one in canonical(head, *GOOD[head.name]):
+        assert label_rule(head).difference(one, one) == 0
+
+
+def test_two_labels_differ_by_the_measure_of_their_head() -> None:
+    assert label_rule(POWER).difference(*canonical(POWER, 5.0, 2.0)) == 9.0
+    assert label_rule(PRECIPITATION).difference(*canonical(PRECIPITATION, 5, 2)) == 1.0
+    texts = canonical(HYPOTHESES, "a b c d", "a b c e")
+    difference = label_rule(HYPOTHESES).difference(*texts)
+    assert difference == label_rule(HYPOTHESES).difference(*reversed(texts)) == pytest.approx(40.0)
+    tracks = canonical(TRAJECTORIES, [[0, 0], None, [3, 4]], [[0, 3], [9, 9], [0, 0]])
+    assert label_rule(TRAJECTORIES).difference(*tracks) == 4.0
+    apart = canonical(TRAJECTORIES, [[0, 0]], [None, [9, 9]])
+    assert np.isnan(label_rule(TRAJECTORIES).difference(*apart))
+    other = np.zeros_like(BOX)
+    other[1, 1, :] = 1
+    assert label_rule(LESIONS).difference(*canonical(LESIONS, npy(BOX), npy(other))) == pytest.approx(1 / 3)
+    empty = canonical(LESIONS, npy(np.zeros_like(BOX)), npy(np.zeros_like(BOX)))
+    assert label_rule(LESIONS).difference(*empty) == 0
+    assert np.isnan(label_rule(LESIONS).difference(*canonical(LESIONS, npy(BOX), npy(BOX[:2]))))
