@@ -33,7 +33,7 @@ class Authenticator:
     ) -> None:
         """
         Args:
-            place: name of the task, or ``monitor``.
+            place: name of the task, or ``monitor``; empty: tokens of all tasks are admitted.
             clock: seconds since 1970, for terms of tokens.
             monotonic: seconds, for rates.
         """
@@ -98,7 +98,7 @@ class Authenticator:
     def _check(self, token: Token, rule: Rule | None) -> None:
         if (ended := self._ended(token)) is not None:
             raise ended
-        if token.tasks is not None and self._place not in token.tasks:
+        if self._place and token.tasks is not None and self._place not in token.tasks:
             raise Forbidden(
                 f"the token of {token.name} is not for {self._place}", code="token_elsewhere", value=self._place
             )

@@ -48,11 +48,12 @@ def check_access(settings: Settings) -> None:
         raise SettingsError(str(error)) from error
 
 
-def open_access(settings: Settings, place: str, registry: CollectorRegistry) -> Access:
+def open_access(settings: Settings, place: str, registry: CollectorRegistry, *, any_task: bool = False) -> Access:
     """Build the access control of a process.
 
     Args:
-        place: name of the task, or ``monitor``.
+        place: name of the task, ``monitor`` or ``review``.
+        any_task: whether tokens of all tasks are admitted.
 
     Raises:
         TokensError, CertificateError: a file cannot be used.
@@ -67,7 +68,9 @@ def open_access(settings: Settings, place: str, registry: CollectorRegistry) -> 
         token_file = TokenFile(Path(settings.tokens), counts)
         counts.watch(token_file)
         watched.append(token_file)
-        authenticator = Authenticator(place, token_file, counts, clock=time.time, monotonic=time.monotonic)
+        authenticator = Authenticator(
+            "" if any_task else place, token_file, counts, clock=time.time, monotonic=time.monotonic
+        )
     if tls is not None:
         certificates = Certificates(tls, counts, time.time)
         watched.append(certificates)

@@ -28,11 +28,16 @@ SERVICE_ROUTES: Mapping[str, Mapping[Method, Rule]] = {
     "/v1/resolutions/callbacks": {"POST": "predict"},
     "/v1/labels": {"POST": "label"},
     "/v1/requests": {"GET": "review"},
+    "/v1/requests/waiting": {"GET": "review"},
     "/v1/requests/claim": {"POST": "review"},
+    "/v1/requests/{request}/input": {"GET": "review"},
     "/v1/requests/{request}/extend": {"POST": "review"},
     "/v1/requests/{request}/release": {"POST": "review"},
     "/v1/requests/{request}/skip": {"POST": "review"},
     "/v1/requests/{request}/submit": {"POST": "review"},
+    "/v1/requests/{request}/correct": {"POST": "review"},
+    "/v1/requests/{request}/reveal": {"POST": "review"},
+    "/v1/requests/{request}/flag": {"POST": "review"},
     "/v1/erase": {"POST": "policy"},
     "/v1/audit": {"GET": "policy"},
     "/v1/policy": {"GET": "any"},
@@ -58,10 +63,35 @@ MONITOR_ROUTES: Mapping[str, Mapping[Method, Rule]] = {
     "/": {"GET": "metrics"},
     "/metrics": {"GET": "metrics"},
     "/v1/live": {"GET": "metrics"},
+    "/v1/reviewers": {"GET": "policy"},  # names people
+    "/v1/worth": {"GET": "policy"},  # names units, and what kinds of requests wait
+    "/v1/worth/kinds": {"GET": "any"},  # reviewers see it after they have labelled
     "/v1/what-if": {"GET": "metrics"},
     "/v1/sketch": {"GET": "metrics"},
 }
 """Rules of the monitor, which shows figures of all traffic."""
+
+REVIEW_ROUTES: Mapping[str, Mapping[Method, Rule]] = {
+    "/livez": {"GET": "open"},
+    "/readyz": {"GET": "open"},
+    "/": {"GET": "open"},
+    "/static/{version}/{path:path}": {"GET": "open"},
+    "/api/session": {"GET": "open", "POST": "open", "DELETE": "open"},
+    "/api/monitor/reviewers": {"GET": "any"},  # the monitor has rules of its own
+    "/api/monitor/worth": {"GET": "any"},
+    "/api/monitor/worth/kinds": {"GET": "any"},
+    "/api/tasks": {"GET": "review"},
+    "/api/tasks/{task}/requests": {"GET": "review"},
+    "/api/tasks/{task}/requests/{request}/scene": {"GET": "review"},
+    "/api/tasks/{task}/requests/{request}/slices": {"GET": "review"},
+    "/api/tasks/{task}/requests/{request}/slices/{plane}/{number}.png": {"GET": "review"},
+    "/api/tasks/{task}/requests/{rest:path}": {"GET": "review", "POST": "review"},
+    "/label-studio/{task}/health": {"GET": "open"},
+    "/label-studio/{task}/setup": {"POST": "review"},
+    "/label-studio/{task}/predict": {"POST": "review"},
+    "/label-studio/{task}/webhook": {"POST": "review"},
+}
+"""Rules of the review console: what is open holds nothing of any unit."""
 
 PROBE_ROUTES: Mapping[str, Mapping[Method, Rule]] = {"/livez": {"GET": "open"}, "/readyz": {"GET": "open"}}
 """Rules of the probes."""
@@ -73,10 +103,15 @@ METHODS: Mapping[str, Rule] = {
     "demur.v1.LabelService/Submit": "label",
     "demur.v1.LabelService/SubmitStream": "label",
     "demur.v1.LabelService/Claim": "review",
+    "demur.v1.LabelService/ListWaiting": "review",
+    "demur.v1.LabelService/GetInput": "review",
     "demur.v1.LabelService/Extend": "review",
     "demur.v1.LabelService/Release": "review",
     "demur.v1.LabelService/Skip": "review",
     "demur.v1.LabelService/SubmitClaimed": "review",
+    "demur.v1.LabelService/Correct": "review",
+    "demur.v1.LabelService/Reveal": "review",
+    "demur.v1.LabelService/Flag": "review",
     "demur.v1.LabelService/CountRequests": "review",
     "demur.v1.LabelService/Resolve": "predict",
     "demur.v1.LabelService/WatchResolutions": "predict",

@@ -263,6 +263,8 @@ def assemble(
             settings,
             offload,
             lambda: ledger.writer.version,
+            keeps_inputs=_keeps_inputs(settings, tenant.pipeline.task),
+            input_type=_input_type(tenant.pipeline.task),
         )
         keeper = PolicyKeeper(
             book,
@@ -329,7 +331,6 @@ def durable(
         complete_until=watermark.complete_until,
         watch=counts,
     )
-    keeps = {"on": True, "off": False, "task": isinstance(task, KeepsInputs) and task.payload_kept}
     ledger = DurableLedger(
         writer,
         watermark,
@@ -341,7 +342,7 @@ def durable(
             directory=directory,
             deadline_seconds=settings.ledger_deadline_seconds,
             journal=settings.ledger_durability == "process",
-            keep_payload=keeps[settings.keep_payload],
+            keep_payload=_keeps_inputs(settings, task),
             journal_bytes=settings.journal_bytes,
             explore_bytes=settings.explore_bytes,
             explore_seconds=settings.explore_seconds,
@@ -351,3 +352,14 @@ def durable(
     )
     counts.watch(ledger)
     return ledger
+
+
+def _input_type(task: object) -> str:
+    """Return the media type of a task's inputs."""
+    return task.payload_type if isinstance(task, KeepsInputs) else "application/octet-stream"
+
+
+def _keeps_inputs(settings: Settings, task: object) -> bool:
+    """Return whether inputs of deferred and audited units are kept for reviewers."""
+    by_setting = {"on": True, "off": False, "task": isinstance(task, KeepsInputs) and task.payload_kept}
+    return by_setting[settings.keep_payload]

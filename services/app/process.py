@@ -36,9 +36,10 @@ from services.qualification.start import Qualification
 from services.request.admission import Crowd
 from services.request.metrics import Metrics
 from services.runtime import logging
+from services.runtime.addresses import address
 from services.runtime.errors import DemurError, NotReady
 from services.runtime.lifecycle import Lifecycle
-from services.runtime.settings import Settings, address
+from services.runtime.settings import Settings
 from services.runtime.system import release_free_memory
 from services.runtime.variables import SettingsError
 from services.tracing.factory import Tracing, tracing

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from models.head import Head
 from models.schema import Schema
-from services.labels.label_types import Options
+from services.labels.input_source import InputSource
+from services.labels.label_options import Options
 from services.labels.periodic_jobs import PeriodicJobs
 from services.labels.service import LabelService
 from services.labels.webhooks import Webhooks
@@ -33,15 +34,21 @@ def build_labels(
     settings: Settings,
     offload: Offload,
     version: Callable[[], int | None] = lambda: None,
+    *,
+    keeps_inputs: bool = True,
+    input_type: str = "",
 ) -> LabelComponents:
     """Build the label service of a process.
 
     Args:
         clock: the writer's clock, seconds since 1970.
+        keeps_inputs: whether inputs of deferred and audited units are kept for reviewers.
+        input_type: media type of inputs from elsewhere.
         version: number that grows with every change of the ledger; None where other processes change it, too.
 
     Raises:
-        LookupError: a census is declared for a head that this model does not have, or a head cannot be judged.
+        LookupError: a census or an adjudication is set for a head that this model does not have, or a head cannot be
+            judged.
     """
     options = Options(
         census=settings.census_heads,
@@ -49,6 +56,12 @@ def build_labels(
         second_phase=settings.second_phase,
         callbacks=settings.callback_prefixes,
         most_labels=settings.max_rows,
+        second_opinions=settings.second_opinions,
+        known_units=settings.known_units,
+        adjudicate=settings.adjudicate_by_head,
+        drafts=settings.drafts,
+        keeps_inputs=keeps_inputs or bool(settings.inputs),
+        input_source=InputSource(settings.inputs, input_type, settings.max_message_bytes) if settings.inputs else None,
     )
     service = LabelService(
         writer,

@@ -1,6 +1,7 @@
 """Intake of labels: each batch is written by a few statements, whatever its size, exactly once."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -41,6 +42,19 @@ class Outcome(IntEnum):
     REJECTED = 6
 
 
+@dataclass(frozen=True, slots=True)
+class Review:
+    """How labels came about."""
+
+    assisted: bool = False
+    """True: given in sight of the prediction."""
+    seconds: float | None = None
+    """Time that a person took, s; None: unknown."""
+
+
+_UNREVIEWED = Review()
+
+
 class Taken(NamedTuple):
     """Result of a change."""
 
@@ -71,6 +85,7 @@ def take(
     actor: str,
     received: float,
     refs: Mapping[int, str] | None = None,
+    review: Review = _UNREVIEWED,
 ) -> Taken:
     """Write labels; requested ones also end their request. To be run by a ``LedgerWriter``.
 
@@ -86,7 +101,7 @@ def take(
         _sort(row, known, received, fresh, taken)
     if not fresh:
         return taken
-    written = _insert(connection, place, fresh, actor, received, refs or {})
+    written = _insert(connection, place, fresh, actor, received, refs or {}, review)
     if written < len(fresh):  # another process wrote the same keys at the same time
         _settle(connection, fresh, taken)
     _answer_requests(connection, place, [row.unit for row in fresh if row.source == "requested"], actor, received)
@@ -153,7 +168,13 @@ def _sort(row: Row, known: _Known, received: float, fresh: list[Row], taken: Tak
 
 
 def _insert(
-    connection: Connection, place: Place, rows: list[Row], actor: str, received: float, refs: Mapping[int, str]
+    connection: Connection,
+    place: Place,
+    rows: list[Row],
+    actor: str,
+    received: float,
+    refs: Mapping[int, str],
+    review: Review,
 ) -> int:
     """Insert labels and return how many were new."""
     count = len(rows)
@@ -171,6 +192,8 @@ def _insert(
         "value": [None if row.at in refs else row.value for row in rows],
         "value_ref": [refs.get(row.at) for row in rows],
         "digest": [row.digest for row in rows],
+        "assisted": [int(review.assisted)] * count,
+        "seconds": [review.seconds] * count,
     }
     return insert_new(connection, labels, columns)
 

@@ -1,4 +1,4 @@
-"""Types of the label service: its options, its answers, JSON forms of labels and inputs, and ranges of arguments."""
+"""Types of the label service: its answers, JSON forms of labels and inputs, and ranges of arguments."""
 
 import base64
 import binascii
@@ -12,12 +12,14 @@ import numpy as np
 from models.head import Head
 from models.schema import Schema
 from services.labels.label_validation import Rejection
-from services.labels.review_queue import ClaimedRequest
+from services.labels.queue_entries import ClaimedRequest
 from services.ledger.unit_ids import Unit
 from services.runtime.errors import InvalidInput
 
 ROW_TYPE = "application/x-demur-row-f32"
 """Media type of a row of the declared schema, float32 little-endian."""
+SMALL_TYPES = (ROW_TYPE, "text/plain")
+"""Beginnings of media types of inputs that are small, and always come with their request."""
 BYTES_FIELD = "base64"
 MOST_CLAIMED = 100
 LEASE_SECONDS = (1.0, 86_400.0)
@@ -42,17 +44,6 @@ class ContentStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """Options that an operator sets; see ``services.runtime.settings``."""
-
-    census: tuple[str, ...] = ()
-    request_days: float = 30.0
-    second_phase: float = 0.0
-    callbacks: tuple[str, ...] = ()
-    most_labels: int = 262_144
-
-
-@dataclass(frozen=True, slots=True)
 class Batch:
     """Outcomes of a batch of labels, in their order."""
 
@@ -71,6 +62,33 @@ class Request:
     """Input as JSON, see ``input_json``; None where inputs are not kept."""
     payload: bytes | None = None
     """Input as bytes."""
+    draft: object = None
+    """Prediction to be edited, see ``LabelRule.prediction``; only in the queue of drafts."""
+    answers: tuple[object, ...] = ()
+    """Labels that differ, in random order; only in the queue of adjudications."""
+
+    @property
+    def small_input(self) -> bool:
+        """True: the input is a row or a text, which callers that leave out inputs get, too."""
+        return self.input is not None and str(self.input["media_type"]).startswith(SMALL_TYPES)
+
+
+@dataclass(frozen=True, slots=True)
+class RevealedPrediction:
+    """Prediction that is shown to a reviewer after the label was given."""
+
+    head: Head
+    prediction: object
+    """See ``LabelRule.prediction``; None where it is not kept or was impossible."""
+    error: float | None
+    """Error of the prediction by this label, in the head's error unit; None: none, or not finite."""
+    uncertainty: float | None
+    """In the unit of the measure; None: not finite."""
+    deferred: bool
+    measure: str
+    """Empty where the policy is not in the ledger."""
+    threshold: float | None
+    """In the unit of the measure; None: not finite, or the policy is not in the ledger."""
 
 
 def check_units(units: Sequence[Unit]) -> None:

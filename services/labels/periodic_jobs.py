@@ -7,12 +7,14 @@ from typing import Any
 
 from sqlalchemy import Connection, exists, func, select
 
+from services.labels.opinion_comparison import PIECE as OPINIONS_PIECE
+from services.labels.opinion_comparison import anything_uncompared
 from services.labels.outbox import ASK_PIECE, release_waiting, tell_of_requests
 from services.labels.request_expiry import CLAIMED, PIECE, draw_second_phase, end_leases, expire
 from services.labels.service import LabelService
 from services.labels.webhooks import Webhooks
 from services.ledger.contract import Place
-from services.ledger.tables import delivery, item
+from services.ledger.tables import delivery, item, opinion
 from services.runtime.errors import DemurError
 from services.runtime.logging import get_logger
 
@@ -65,14 +67,16 @@ class PeriodicJobs:
         self._service.resolver.close()
 
     async def end_leases_and_notify(self) -> None:
-        """End leases, release deliveries whose labels have arrived, and announce new requests."""
+        """End leases, compare opinions, release deliveries whose labels have arrived, and announce new requests."""
         version, now = self._version(), self._service.clock()
         if version is not None and version == self._quiet[0] and now < self._quiet[1]:
             return
-        queue = await self._service.review_queue()
-        next_end = await self._service.ledger.read(_next_end)
+        queues = await self._service.reviews.queues()
+        next_end, uncompared = await self._service.ledger.read(lambda c: (_next_end(c), anything_uncompared(c)))
         if next_end < now:
             await self._in_pieces(lambda connection, place: end_leases(connection, place, now), PIECE)
+        if uncompared:
+            await self._compare_opinions()
         if self._webhooks is None:
             self._quiet = (version, next_end)
             return
@@ -80,7 +84,7 @@ class PeriodicJobs:
         if waits := await self._service.ledger.read(_anything_waits):
             released = await self._service.ledger.run(lambda connection, place: release_waiting(connection, now))
         if url := self._request_webhook:
-            key = queue.ids.key
+            key = queues.ids.key
             released += await self._in_pieces(
                 lambda connection, place: tell_of_requests(connection, place, key, url, now), ASK_PIECE
             )
@@ -89,9 +93,13 @@ class PeriodicJobs:
         elif not waits:
             self._quiet = (version, next_end)
 
+    async def _compare_opinions(self) -> None:
+        while await self._service.reviews.compare_opinions() == OPINIONS_PIECE:
+            pass
+
     async def expire_and_redraw(self) -> None:
         """Expire requests, then draw from the unanswered ones."""
-        queue, now = await self._service.review_queue(), self._service.clock()
+        queue, now = (await self._service.reviews.queues()).queue, self._service.clock()
         ended = await self._in_pieces(
             lambda connection, place: expire(connection, place, queue.request_seconds, now), PIECE
         )
@@ -122,8 +130,9 @@ class PeriodicJobs:
 
 def _next_end(connection: Connection) -> float:
     """Return the end of the lease that ends first, seconds since 1970; infinite without leases."""
-    end: float | None = connection.scalar(select(func.min(item.c.lease_until)).where(CLAIMED))
-    return math.inf if end is None else end
+    of_opinions = select(func.min(opinion.c.lease_until)).where(opinion.c.state == "claimed")
+    ends = [connection.scalar(select(func.min(item.c.lease_until)).where(CLAIMED)), connection.scalar(of_opinions)]
+    return min((end for end in ends if end is not None), default=math.inf)
 
 
 def _anything_waits(connection: Connection) -> bool:

@@ -5,13 +5,13 @@ Each function changes at most a piece of the requests, so that other changes of 
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, literal, literal_column, select, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, exists, func, literal, literal_column, select, update
 
-from services.labels.request_ids import second_phase_draw
+from services.labels.request_ids import unit_draw
 from services.labels.requests import EXPIRE, LEASE_OVER, SECOND_PHASE, Move
 from services.labels.statements import note, of_units
 from services.ledger.contract import Place
-from services.ledger.tables import item, request_event
+from services.ledger.tables import item, opinion, request_event
 from services.ledger.unit_ids import Unit
 
 SERVICE = "service"
@@ -23,17 +23,24 @@ PIECE = 1000
 
 
 def end_leases(connection: Connection, place: Place, now: float) -> int:
-    """End leases that are over; return how many.
+    """End leases of requests that are over, and all of opinions; return how many of requests.
 
     The lease itself is kept: until somebody else claims the request, its holder's late answer is accepted.
     """
+    over = and_(opinion.c.state == "claimed", opinion.c.lease_until < now)
+    connection.execute(update(opinion).where(over).values(state="requested", holder=None, lease_until=None))
     return _pass(connection, place, lease_over(now), LEASE_OVER, "the lease is over", now)
 
 
 def expire(connection: Connection, place: Place, request_seconds: float, now: float) -> int:
-    """Expire requests that were not answered in time, except those that must be completed; return how many."""
+    """Expire requests that were not answered in time, except those that must be completed; return how many.
+
+    Opinions expire with them.
+    """
     over = due(request_seconds) < now
     old = and_(item.c.state == "requested", over, ~drawn())
+    forgotten = and_(opinion.c.state == "requested", opinion.c.time < now - request_seconds)
+    connection.execute(update(opinion).where(forgotten).values(state=EXPIRE.target))
     return _pass(connection, place, old, EXPIRE, "nobody answered in time", now)
 
 
@@ -57,7 +64,7 @@ def draw_second_phase(connection: Connection, place: Place, key: bytes, share: f
     left: dict[str, list[Unit]] = {state: [] for state in SECOND_PHASE.sources}
     rows = connection.execute(for_update(connection, query)).all()
     for epoch, sequence, state in rows:
-        chosen = second_phase_draw(key, (epoch, sequence)) < share
+        chosen = unit_draw(key, "second phase", (epoch, sequence)) < share
         (again if chosen else left[state]).append((epoch, sequence))
     values = {"state": SECOND_PHASE.target, "holder": None, "lease": None, "lease_until": None}
     for condition in of_units(item, again):
@@ -89,9 +96,9 @@ def drawn() -> ColumnElement[bool]:
     )
 
 
-def for_update(connection: Connection, query: Any) -> Any:
+def for_update(connection: Connection, query: Any, table: Table = item) -> Any:
     """Lock the rows of a query and skip those that another process works on; SQLite has one writer."""
-    return query.with_for_update(skip_locked=True, of=item) if connection.dialect.name == "postgresql" else query
+    return query.with_for_update(skip_locked=True, of=table) if connection.dialect.name == "postgresql" else query
 
 
 def _pass(

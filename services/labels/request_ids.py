@@ -33,8 +33,8 @@ class RequestIds:
         return f"{left:016x}{right:016x}"
 
     def unit(self, text: str) -> Unit | None:
-        """Return the unit of a request id, which need not exist; None where the text cannot be an id."""
-        if not _REQUEST.fullmatch(text):
+        """Return the unit of a request id, which need not exist; None where the text cannot be one of a unit."""
+        if not is_request_id(text):
             return None
         left, right = int(text[:16], 16), int(text[16:], 16)
         for number in reversed(range(_ROUNDS)):
@@ -46,15 +46,25 @@ class RequestIds:
         return int.from_bytes(hashlib.blake2b(block, key=self.key, digest_size=8).digest(), "big")
 
 
+def is_request_id(text: str) -> bool:
+    """Return whether a text has the form of a request id: 32 hex digits."""
+    return _REQUEST.fullmatch(text) is not None
+
+
+def new_request_id() -> str:
+    """Return a random id for a further request of a unit, which cannot be told from the ids of other requests."""
+    return secrets.token_hex(16)
+
+
 def delivery_id(key: bytes, kind: str, unit: Unit, url: str) -> str:
     """Return the id of a delivery, 32 hex digits: the same for equal arguments, and revealing nothing of the unit."""
     text = f"{kind}\n{unit_text(unit)}\n{url}".encode()
     return hashlib.blake2b(text, key=key, digest_size=16).hexdigest()
 
 
-def second_phase_draw(key: bytes, unit: Unit) -> float:
-    """Return the uniform number of a unit, [0, 1), for the second phase; always the same."""
-    text = f"second phase\n{unit_text(unit)}".encode()
+def unit_draw(key: bytes, purpose: str, unit: Unit) -> float:
+    """Return the uniform number of a unit, [0, 1), for a purpose such as ``second phase``; always the same."""
+    text = f"{purpose}\n{unit_text(unit)}".encode()
     return int.from_bytes(hashlib.blake2b(text, key=key, digest_size=7).digest(), "big") / 2.0**56
 
 

@@ -1,65 +1,42 @@
 """Review queue of label requests: reviewers claim some for a time, and answer, skip or release them.
 
 The queue is blind. A claim hands out the input and the meaning of its label; the order is random, and nothing here
-depends on the decision, the score, the prediction, or on whether a unit was deferred or audited.
+depends on the score, the prediction, or on whether a unit was deferred or audited. The only exception is the queue of
+drafts, whose condition is passed in: it holds no audits, since a missing draft would tell them.
 """
 
 import secrets
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, func, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, false, func, or_, select, update
 
-from services.labels.intake import KEY_REUSED, Outcome, Taken, take
-from services.labels.label_validation import LabelRules, SubmittedLabel
+from services.labels.opinions import Opinions
+from services.labels.queue_entries import ClaimedRequest, Lease, Queue, find_entry
 from services.labels.request_expiry import SERVICE, drawn, due, end_leases, for_update
 from services.labels.request_ids import RequestIds
-from services.labels.requests import (
-    CLAIM,
-    EXTEND,
-    LABEL,
-    STATES,
-    SUBMIT,
-    Move,
-    State,
-    next_state,
-)
+from services.labels.requests import CLAIM, EXTEND, LABEL, STATES, Move, State, next_state
+from services.labels.stand_ins import stand_ins
 from services.labels.statements import note, of_units
 from services.ledger.contract import Place
 from services.ledger.tables import UNASKED, item
 from services.ledger.tables import label as labels
 from services.ledger.unit_ids import Unit
-from services.runtime.errors import Conflict, NotFound
+
+_MOST_COUNTED = 1000
+"""Number up to which open requests are counted, to mix opinions into them."""
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimedRequest:
-    """Request as it is handed out."""
+class ClaimSpec:
+    """Requests that a reviewer claims."""
 
-    request: str
-    """Opaque id."""
-    lease: str
-    """Token that every call about the claimed request must carry."""
-    lease_until: float
-    """Seconds since 1970."""
-    due: float | None
-    """Time at which the request expires, seconds since 1970; None: never."""
-    must_complete: bool
-    """True: it represents others that were skipped or expired."""
-    head: str
-    payload: bytes | None
-    payload_ref: str | None
-    payload_type: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """State of a request after a call of its holder."""
-
-    request: str
-    state: State
-    lease_until: float | None
-    """Seconds since 1970; None once it is over."""
+    count: int
+    heads: tuple[str, ...]
+    queue: Queue = "blind"
+    only: ColumnElement[bool] | None = None
+    """Condition for the units of the queue of drafts; None: all units."""
+    requests: tuple[str, ...] | None = None
+    """Ids of requests of which any that are open are claimed; None: the next ones."""
 
 
 @dataclass(frozen=True)
@@ -69,34 +46,41 @@ class ReviewQueue:
     ids: RequestIds
     request_seconds: float
     """Time after which an unanswered request expires."""
+    opinions: Opinions
 
     def claim(
-        self,
-        connection: Connection,
-        place: Place,
-        *,
-        count: int,
-        heads: tuple[str, ...],
-        actor: str,
-        seconds: float,
-        now: float,
+        self, connection: Connection, place: Place, spec: ClaimSpec, *, actor: str, seconds: float, now: float
     ) -> list[ClaimedRequest]:
-        """Claim up to ``count`` open requests for so many seconds; two callers never get the same one."""
+        """Claim open requests for so many seconds; two callers never get the same one."""
         end_leases(connection, place, now)
+        until = now + seconds
+        if spec.queue == "adjudication":
+            chosen = self.opinions.candidates(connection, "adjudication", spec.heads, actor, now, count=spec.count)
+            self.opinions.lend(connection, chosen, actor, until)
+            return self.opinions.claimed_requests(connection, chosen)
+        others = self._mixed_in(connection, place, spec, actor, now)
         claimed: list[Unit] = []
-        while len(claimed) < count and (units := self._open(connection, count - len(claimed), heads, now)):
+        missing = spec.count - len(others)
+        while len(claimed) < missing and (units := self._open(connection, missing - len(claimed), spec, now)):
             answered = self._answered_before(connection, place, units, now)
             mine = [unit for unit in units if unit not in answered]
-            _lend(connection, mine, actor, now + seconds)
+            _lend(connection, mine, actor, until, revealed=now if spec.queue == "drafts" else None)
             note(connection, place, mine, CLAIM.target, now, actor, "")
             claimed += mine
-        return self._handed_out(connection, claimed)
+        if len(claimed) < missing and spec.queue == "blind" and spec.requests is None:  # all that is left
+            more = self.opinions.candidates(connection, "second", spec.heads, actor, now, spec.count)
+            others += [request for request in more if request not in others][: missing - len(claimed)]
+        self.opinions.lend(connection, others, actor, until)
+        handed = self._claimed_requests(connection, claimed, spec.queue)
+        for request in self.opinions.claimed_requests(connection, others):
+            handed.insert(secrets.randbelow(len(handed) + 1), request)
+        return handed
 
     def extend(self, connection: Connection, request: str, lease: str, *, seconds: float, now: float) -> Lease:
         """Extend a lease to so many seconds from now; no event, since nothing changes for others."""
-        row = self._find(connection, request)
-        next_state(row.state, EXTEND, holds=_holds(row, lease))
-        connection.execute(update(item).where(_is((row.epoch, row.sequence))).values(lease_until=now + seconds))
+        entry = find_entry(connection, self.ids, request)
+        next_state(entry.state, EXTEND, holds=entry.held_by(lease))
+        connection.execute(update(entry.table).where(entry.row).values(lease_until=now + seconds))
         return Lease(request, "claimed", now + seconds)
 
     def end(
@@ -116,59 +100,27 @@ class ReviewQueue:
         Raises:
             NotFound, Conflict, InvalidInput: see ``next_state``; or there is no such request.
         """
-        row = self._find(connection, request)
-        state = next_state(row.state, move, holds=_holds(row, lease), reason=reason, must_complete=bool(row.drawn))
-        values = {"state": state, "holder": None, "lease": None, "lease_until": None}
-        connection.execute(update(item).where(_is((row.epoch, row.sequence))).values(values))
-        note(connection, place, [(row.epoch, row.sequence)], state, now, actor, reason)
+        entry = find_entry(connection, self.ids, request)
+        holds = entry.held_by(lease)
+        state = next_state(entry.state, move, holds=holds, reason=reason, must_complete=entry.must_complete)
+        values = {"state": state, "holder": None, "lease": None, "lease_until": None, "revealed": None}
+        connection.execute(update(entry.table).where(entry.row).values(values))
+        if entry.opinion is None:
+            note(connection, place, [entry.unit], state, now, actor, reason)
         return Lease(request, state, None)
 
-    def submit(
-        self,
-        connection: Connection,
-        place: Place,
-        request: str,
-        lease: str,
-        value: object,
-        *,
-        rules: LabelRules,
-        observed: float | None,
-        refs: dict[int, str],
-        actor: str,
-        now: float,
-    ) -> Outcome:
-        """Label a claimed request; label and state in one transaction. Idempotent: the same label again is a duplicate.
+    def held(self, connection: Connection, request: str, lease: str) -> ClaimedRequest:
+        """Return a request that a lease holds, or has labelled.
 
         Raises:
-            NotFound, Conflict: there is no such request, the lease is lost, or it has given another label already.
-            InvalidInput: the value is not a label of its head.
+            NotFound, Conflict: there is no such request, or the lease is lost.
         """
-        row = self._find(connection, request)
-        unit = (row.epoch, row.sequence)
-        if row.state != LABEL.target or not _holds(row, lease):  # else it may be the same label again
-            next_state(row.state, SUBMIT, holds=_holds(row, lease))
-        label = SubmittedLabel(unit, value, "requested", row.head, f"lease:{lease}", 1, observed)
-        rows, rejected = rules.check([label], now)
-        taken = take(connection, place, rows, actor=actor, received=now, refs=refs) if rows else Taken({}, rejected)
-        for rejection in taken.rejected:
-            if rejection.error.code == KEY_REUSED:  # its message names the unit, which reviewers must not learn
-                raise Conflict(
-                    "this lease has labelled the request already, with another value; the first one stands",
-                    code="already_labelled",
-                    field="value",
-                )
-            rejection.error.index = -1
-            raise rejection.error
-        return taken.outcomes[0]
-
-    def about(self, connection: Connection, request: str) -> tuple[Unit, str]:
-        """Return the unit and the head of a request.
-
-        Raises:
-            NotFound: there is no such request.
-        """
-        row = self._find(connection, request, lock=False)
-        return (row.epoch, row.sequence), row.head
+        entry = find_entry(connection, self.ids, request, lock=False)
+        if entry.state != LABEL.target or not entry.held_by(lease):
+            next_state(entry.state, EXTEND, holds=entry.held_by(lease))
+        if entry.opinion is None:
+            return self._claimed_requests(connection, [entry.unit], "blind")[0]
+        return self.opinions.claimed_requests(connection, [request])[0]
 
     def counts(self, connection: Connection) -> dict[str, dict[State, int]]:
         """Return the number of requests by head and state, without erased ones."""
@@ -176,15 +128,45 @@ class ReviewQueue:
         by_head: dict[str, dict[State, int]] = {}
         for head, state, count in connection.execute(query.group_by(item.c.head, item.c.state)):
             by_head.setdefault(head, dict.fromkeys(STATES, 0))[state] = count
+        for stand_in in stand_ins(connection, list(by_head), self.request_seconds).values():
+            by_head[stand_in.head]["requested"] -= 1
+            by_head[stand_in.head]["claimed"] += 1
         return by_head
 
-    def _open(self, connection: Connection, count: int, heads: tuple[str, ...], now: float) -> list[Unit]:
+    def _mixed_in(self, connection: Connection, place: Place, spec: ClaimSpec, actor: str, now: float) -> list[str]:
+        """Return the opinions that take the place of some requests, at random by their share of what waits."""
+        options = self.opinions.options
+        if spec.queue != "blind" or spec.requests is not None or not (options.second_opinions or options.known_units):
+            return []
+        second = self.opinions.waiting(connection, spec.heads, actor, now)
+        query = select(item.c.sequence).where(*self._conditions(spec, now), item.c.head.in_(spec.heads))
+        waiting = connection.scalar(select(func.count()).select_from(query.limit(_MOST_COUNTED).subquery())) or 0
+        if not second + waiting:
+            return []
+        known = _successes(spec.count, options.known_units)
+        requests = self.opinions.known(connection, place, spec.heads, actor, now, known)
+        seconds = _successes(spec.count - len(requests), second / (second + waiting))
+        return requests + self.opinions.candidates(connection, "second", spec.heads, actor, now, seconds)
+
+    def _conditions(self, spec: ClaimSpec, now: float) -> tuple[ColumnElement[bool], ...]:
+        """Return the conditions for open requests."""
+        return (
+            item.c.state == "requested",
+            item.c.erased.is_(None),
+            (due(self.request_seconds) >= now) | drawn(),
+            *([] if spec.only is None else [spec.only]),
+        )
+
+    def _open(self, connection: Connection, count: int, spec: ClaimSpec, now: float) -> list[Unit]:
         """Return open requests in the order of the queue, locked where other processes claim, too."""
-        open_ones = (item.c.state == "requested", item.c.erased.is_(None), (due(self.request_seconds) >= now) | drawn())
+        conditions = self._conditions(spec, now)
         columns = (item.c.priority, item.c.epoch, item.c.sequence)
+        if spec.requests is not None:
+            named = [unit for request in spec.requests if (unit := self.ids.unit(request)) is not None]
+            conditions = (*conditions, or_(false(), *of_units(item, named)))
         candidates: list[tuple[float, int, int]] = []
-        for head in heads:  # each in the order of its index
-            query = select(*columns).where(item.c.head == head, *open_ones).order_by(item.c.priority).limit(count)
+        for head in spec.heads:  # each in the order of its index
+            query = select(*columns).where(item.c.head == head, *conditions).order_by(item.c.priority).limit(count)
             candidates += [tuple(row) for row in connection.execute(for_update(connection, query))]
         return [(epoch, sequence) for _, epoch, sequence in sorted(candidates)[:count]]
 
@@ -199,14 +181,14 @@ class ReviewQueue:
         note(connection, place, sorted(labelled), LABEL.target, now, SERVICE, "the label was there")
         return labelled
 
-    def _handed_out(self, connection: Connection, units: list[Unit]) -> list[ClaimedRequest]:
+    def _claimed_requests(self, connection: Connection, units: list[Unit], queue: Queue) -> list[ClaimedRequest]:
         """Return claimed requests by priority, which is random, too."""
         columns = (item.c.head, item.c.lease, item.c.lease_until, item.c.due, item.c.time, drawn().label("drawn"))
         payload = (item.c.payload, item.c.payload_ref, item.c.payload_type)
-        by_due: list[tuple[float, ClaimedRequest]] = []
+        by_priority: list[tuple[float, ClaimedRequest]] = []
         for condition in of_units(item, units):
             query = select(item.c.epoch, item.c.sequence, item.c.priority, *columns, *payload).where(condition)
-            by_due += [
+            by_priority += [
                 (
                     row.priority,
                     ClaimedRequest(
@@ -219,39 +201,22 @@ class ReviewQueue:
                         payload=row.payload,
                         payload_ref=row.payload_ref,
                         payload_type=row.payload_type,
+                        queue=queue,
                     ),
                 )
                 for row in connection.execute(query)
             ]
-        return [request for _, request in sorted(by_due, key=lambda pair: pair[0])]
-
-    def _find(self, connection: Connection, request: str, *, lock: bool = True) -> Row[Any]:
-        unit = self.ids.unit(request)
-        columns = (item.c.epoch, item.c.sequence, item.c.head, item.c.state, item.c.lease, item.c.erased)
-        row = None
-        if unit is not None:
-            query = select(*columns, drawn().label("drawn")).where(_is(unit))
-            row = connection.execute(query.with_for_update(of=item) if lock else query).one_or_none()
-        if row is None or row.erased is not None:
-            raise NotFound(
-                "there is no such request (any more); claim returns the ids of open ones",
-                code="no_request",
-                field="request",
-            )
-        return row
+        return [request for _, request in sorted(by_priority, key=lambda pair: pair[0])]
 
 
-def _lend(connection: Connection, units: list[Unit], holder: str, until: float) -> None:
+def _lend(connection: Connection, units: list[Unit], holder: str, until: float, revealed: float | None) -> None:
     values = {"state": CLAIM.target, "holder": holder, "lease": bindparam("token"), "lease_until": until}
-    change = update(item).where(item.c.epoch == bindparam("e"), item.c.sequence == bindparam("s")).values(values)
+    change = update(item).where(item.c.epoch == bindparam("e"), item.c.sequence == bindparam("s"))
     leases = [{"e": epoch, "s": sequence, "token": secrets.token_hex(16)} for epoch, sequence in units]
     if leases:
-        connection.execute(change, leases)
+        connection.execute(change.values(values | {"revealed": revealed}), leases)
 
 
-def _is(unit: Unit) -> ColumnElement[bool]:
-    return and_(item.c.epoch == unit[0], item.c.sequence == unit[1])
-
-
-def _holds(row: Row[Any], lease: str) -> bool:
-    return bool(lease) and row.lease is not None and secrets.compare_digest(row.lease.encode(), lease.encode())
+def _successes(trials: int, share: float) -> int:
+    """Return the number of successes in independent trials."""
+    return sum(secrets.randbelow(1 << 53) < share * (1 << 53) for _ in range(trials))

@@ -12,27 +12,22 @@ from models.head import Head
 from models.label_errors import FittedLabelRule, LabelRule, label_rule
 from models.schema import Schema
 from services.labels.intake import INLINE_BYTES, Outcome, pieces, take
+from services.labels.label_options import Options
 from services.labels.label_types import (
-    MOST_CLAIMED,
     MOST_WAIT_SECONDS,
     Batch,
     ContentStore,
     Eraser,
-    Options,
-    Request,
-    check_lease,
     check_range,
     check_units,
-    input_json,
 )
 from services.labels.label_validation import LabelRules, Row, SubmittedLabel
 from services.labels.mask_compatibility import MaskCompatibility
 from services.labels.outbox import Delivery, call_back
-from services.labels.request_ids import RequestIds, shared_secret
-from services.labels.requests import GIVE_UP, RELEASE, SKIP, Move, State, check_reason
+from services.labels.requests import check_reason
 from services.labels.resolution import Resolver
 from services.labels.resolution_view import ResolutionPresenter, ResolutionView
-from services.labels.review_queue import ClaimedRequest, Lease, ReviewQueue
+from services.labels.review_service import ReviewService
 from services.ledger.contract import LedgerWriter, Place
 from services.ledger.unit_ids import Unit, unit_text
 from services.runtime.addresses import checked
@@ -72,6 +67,10 @@ class LabelService:
         self.heads = {head.name: head for head in heads}
         if unknown := sorted(set(options.census) - set(self.heads)):
             raise LookupError(f"DEMUR_CENSUS = {unknown[0]!r}: must name heads of this model: {', '.join(self.heads)}")
+        if unknown := sorted(set(options.adjudicate) - set(self.heads)):
+            raise LookupError(
+                f"DEMUR_ADJUDICATE = {unknown[0]!r}: must name heads of this model: {', '.join(self.heads)}"
+            )
         self.options = options
         self.rules = LabelRules({head.name: label_rule(head) for head in heads}, frozenset(options.census))
         self.resolver = Resolver(ledger.read)
@@ -80,10 +79,19 @@ class LabelService:
         self._compatibility = MaskCompatibility(fitting, store, ledger.read)
         self.clock = clock
         self._store = store
+        self.reviews = ReviewService(
+            ledger,
+            store,
+            self.heads,
+            schema,
+            options,
+            rules=self.rules,
+            compatibility=self._compatibility,
+            resolver=self.resolver,
+            clock=clock,
+        )
         self._presenter = ResolutionPresenter(self.heads, self.rules.judgings, store)
-        self._schema = schema
         self._offload = offload
-        self._review_queue: ReviewQueue | None = None
         self._eraser = eraser(self.rules.judgings)
 
     def check_count(self, labels: int) -> None:
@@ -130,77 +138,6 @@ class LabelService:
             self.resolver.changed()
         return Batch(bytes(outcomes), tuple(sorted(rejected, key=lambda rejection: rejection.at)))
 
-    async def claim(self, *, count: int, head: str, actor: str, seconds: float) -> list[Request]:
-        """Claim up to ``count`` requests for so many seconds.
-
-        Raises:
-            InvalidInput: the count, the head or the time is invalid.
-        """
-        check_range("count", count, 1, MOST_CLAIMED, "requests")
-        check_lease(seconds)
-        if head and head not in self.heads:
-            raise InvalidInput.about("head", head, code="unknown_head", allowed=", ".join(self.heads))
-        heads = (head,) if head else tuple(self.heads)
-        queue = await self.review_queue()
-        claimed = await self.ledger.run(
-            lambda connection, place: queue.claim(
-                connection, place, count=count, heads=heads, actor=actor, seconds=seconds, now=self.clock()
-            )
-        )
-        return [await self._readable(request) for request in claimed]
-
-    async def extend(self, request: str, lease: str, *, seconds: float) -> Lease:
-        """Extend a lease to so many seconds from now."""
-        check_lease(seconds)
-        queue = await self.review_queue()
-        return await self.ledger.run(
-            lambda connection, place: queue.extend(connection, request, lease, seconds=seconds, now=self.clock())
-        )
-
-    async def release(self, request: str, lease: str, *, actor: str) -> Lease:
-        """Return a request to the queue."""
-        return await self._end(request, lease, RELEASE, actor)
-
-    async def skip(self, request: str, lease: str, *, reason: str, unlabelable: bool, actor: str) -> Lease:
-        """Leave a request unanswered: for now (it counts as non-response), or because no label can exist."""
-        lease_ended = await self._end(request, lease, GIVE_UP if unlabelable else SKIP, actor, reason)
-        self.resolver.changed()
-        return lease_ended
-
-    async def answer(self, request: str, lease: str, value: object, *, observed: float | None, actor: str) -> Outcome:
-        """Label a claimed request, in one transaction with its state."""
-        queue = await self.review_queue()
-        refs: dict[int, str] = {}
-        if isinstance(value, bytes) or (isinstance(value, str) and len(value) > INLINE_BYTES // 4):  # may become large
-            unit, head = await self.ledger.read(lambda connection: queue.about(connection, request))
-            rows, _ = self.rules.check([SubmittedLabel(unit, value, head=head)], self.clock())
-            rows, misfits = await self._compatibility.check(rows)
-            if misfits:
-                misfits[0].error.index = -1
-                raise misfits[0].error
-            refs = await self._refs(rows)
-        outcome = await self.ledger.run(
-            lambda connection, place: queue.submit(
-                connection,
-                place,
-                request,
-                lease,
-                value,
-                rules=self.rules,
-                observed=observed,
-                refs=refs,
-                actor=actor,
-                now=self.clock(),
-            )
-        )
-        self.resolver.changed()
-        return outcome
-
-    async def counts(self) -> dict[str, dict[State, int]]:
-        """Return the number of requests by head and state."""
-        queue = await self.review_queue()
-        return await self.ledger.read(queue.counts)
-
     async def resolve(self, units: Sequence[Unit], wait_seconds: float = 0.0) -> list[ResolutionView]:
         """Return the resolutions of units, in their order; wait at most so long until none is pending."""
         check_range("wait", wait_seconds, 0, MOST_WAIT_SECONDS, "s")
@@ -238,7 +175,7 @@ class LabelService:
         """
         check_units(units)
         address = checked(url, self.options.callbacks)
-        key = (await self.review_queue()).ids.key
+        key = (await self.reviews.queues()).ids.key
         return await self.ledger.run(
             lambda connection, place: call_back(connection, place, key, units, address, self.clock())
         )
@@ -259,7 +196,7 @@ class LabelService:
     async def compose(self, due: Sequence[Delivery]) -> list[bytes | None]:
         """Return the bodies of deliveries: a label, or the id of a request; None for what was erased."""
         resolutions = await self.resolver.get([delivery.unit for delivery in due])
-        ids = (await self.review_queue()).ids
+        ids = (await self.reviews.queues()).ids
         bodies: list[bytes | None] = []
         for delivery, resolution in zip(due, resolutions, strict=True):
             if resolution.status == "erased" or (delivery.kind == "resolution" and resolution.status != "resolved"):
@@ -277,21 +214,6 @@ class LabelService:
                 bodies.append(msgspec.json.encode({"id": delivery.id, "kind": "resolution"} | resolved))
         return bodies
 
-    async def review_queue(self) -> ReviewQueue:
-        """Return the review queue; its key is in the ledger, which may be down when the process starts."""
-        if self._review_queue is None:
-            key = await self.ledger.run(lambda connection, place: shared_secret(connection, "requests"))
-            self._review_queue = ReviewQueue(RequestIds(key), self.options.request_days * 86_400)
-        return self._review_queue
-
-    async def _end(self, request: str, lease: str, move: Move, actor: str, reason: str = "") -> Lease:
-        queue = await self.review_queue()
-        return await self.ledger.run(
-            lambda connection, place: queue.end(
-                connection, place, request, lease, move, actor=actor, reason=reason, now=self.clock()
-            )
-        )
-
     async def _retried(self, change: Callable[[Connection, Place], T]) -> T:
         """Make an idempotent change, and repeat it where the ledger stalls for a moment: a batch has many."""
         for pause in PAUSES_SECONDS:
@@ -300,14 +222,6 @@ class LabelService:
             except LedgerUnavailable:
                 await asyncio.sleep(pause)
         return await self.ledger.run(change)
-
-    async def _readable(self, claimed: ClaimedRequest) -> Request:
-        payload = claimed.payload
-        if payload is None and claimed.payload_ref is not None:
-            payload = await asyncio.to_thread(self._store.get, claimed.payload_ref)
-        return Request(
-            claimed, self.heads[claimed.head], input_json(payload, claimed.payload_type, self._schema), payload
-        )
 
     async def _refs(self, rows: Sequence[Row]) -> dict[int, str]:
         """Store large values, before there are rows that name them."""

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, and_, bindparam, f
 from models.label_errors import BadLabel, LabelRule
 from services.ledger.contract import LedgerWriter, Place
 from services.ledger.store import Store
-from services.ledger.tables import OPEN, erasure, item, label, request_event, segment
+from services.ledger.tables import OPEN, erasure, flag, item, label, opinion, request_event, segment
 from services.ledger.unit_ids import Unit
 from services.runtime.logging import get_logger
 
@@ -27,7 +27,10 @@ _CONTENT = or_(
     item.c.evidence.is_not(None),
     item.c.evidence_ref.is_not(None),
 )
-_REFERENCES = (item.c.payload_ref, item.c.evidence_ref, label.c.value_ref)
+_REFERENCES = (
+    *(item.c.payload_ref, item.c.evidence_ref, label.c.value_ref, opinion.c.value_ref, opinion.c.correction_ref),
+)
+_OPINION_CONTENT = ("value", "value_ref", "correction", "correction_ref", "digest", "lease", "lease_until", "holder")
 
 
 class Erasure:
@@ -116,14 +119,16 @@ class Erasure:
         if not touched:
             return 0, []
         self._judge(connection, items, labels)
+        opinions = self._erase_opinions(connection, place, units, labels, now)
         _blank(connection, labels, now)
         _close(connection, place, [row for row in items if row["state"] in OPEN], actor, reason, now)
         empty = {"payload": None, "payload_ref": None, "evidence": None, "evidence_ref": None, "erased": now}
         connection.execute(update(item).where(of_items).values(empty))
         row = {"time": now, "actor": actor[:128], "reason": reason[:255], "units": len(touched)}
         connection.execute(insert(erasure).values(row | place.columns))
-        columns = ("payload_ref", "evidence_ref", "value_ref")
-        references = {row[name] for row in (*items, *labels) for name in columns if row.get(name) is not None}
+        columns = ("payload_ref", "evidence_ref", "value_ref", "correction_ref")
+        rows = (*items, *labels, *opinions)
+        references = {row[name] for row in rows for name in columns if row.get(name) is not None}
         return len(touched), sorted(references)
 
     def _judge(self, connection: Connection, items: Sequence[RowMapping], labels: Sequence[RowMapping]) -> None:
@@ -139,6 +144,36 @@ class Erasure:
         if errors:
             statement = update(label).where(label.c.id == bindparam("row")).values(error=bindparam("error"))
             connection.execute(statement, errors)
+
+    def _erase_opinions(
+        self, connection: Connection, place: Place, units: Sequence[Unit], labels: Sequence[RowMapping], now: float
+    ) -> Sequence[RowMapping]:
+        """Erase second opinions and notes of units; keep the differences from their labels. Return the old rows."""
+        of_opinions = and_(tuple_(opinion.c.epoch, opinion.c.sequence).in_(units), opinion.c.erased.is_(None))
+        opinions = connection.execute(select(opinion).where(of_opinions)).mappings().all()
+        by_id = {row["id"]: row for row in labels}
+        for row in opinions:
+            compared = row["difference"]
+            if compared is None and row["state"] == "labelled" and row["label"] in by_id:
+                compared = self._difference(row, by_id[row["label"]])
+            state = row["state"] if row["state"] not in OPEN else "unlabelable"
+            values = dict.fromkeys(_OPINION_CONTENT) | {"erased": now, "difference": compared, "state": state}
+            change = update(opinion).where(opinion.c.request == row["request"])
+            connection.execute(change.values(values | place.columns))
+        connection.execute(update(flag).where(tuple_(flag.c.epoch, flag.c.sequence).in_(units)).values(note=""))
+        return opinions
+
+    def _difference(self, opinion_row: RowMapping, label_row: RowMapping) -> float:
+        """Return the difference of an opinion from its label; -1 where it cannot be computed."""
+        rule = self._judging.get(opinion_row["head"])
+        try:
+            own = self._content(opinion_row["value"], opinion_row["value_ref"])
+            value = self._content(label_row["value"], label_row["value_ref"])
+            difference = math.nan if rule is None or own is None or value is None else rule.difference(value, own)
+        except (BadLabel, LookupError, ValueError) as failure:
+            _log.error("an opinion on %s loses its value without a difference: %s", opinion_row["head"], failure)
+            return -1.0
+        return difference if math.isfinite(difference) else -1.0
 
     def _error(self, unit: RowMapping, label_row: RowMapping) -> float | None:
         rules = self._judging.get(unit["head"])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import Connection, Engine, func, insert, inspect, select, text
 
 from services.ledger.database import LedgerRefused
-from services.ledger.tables import metadata, schema_version
+from services.ledger.tables import flag, metadata, opinion, schema_version
 
 Migration = Callable[[Connection], None]
 
@@ -17,12 +17,23 @@ def _first(connection: Connection) -> None:
 
 
 def _raw_uncertainty(connection: Connection) -> None:
-    columns = {column["name"] for column in inspect(connection).get_columns("item")}
-    if "raw_uncertainty" not in columns:  # a new ledger has it
-        connection.execute(text("ALTER TABLE item ADD COLUMN raw_uncertainty DOUBLE PRECISION"))
+    _add(connection, "item", "raw_uncertainty", "DOUBLE PRECISION")
 
 
-MIGRATIONS: tuple[Migration, ...] = (_first, _raw_uncertainty)
+def _review(connection: Connection) -> None:
+    _add(connection, "item", "revealed", "DOUBLE PRECISION")
+    _add(connection, "label", "assisted", "INTEGER NOT NULL DEFAULT 0")
+    _add(connection, "label", "seconds", "DOUBLE PRECISION")
+    metadata.create_all(connection, tables=[opinion, flag])
+
+
+def _add(connection: Connection, table: str, column: str, kind: str) -> None:
+    """Add a column to a table that has not got it, which a new ledger has."""
+    if column not in {existing["name"] for existing in inspect(connection).get_columns(table)}:
+        connection.execute(text(f"ALTER TABLE {table} ADD COLUMN {column} {kind}"))
+
+
+MIGRATIONS: tuple[Migration, ...] = (_first, _raw_uncertainty, _review)
 """All migrations, the first one first. A released migration is never changed."""
 
 

@@ -135,6 +135,7 @@ item = Table(
     Column("holder", String(128)),
     Column("lease", String(32)),
     Column("lease_until", Double),
+    Column("revealed", Double),  # when its prediction was shown to the holder of the lease; later labels are assisted
     Index("item_place", "writer", "flush"),
     Index("item_feed", "head", "state", "priority"),
     Index(
@@ -178,8 +179,58 @@ label = Table(
     Column("digest", String(64), nullable=False),  # sha256 of the value, the tie-breaker among labels
     Column("error", Double),  # kept of what was erased
     Column("erased", Double),
+    Column("assisted", Integer, nullable=False, server_default=text("0")),  # 1: given in sight of the prediction
+    Column("seconds", Double),  # that a person took
     UniqueConstraint("epoch", "sequence", "head", "source", "key", name="label_once"),
     Index("label_place", "writer", "flush"),
+)
+
+opinion = Table(
+    "opinion",
+    metadata,
+    Column("request", String(32), primary_key=True),  # random; looks like the id of any request
+    *_place(),  # of the transaction that wrote the difference, or the last change before
+    Column("epoch", BigInteger, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("head", String(64), nullable=False),
+    Column("kind", String(16), nullable=False),  # second, known, adjudication
+    Column("number", Integer, nullable=False),  # 0, or for units that several reviewers are tested with: 1, 2, ...
+    Column("time", Double, nullable=False),  # from when it waits
+    Column("state", String(16), nullable=False),
+    Column("holder", String(128)),
+    Column("lease", String(32)),
+    Column("lease_until", Double),
+    Column("revealed", Double),
+    Column("label", BigInteger),  # id of the label that it is compared with
+    Column("author", String(128), nullable=False),  # of that label, who does not get this request
+    Column("other_author", String(128), nullable=False),  # adjudication: of the second opinion; else empty
+    Column("actor", String(128)),
+    Column("received", Double),
+    Column("seconds", Double),
+    Column("value", LargeBinary),
+    Column("value_ref", String(80)),
+    Column("digest", String(64)),
+    Column("correction", LargeBinary),  # a later value, given in sight of the prediction
+    Column("correction_ref", String(80)),
+    Column("difference", Double),  # from the label, see models.label_errors; null: not compared; -1: not comparable
+    Column("erased", Double),
+    UniqueConstraint("epoch", "sequence", "head", "kind", "number", name="opinion_once"),
+    Index("opinion_place", "writer", "flush"),
+    Index("opinion_feed", "state", "difference", "head", "kind"),
+)
+
+flag = Table(
+    "flag",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    *_place(),
+    Column("epoch", BigInteger, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("time", Double, nullable=False),
+    Column("actor", String(128), nullable=False),
+    Column("note", Text, nullable=False),  # empty once erased
+    Index("flag_place", "writer", "flush"),
+    Index("flag_unit", "epoch", "sequence"),
 )
 
 gap = Table(

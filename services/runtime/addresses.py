@@ -1,11 +1,19 @@
-"""Allow-list for callback addresses: deliveries go only below prefixes that the operator configured."""
+"""Addresses: their text, and the allow-list of callbacks, which go only below prefixes that the operator configured."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import SplitResult, urlsplit
 
 from services.runtime.errors import InvalidInput
+from services.runtime.variables import SettingsError
 
 MOST_CHARACTERS = 2048
+SECRET_CHARACTERS = 16
+"""A shorter secret of notices could be found by trying."""
+
+
+def address(host: str, port: int) -> str:
+    """Return ``host:port`` for URLs and gRPC targets, with an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def allowed(url: str, prefixes: Sequence[str]) -> bool:
@@ -14,13 +22,43 @@ def allowed(url: str, prefixes: Sequence[str]) -> bool:
     Compared by their parts, since ``https://inner`` is also a beginning of ``https://inner.example.org`` and of
     ``https://inner@example.org``.
     """
-    address = _split(url)
-    return address is not None and any(_below(address, prefix) for text in prefixes if (prefix := _split(text)))
+    called = _split(url)
+    return called is not None and any(_below(called, prefix) for text in prefixes if (prefix := _split(text)))
 
 
 def is_address(url: str) -> bool:
     """Return whether a text is a complete ``http`` or ``https`` address."""
     return _split(url) is not None
+
+
+def same_origin(one: str, other: str) -> bool:
+    """Return whether two complete addresses have the same scheme, host and port; False if one is not an address."""
+    first, second = _split(one), _split(other)
+    return first is not None and second is not None and _origin(first) == _origin(second)
+
+
+def check_addresses(name: str, addresses: Iterable[str]) -> None:
+    """Check the setting ``DEMUR_<name>`` of addresses.
+
+    Raises:
+        SettingsError: one is not an address.
+    """
+    for url in addresses:
+        if not is_address(url):
+            raise SettingsError(f"DEMUR_{name} = {url!r}: an address such as https://host/path is needed")
+
+
+def check_notices(name: str, addresses: Sequence[str], secret: str) -> None:
+    """Check the setting ``DEMUR_<name>`` of addresses to which signed notices are sent.
+
+    Raises:
+        SettingsError: one is not an address, or there is no secret to sign with.
+    """
+    check_addresses(name, addresses)
+    if addresses and len(secret) < SECRET_CHARACTERS:
+        raise SettingsError(
+            f"DEMUR_{name} needs DEMUR_WEBHOOK_SECRET, which signs what is sent: {SECRET_CHARACTERS} characters or more"
+        )
 
 
 def checked(url: str, prefixes: Sequence[str]) -> str:
@@ -59,9 +97,12 @@ def _split(url: str) -> SplitResult | None:
 
 
 def _below(url: SplitResult, prefix: SplitResult) -> bool:
-    same = (url.scheme, url.hostname, _port(url)) == (prefix.scheme, prefix.hostname, _port(prefix))
     path = prefix.path if prefix.path.endswith("/") else f"{prefix.path}/"
-    return same and (url.path == prefix.path or f"{url.path}/".startswith(path))
+    return _origin(url) == _origin(prefix) and (url.path == prefix.path or f"{url.path}/".startswith(path))
+
+
+def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
+    return parts.scheme, parts.hostname, _port(parts)
 
 
 def _port(parts: SplitResult) -> int:

@@ -2,6 +2,7 @@
 
 RANGES = (
     ("monitor_port", 0, 65535),
+    ("review_port", 0, 65535),
     ("monitor_last_units", 100, 10**7),
     ("monitor_exact_units", 0, 10**7),
     ("monitor_alpha", 1e-6, 0.5),
@@ -28,6 +29,8 @@ RANGES = (
     ("retention_days", 0, 36500),
     ("request_days", 0.001, 36500),
     ("second_phase", 0, 1),
+    ("second_opinions", 0, 1),
+    ("known_units", 0, 0.5),
     ("max_rows", 1, 2**31),
     ("max_message_bytes", 1024, 2**31 - 1),
     ("max_upload_bytes", 1024, 2**40),

@@ -31,7 +31,9 @@ _OWN: Mapping[str, TaskEntry] = {
         default_model="lesion-unet-5",
         importer="models.tasks.lesion.artefact.released:import_released",
         workbench="models.tasks.lesion.training.workbench",
+        review_view="lesion",
         predictions="models.tasks.lesion.data.predictions:read",
+        label_studio="services.tasks.lesion.label_studio:SCANS",
         scorer="services.tasks.lesion.score:SCORER",
         # A scan takes a minute of work, half a gigabyte of memory, and 30 MB of answer. Scans are compressed, so their
         # size does not predict the cost of reading them. Members may agree on a skull, so a scan unlike the training
@@ -54,7 +56,10 @@ _OWN: Mapping[str, TaskEntry] = {
         default_model="motion-bc-5",
         importer="models.tasks.motion.artefact.released:import_released",
         workbench="models.tasks.motion.training.workbench",
+        review_view="motion",
+        review_scene="services.tasks.motion.review:scene",
         predictions="models.tasks.motion.data.predictions:read",
+        label_studio="services.tasks.motion.label_studio:SCENES",
         scorer="services.tasks.motion.score:SCORER",
         # The size of a scene does not predict the work; the map of each of its requests takes a megabyte.
         defaults={"queue_bytes": 1 << 30, "max_upload_bytes": 64 << 20, "inline_bytes": 0},
@@ -65,7 +70,9 @@ _OWN: Mapping[str, TaskEntry] = {
         default_model="translation-transformer-3",
         importer="models.tasks.translation.artefact.importing:import_released",
         workbench="models.tasks.translation.training.workbench",
+        review_view="translation",
         predictions="models.tasks.translation.data.predictions:read",
+        label_studio="services.tasks.translation.label_studio:SENTENCES",
         scorer="services.tasks.translation.score:SCORER",
         # Two kilobytes of text are split and counted in a millisecond. Most of what a small model translates is worth
         # answering.
@@ -77,6 +84,7 @@ _OWN: Mapping[str, TaskEntry] = {
         default_model="vessel-dnn-10",
         importer="models.tasks.vessel.artefact.released:import_released",
         workbench="models.tasks.vessel.training.workbench",
+        review_view="vessel",
         predictions="models.tasks.vessel.data.predictions:read",
         row_files="models.tasks.vessel.data.predictions:FILES",
     ),
@@ -86,6 +94,7 @@ _OWN: Mapping[str, TaskEntry] = {
         default_model="weather-catboost-10",
         importer="models.tasks.weather.artefact.released:import_released",
         workbench="models.tasks.weather.training.workbench",
+        review_view="weather",
         predictions="models.tasks.weather.data.predictions:read",
         row_files="models.tasks.weather.data.predictions:FILES",
     ),

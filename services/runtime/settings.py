@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from models.executors.device import Device
-from services.runtime.addresses import is_address
+from services.runtime.addresses import check_notices
 from services.runtime.cores import available_cores
+from services.runtime.keyed_settings import keyed, numbers_by_head
 from services.runtime.ranges import RANGES
 from services.runtime.registry import DEFAULT_TASK, GRPC_PORT_OFFSET, default_ports
 from services.runtime.registry import TASKS as REGISTRY
+from services.runtime.review_addresses import check_page, service_urls
 from services.runtime.row_models import place, row_models, served_name
 from services.runtime.variables import SettingsError, listed, parsed, strangers
 
@@ -24,11 +26,6 @@ TASK_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 """Task name to the settings whose default differs from that of all tasks."""
 TASKS = tuple(sorted(REGISTRY, key=lambda name: REGISTRY[name].port))
 """Names of the tasks, in the order of their ports."""
-
-
-def address(host: str, port: int) -> str:
-    """Return ``host:port`` for URLs and gRPC targets, with an IPv6 address in brackets."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 @dataclass(frozen=True)
@@ -128,6 +125,9 @@ class Settings:
     keep_payload: Literal["task", "on", "off"] = "task"
     """Storage of the inputs of deferred and audited units, for reviewers: `on`, `off`, or `task`, which stores rows,
     but not scans, scenes and texts."""
+    inputs: str = ""
+    """Folder with files `UNIT.*`, or address that answers `GET ADDRESS/UNIT`, of inputs for reviewers that are not
+    stored."""
     journal_bytes: int = 1 << 30
     """Maximum size of the answers that wait in `DEMUR_HOME` while the database is down, in bytes."""
     explore_bytes: int = 64 << 20
@@ -145,6 +145,19 @@ class Settings:
     """Time after which a request for a label expires and counts as not answered, in days."""
     second_phase: float = 0.0
     """Share of skipped and expired requests that is drawn at random and requested again; 0: none."""
+    second_opinions: float = 0.0
+    """Share of the units labelled through the review queue whose label another reviewer gives again, unseen, so that
+    the error of reviewers is known; 0: none."""
+    known_units: float = 0.0
+    """Share of the requests that reviewers claim which are units with a known label, of a census or adjudicated; 0:
+    none."""
+    adjudicate: str = ""
+    """Difference of two reviewers above which a third one decides, by head: `temperature=9,precipitation=0.5`. Numbers
+    differ by the square, in the square of the head's unit, classes by 0 or 1, texts in %, positions in m, masks by
+    1 - Dice; empty: none decides."""
+    drafts: bool = False
+    """1: reviewers may edit the predictions of deferred units, in a queue of its own that holds no audits; these labels
+    are marked as assisted. 0: every label is given blindly."""
     callbacks: str = ""
     """URL prefixes to which notices of labels may be sent, separated by commas (`https://host/path`); empty: none."""
     request_webhook: str = ""
@@ -205,6 +218,15 @@ class Settings:
     rebalanced; its calls and streams finish."""
     monitor_port: int = 0
     """TCP port of the monitor; 0: 3000 plus `DEMUR_PORT_OFFSET`."""
+    review_port: int = 0
+    """TCP port of the review console; 0: 3011 plus `DEMUR_PORT_OFFSET`."""
+    review_services: str = ""
+    """Services that the review console shows, as `task=URL`, separated by commas; empty: those that run with the same
+    `DEMUR_HOME`."""
+    review_url: str = ""
+    """Address that reviewers open, such as `https://review.example`, if a proxy is in front of the review console:
+    calls from pages of any other address are refused, and with https cookies are `Secure`. Needs `DEMUR_TOKENS`. Empty:
+    the `Host` of each call."""
     monitor_ledgers: str = ""
     """Ledgers that the monitor follows, URLs as in `DEMUR_LEDGER`, separated by commas; empty: those in
     `DEMUR_HOME`."""
@@ -218,6 +240,9 @@ class Settings:
     monitor_estimator: Literal["ht", "hajek", "aipw"] = "aipw"
     """Estimator that weights sampled labels: Horvitz-Thompson, Hájek, or augmented inverse probability weighting
     (AIPW)."""
+    monitor_assisted: Literal["fill", "omit", "compare"] = "fill"
+    """Labels given in sight of the prediction: `fill` uses them only for units without a blind label, `omit` never uses
+    them, and `compare` is `fill` with the figures of `omit` beside it, as the source `blind`."""
     monitor_alpha: float = 0.05
     """Probability of a false alarm of drift, and of risk, for each model over all time."""
     monitor_seconds: float = 1.0
@@ -263,7 +288,7 @@ class Settings:
         general = {field.name.upper() for field in fields(cls)}
         source = os.environ if environment is None else environment
         names = (*TASKS, *row_models(Path(source.get("DEMUR_HOME", cls.home))), source.get("DEMUR_TASK", "monitor"))
-        known = general | {f"{place(name)}_{field}" for name in (*names, "monitor") for field in general}
+        known = general | {f"{place(name)}_{field}" for name in (*names, "monitor", "review") for field in general}
         return strangers(source, known)
 
     @property
@@ -295,20 +320,6 @@ class Settings:
         return f"sqlite:///{self.home.resolve() / 'ledger' / self.task}.db" if self.ledger == "sqlite" else self.ledger
 
     @property
-    def monitor_address(self) -> tuple[str, int]:
-        """Host and port of the monitor in force.
-
-        Raises:
-            SettingsError: the port is outside 1 to 65535.
-        """
-        port = self.monitor_port or 3000 + self.port_offset
-        if not 1 <= port <= 65535:
-            raise SettingsError(
-                f"DEMUR_PORT_OFFSET = {self.port_offset}: port {port}; ports from 1 to 65535 are needed"
-            )
-        return self.host, port
-
-    @property
     def census_heads(self) -> tuple[str, ...]:
         """Heads whose population is declared to be labelled as a whole."""
         return listed(self.census)
@@ -320,16 +331,16 @@ class Settings:
         Raises:
             SettingsError: not of the form ``head=measure``, or a head twice.
         """
-        measures_by_head: dict[str, str] = {}
-        for entry in listed(self.measures):
-            head, equals, measure = (part.strip() for part in entry.partition("="))
-            if not (head and equals and measure) or head in measures_by_head:
-                raise SettingsError(
-                    f"DEMUR_MEASURES = {self.measures!r}: one head=measure for each head is needed, with commas "
-                    "between, such as temperature=varm,precipitation=mi"
-                )
-            measures_by_head[head] = measure
-        return measures_by_head
+        return keyed("DEMUR_MEASURES", self.measures, "head=measure", "temperature=varm,precipitation=mi")
+
+    @property
+    def adjudicate_by_head(self) -> dict[str, float]:
+        """Head name to the difference of two labels above which a third reviewer decides.
+
+        Raises:
+            SettingsError: not of the form ``head=number``, a negative number, or a head twice.
+        """
+        return numbers_by_head("DEMUR_ADJUDICATE", self.adjudicate, "power=250000")
 
     @property
     def callback_prefixes(self) -> tuple[str, ...]:
@@ -368,8 +379,10 @@ class Settings:
             if not lower <= getattr(self, name) <= upper:
                 variable = variables.get(name, f"DEMUR_{name.upper()}")
                 raise SettingsError(f"{variable} = {getattr(self, name)}: {lower:g} to {upper:g} is needed")
-        self.measure_by_head  # noqa: B018 - raises where it cannot be read
-        self._check_addresses()
+        _ = self.measure_by_head, self.adjudicate_by_head, service_urls(self.review_services)  # raise if unreadable
+        check_page(self.review_url, self.tokens)
+        check_notices("CALLBACKS", self.callback_prefixes, self.webhook_secret)
+        check_notices("REQUEST_WEBHOOK", listed(self.request_webhook), self.webhook_secret)
         if self.host not in ("127.0.0.1", "localhost", "::1") and not (self.tokens or remote_allowed):
             raise SettingsError(
                 f"DEMUR_HOST = {self.host} would serve other machines without tokens; keep the loopback address, give "
@@ -380,21 +393,3 @@ class Settings:
                 "DEMUR_TLS_CERTIFICATE and DEMUR_TLS_KEY go together, and DEMUR_TLS_CLIENT_CA goes with both"
             )
         self.ports  # noqa: B018 - raises where one is impossible
-
-    def _check_addresses(self) -> None:
-        for name, addresses in (
-            ("CALLBACKS", self.callback_prefixes),
-            ("REQUEST_WEBHOOK", listed(self.request_webhook)),
-        ):
-            for url in addresses:
-                if not is_address(url):
-                    raise SettingsError(f"DEMUR_{name} = {url!r}: an address such as https://host/path is needed")
-            if addresses and len(self.webhook_secret) < SECRET_CHARACTERS:
-                raise SettingsError(
-                    f"DEMUR_{name} needs DEMUR_WEBHOOK_SECRET, which signs what is sent: {SECRET_CHARACTERS} "
-                    "characters or more"
-                )
-
-
-SECRET_CHARACTERS = 16
-"""A shorter secret could be found by trying."""

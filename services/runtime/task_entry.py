@@ -28,10 +28,21 @@ class TaskEntry:
     """Description of the task's files of rows: columns of labels, and the benchmark's submission."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Settings whose default differs from that of all tasks."""
+    review_view: str = "rows"
+    """View of its inputs in the review console: ``rows``, or one of the files in ``services/review/static/views``."""
+    review_scene: str = ""
+    """Function of a kept input's bytes that returns its scene for the console as plain values; empty: there is none."""
+    label_studio: str = "services.transport.label_studio.rows:ROWS"
+    """Converter of its inputs and labels for Label Studio; unless named, that of rows."""
     started: bool = True
     """Whether ``demur up`` starts it."""
 
     def build(self) -> Any:
         """Import and return the function under ``served_model``."""
-        module, _, function = self.served_model.partition(":")
-        return getattr(importlib.import_module(module), function)
+        return imported(self.served_model)
+
+
+def imported(place: str) -> Any:
+    """Import and return what a place, ``module:name``, stands for."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,18 +15,19 @@ from demur.v1 import labels_pb2
 from models import artefact
 from services.app.assembly import assemble
 from services.labels.intake import Outcome
-from services.labels.label_types import Batch, Request
+from services.labels.label_types import Batch, Request, RevealedPrediction
 from services.labels.label_validation import Rejection
+from services.labels.queue_entries import ClaimedRequest, Lease
 from services.labels.resolution_view import ResolutionView
-from services.labels.review_queue import ClaimedRequest, Lease
+from services.labels.waiting_requests import WaitingPage, WaitingRequest
 from services.ledger.contract import Committed
 from services.policy.log import Entry
 from services.request.contract import Description
 from services.request.metrics import Metrics
 from services.runtime.errors import DemurError, InvalidInput
-from services.transport.grpc import codec, label_messages, policies
+from services.transport.grpc import codec, label_messages, policies, review_messages
 from services.transport.grpc.plain import plain
-from services.transport.http import label_bodies
+from services.transport.http import label_bodies, review_bodies
 from services.transport.http import policies as policy_routes
 from services.transport.http import schema as http_schema
 from services.transport.http.body import describe
@@ -216,11 +218,27 @@ def labelled() -> Iterator[tuple[str, Any]]:
         request = Request(claimed, head, inputs, b"a")
         yield (
             f"labels: request {inputs is None} {'columns' in (inputs or ())}",
-            [label_bodies.request_json(request), message(label_messages.request_message(request))],
+            [review_bodies.request_json(request), message(review_messages.request_message(request))],
         )
+    drafted = replace(claimed, queue="drafts")
+    paths = {"plans": [[[1.0, 2.0], None]], "weights": [None]}
+    predictions: tuple[object, ...] = (None, 1.5, b"file", {"texts": ["a"], "confidences": [0.5]}, paths)
+    for place, prediction in enumerate(predictions):
+        request = Request(drafted, head, None, None, prediction, (1.5, 2.0))
+        yield (
+            f"labels: draft {place}",
+            [review_bodies.request_json(request), message(review_messages.request_message(request))],
+        )
+        revealed = RevealedPrediction(head, prediction, 0.25, None, True, "tvar", 3.5)
+        yield (
+            f"labels: revealed {place}",
+            [review_bodies.revealed_json(revealed), message(review_messages.revealed_message(revealed))],
+        )
+    page = WaitingPage((WaitingRequest("f", head.name, 1.5, None, "claimed", True, False),), "f")
+    yield "labels: waiting", [review_bodies.waiting_json(page), message(review_messages.waiting_message(page))]
     for until in (None, 1.5):
         lease = Lease("r", "claimed", until)
-        yield f"labels: lease {until}", [label_bodies.lease_json(lease), message(label_messages.lease_message(lease))]
+        yield f"labels: lease {until}", [review_bodies.lease_json(lease), message(review_messages.lease_message(lease))]
     for value in values:
         resolution = ResolutionView((1, 2), "resolved", "labelled", "power", value, "a label", "census", 2, 3.5, 4.5)
         yield (
@@ -251,7 +269,7 @@ def read_labels() -> Iterator[tuple[str, Any]]:
             {},
         ),
         "ClaimBody": ({}, {"count": 2.0, "seconds": 3, "head": "power"}, {"count": "x"}, b""),
-        "LeaseBody": (LEASE, {}, {"lease": 1}, LEASE | {"no": 1}),
+        "ReleaseBody": (LEASE, {}, {"lease": 1}, LEASE | {"no": 1}),
         "ExtendBody": (LEASE, LEASE | {"seconds": 5}),
         "SkipBody": (LEASE, LEASE | {"reason": "r", "unlabelable": True}),
         "AnswerBody": (LEASE | {"value": {"base64": "YQ=="}}, LEASE | {"value": 1, "observed": None}),
@@ -264,7 +282,7 @@ def read_labels() -> Iterator[tuple[str, Any]]:
         for place, body in enumerate(examples):
             content = body if isinstance(body, bytes) else msgspec.json.encode(body)
 
-            yield f"labels: {name} {place}", read(partial(read_body, content, getattr(label_bodies, name)))
+            yield f"labels: {name} {place}", read(partial(read_body, content, _body_kind(name)))
     changes: tuple[Any, ...] = (
         {},
         {"target_retention": 0.9, "reason": "r", "author": "a", "expected": "v"},
@@ -281,6 +299,11 @@ def read_labels() -> Iterator[tuple[str, Any]]:
         packed=labels_pb2.PackedLabels(epoch=1, sequences=b"\1" + b"\0" * 7, values=b"\0" * 8),
     )
     yield "labels: message", read(lambda: label_messages.labels(sent))
+
+
+def _body_kind(name: str) -> Any:
+    module = label_bodies if hasattr(label_bodies, name) else review_bodies
+    return getattr(module, name)
 
 
 def read_body(content: bytes, kind: Any) -> Any:

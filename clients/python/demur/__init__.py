@@ -8,6 +8,7 @@
 from demur._async.lesion import AsyncBrainScans
 from demur._async.motion import AsyncMotion
 from demur._async.policies import AsyncPolicies
+from demur._async.requests import AsyncRequests
 from demur._async.rows import AsyncRowModel, AsyncVessel, AsyncWeather
 from demur._async.translation import AsyncDocument, AsyncTranslator
 from demur._build import build
@@ -31,7 +32,16 @@ from demur._errors import (
 from demur._exchange import ChunkError
 from demur._ids import Committed, PredictionIds
 from demur._labels.labels import Label, Labels, LabelsTaken, RejectedLabel
-from demur._labels.requests import InputColumn, LabelRequest, Requests
+from demur._labels.requests import (
+    InputColumn,
+    LabelRequest,
+    PredictedPlans,
+    PredictedTexts,
+    QueueState,
+    RequestInput,
+    RevealedPrediction,
+    WaitingRequest,
+)
 from demur._labels.resolutions import Resolution, Resolutions, verify_webhook
 from demur._lesion.answer import Interval, Lesion, LesionAnswer
 from demur._lesion.request import Scan, ScanError
@@ -46,6 +56,7 @@ from demur._rows.shifted_inputs import ShiftedInput, ShiftedInputs
 from demur._sync.lesion import BrainScans
 from demur._sync.motion import Motion
 from demur._sync.policies import Policies
+from demur._sync.requests import Requests
 from demur._sync.rows import RowModel, Vessel, Weather
 from demur._sync.translation import Document, Translator
 from demur._translation.answer import Translation, TranslationFailure, Translations
@@ -61,6 +72,7 @@ __all__ = [
     "AsyncDocument",
     "AsyncMotion",
     "AsyncPolicies",
+    "AsyncRequests",
     "AsyncRowModel",
     "AsyncTranslator",
     "AsyncVessel",
@@ -101,13 +113,18 @@ __all__ = [
     "Policy",
     "PolicyChange",
     "Pose",
+    "PredictedPlans",
+    "PredictedTexts",
     "PredictionIds",
+    "QueueState",
     "RejectedLabel",
     "Remark",
+    "RequestInput",
     "Requests",
     "Resolution",
     "Resolutions",
     "Retry",
+    "RevealedPrediction",
     "RowModel",
     "Rows",
     "RowsAnswer",
@@ -127,6 +144,7 @@ __all__ = [
     "Translator",
     "Unavailable",
     "Vessel",
+    "WaitingRequest",
     "Weather",
     "WeatherAnswer",
     "WrongAddress",

@@ -4,7 +4,6 @@ from demur._async.calls import AsyncCalls
 from demur._async.tasks import AsyncTasks
 from demur._connection import Connection
 from demur._labels.labels import Labels
-from demur._labels.requests import Requests
 from demur._labels.resolutions import Resolutions
 from demur._retry import Retry
 from demur._sync.calls import Calls
@@ -21,15 +20,12 @@ class Client(Tasks):
 
     labels: Labels
     """Labels of units."""
-    requests: Requests
-    """Requests for labels."""
     resolutions: Resolutions
     """Labels of deferred units, once they are there."""
 
     def __init__(self, calls: Calls) -> None:
         super().__init__(calls)
         self.labels = Labels(calls)
-        self.requests = Requests(calls)
         self.resolutions = Resolutions(calls)
 
 

@@ -10,12 +10,19 @@ from sqlalchemy import Connection, func, select, text
 
 from services.ledger.migrations import MIGRATIONS, version
 from services.ledger.segments import unpack
-from services.ledger.tables import item, label, metadata, segment, writer
+from services.ledger.tables import item, label, metadata, opinion, segment, writer
 
 Longs = NDArray[np.int64]
 _EXAMPLES = 5
 """Most examples of one kind of fault."""
-_FOLLOWED = ("deployment", "policy", "segment", "item", "request_event", "label", "gap", "delivery", "erasure")
+_FOLLOWED = (
+    *("deployment", "policy", "segment", "item", "request_event", "label", "opinion", "flag", "gap", "delivery"),
+    "erasure",
+)
+
+_REFERENCES = (
+    *(item.c.evidence_ref, item.c.payload_ref, label.c.value_ref, opinion.c.value_ref, opinion.c.correction_ref),
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ def examine(connection: Connection, fetch: Callable[[str], bytes] | None = None)
 def references(connection: Connection) -> Iterator[str]:
     """Return references into the store, sorted, each once."""
     names: set[str] = set()
-    for column in (item.c.evidence_ref, item.c.payload_ref, label.c.value_ref):
+    for column in _REFERENCES:
         names |= set(connection.scalars(select(column).where(column.is_not(None)).distinct()))
     return iter(sorted(names))
 

@@ -7,14 +7,12 @@ from numpy.typing import NDArray
 
 from demur.v1 import labels_pb2
 from services.labels.intake import Outcome
-from services.labels.label_types import Batch, Request
+from services.labels.label_types import Batch
 from services.labels.label_validation import PackedLabels, SubmittedLabel
 from services.labels.resolution_view import ResolutionView
-from services.labels.review_queue import Lease
 from services.ledger.contract import Committed
 from services.ledger.unit_ids import checked_unit, unit_text
 from services.runtime.errors import InvalidInput
-from services.transport.grpc.codec import of_attributes
 from services.transport.grpc.status import detail
 
 _SOURCES: dict[Any, str] = {
@@ -74,27 +72,6 @@ def batch_message(batch: Batch) -> Any:
         labels_pb2.RejectedLabel(index=rejection.at, error=detail(rejection.error)) for rejection in batch.rejected
     ]
     return labels_pb2.SubmitLabelsResponse(outcomes=batch.outcomes, rejected=rejected)
-
-
-def request_message(request: Request) -> Any:
-    """Return the message of a claimed label request."""
-    claimed, given_input = request.claimed, request.input or {}
-    return labels_pb2.LabelRequest(
-        request=claimed.request,
-        lease=claimed.lease,
-        lease_until=claimed.lease_until,
-        due=claimed.due,
-        must_complete=claimed.must_complete,
-        head=claimed.head,
-        label=request.head.label,
-        media_type=given_input.get("media_type", ""),
-        columns=[labels_pb2.InputColumn(**column) for column in given_input.get("columns", ())],
-        input=b"" if "columns" in given_input else request.payload or b"",
-    )
-
-
-def lease_message(lease: Lease) -> Any:
-    return of_attributes(labels_pb2.Lease, lease)
 
 
 def resolution_message(view: ResolutionView) -> Any:

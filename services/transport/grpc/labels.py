@@ -1,4 +1,4 @@
-"""``LabelService``: labels, requests, resolutions and commits over gRPC; thin over ``services.labels.service``."""
+"""``LabelService``: labels, resolutions and commits over gRPC; thin over ``services.labels.service``."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -6,24 +6,24 @@ from typing import Any
 
 from demur.v1 import labels_pb2
 from services.access.caller import check_sources
-from services.labels.label_types import DEFAULT_LEASE_SECONDS, MOST_UNITS
+from services.labels.label_types import MOST_UNITS
 from services.labels.label_validation import sources
 from services.labels.service import LabelService
 from services.ledger.unit_ids import parse_unit
 from services.request.pipeline import Pipeline
 from services.runtime.errors import no_ledger
-from services.transport.actor import ACTOR_KEY, actor
 from services.transport.grpc import label_messages as messages
 from services.transport.grpc.call import Method
 from services.transport.grpc.plain import plain
 from services.transport.grpc.raw_request import Received
+from services.transport.grpc.review import ReviewHandlers, caller_name
 
 SERVICE = "demur.v1.LabelService"
 MOST_COMMITTED = 1_000_000
 
 
 class LabelHandlers:
-    """Methods of the service; without a label service each call is refused."""
+    """Methods of the service, those for reviewers among them; without a label service each call is refused."""
 
     def __init__(self, service: LabelService | None, pipeline: Pipeline[Any, Any]) -> None:
         self._known = service
@@ -33,20 +33,11 @@ class LabelHandlers:
         """Return the methods of the service."""
         unary: dict[str, tuple[Any, Any, Any]] = {
             "Submit": (self.submit, labels_pb2.SubmitLabelsRequest, labels_pb2.SubmitLabelsResponse),
-            "Claim": (self.claim, labels_pb2.ClaimRequest, labels_pb2.ClaimResponse),
-            "Extend": (self.extend, labels_pb2.ExtendRequest, labels_pb2.Lease),
-            "Release": (self.release, labels_pb2.ReleaseRequest, labels_pb2.Lease),
-            "Skip": (self.skip, labels_pb2.SkipRequest, labels_pb2.Lease),
-            "SubmitClaimed": (
-                self.submit_claimed,
-                labels_pb2.SubmitClaimedRequest,
-                labels_pb2.SubmitClaimedResponse,
-            ),
-            "CountRequests": (self.count_requests, labels_pb2.CountRequestsRequest, labels_pb2.CountRequestsResponse),
             "Resolve": (self.resolve, labels_pb2.ResolveRequest, labels_pb2.ResolveResponse),
             "Commit": (self.commit, labels_pb2.CommitRequest, labels_pb2.CommitResponse),
             "Erase": (self.erase, labels_pb2.EraseRequest, labels_pb2.EraseResponse),
         }
+        unary |= ReviewHandlers(self._known).methods()
         methods = {
             name: Method(handler, request.FromString, response.SerializeToString)
             for name, (handler, request, response) in unary.items()
@@ -72,55 +63,8 @@ class LabelHandlers:
         self._service.check_count(messages.count(message))
         labels = await self._pipeline.offload.run(message.ByteSize(), messages.labels, message)
         check_sources(sources(labels))
-        response = messages.batch_message(await self._service.submit(labels, _actor(context)))
+        response = messages.batch_message(await self._service.submit(labels, caller_name(context)))
         return plain(response) if message.plain else response
-
-    async def claim(self, message: Any, context: Any) -> Any:
-        requests = await self._service.claim(
-            count=message.count or 1,
-            head=message.head,
-            actor=_actor(context),
-            seconds=message.seconds or DEFAULT_LEASE_SECONDS,
-        )
-        return labels_pb2.ClaimResponse(requests=map(messages.request_message, requests))
-
-    async def extend(self, message: Any, context: Any) -> Any:
-        seconds = message.seconds or DEFAULT_LEASE_SECONDS
-        return messages.lease_message(await self._service.extend(message.request, message.lease, seconds=seconds))
-
-    async def release(self, message: Any, context: Any) -> Any:
-        lease = await self._service.release(message.request, message.lease, actor=_actor(context))
-        return messages.lease_message(lease)
-
-    async def skip(self, message: Any, context: Any) -> Any:
-        lease = await self._service.skip(
-            message.request,
-            message.lease,
-            reason=message.reason,
-            unlabelable=message.unlabelable,
-            actor=_actor(context),
-        )
-        return messages.lease_message(lease)
-
-    async def submit_claimed(self, message: Any, context: Any) -> Any:
-        outcome = await self._service.answer(
-            message.request,
-            message.lease,
-            messages.value(message.value),
-            observed=message.observed if message.HasField("observed") else None,
-            actor=_actor(context),
-        )
-        return labels_pb2.SubmitClaimedResponse(outcome=messages.outcome_number(outcome))
-
-    async def count_requests(self, message: Any, context: Any) -> Any:
-        counts = await self._service.counts()
-        return labels_pb2.CountRequestsResponse(
-            counts=[
-                labels_pb2.RequestCount(head=head, state=state, count=count)
-                for head, states in counts.items()
-                for state, count in states.items()
-            ]
-        )
 
     async def resolve(self, message: Any, context: Any) -> Any:
         units = [parse_unit(text) for text in message.units]
@@ -134,7 +78,7 @@ class LabelHandlers:
     async def erase(self, message: Any, context: Any) -> Any:
         units = messages.units(message.units, MOST_UNITS)
         return labels_pb2.EraseResponse(
-            erased=await self._service.erase(units, actor=_actor(context), reason=message.reason)
+            erased=await self._service.erase(units, actor=caller_name(context), reason=message.reason)
         )
 
     async def watch_resolutions(self, message: Any, context: Any) -> None:
@@ -154,8 +98,3 @@ class LabelHandlers:
         if self._known is None:
             raise no_ledger()
         return self._known
-
-
-def _actor(context: Any) -> str:
-    stated = dict(context.invocation_metadata() or ()).get(ACTOR_KEY)
-    return actor(stated.decode(errors="replace") if isinstance(stated, bytes) else stated)

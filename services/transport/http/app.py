@@ -25,6 +25,7 @@ from services.transport.http.labels import LabelRoutes
 from services.transport.http.openapi import openapi
 from services.transport.http.policies import PolicyRoutes
 from services.transport.http.predict import PATH, PredictRoute
+from services.transport.http.review import ReviewRoutes
 from services.transport.http.schema import described
 from services.transport.http.small_calls import SmallCalls, SmallRoute
 from services.transport.http.trail import TrailRoute
@@ -64,6 +65,7 @@ def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel |
             Route("/v1/jobs/{job}/events", calls.wrapped(jobs.events, while_draining=True)),
             *([] if tenant.http.files is None else [jobs_file]),
             *LabelRoutes(label_service, tenant, settings).routes(calls.wrapped),
+            *ReviewRoutes(label_service, tenant, settings).routes(calls.wrapped),
             *oip.routes(oip_wrapped),
             Route("/metrics", routes.metrics),
         ],

@@ -1,4 +1,4 @@
-"""JSON bodies of requests and answers for labels, label requests and resolutions."""
+"""JSON bodies of requests and answers for labels and resolutions."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -8,18 +8,13 @@ from starlette.requests import Request as HttpRequest
 
 from services.labels.intake import Outcome
 from services.labels.label_types import (
-    DEFAULT_LEASE_SECONDS,
-    LEASE_SECONDS,
-    MOST_CLAIMED,
     MOST_UNITS,
     MOST_WAIT_SECONDS,
     Batch,
-    Request,
     from_json,
 )
 from services.labels.label_validation import MOST_VERSION, SOURCES, SubmittedLabel
 from services.labels.requests import REASON_CHARACTERS
-from services.labels.review_queue import Lease
 from services.ledger.contract import Committed
 from services.ledger.unit_ids import Unit, parse_unit, unit_text
 from services.runtime.errors import InvalidInput, shortened
@@ -41,19 +36,11 @@ UNIT: Json = {
     "pattern": "^[0-7][0-9a-f]{15}-(0|[1-9][0-9]{0,17})$",
     "description": "Id of a unit, one of an answer's prediction_ids.",
 }
-LEASE: Json = {"type": "string", "description": "Lease that claim gave with the request."}
 WAIT: Json = {
     "type": "number",
     "minimum": 0,
     "maximum": MOST_WAIT_SECONDS,
     "description": "Time to wait until nothing is pending any more. Absent: 0.",
-    "x-unit": "s",
-}
-_SECONDS: Json = {
-    "type": "number",
-    "minimum": LEASE_SECONDS[0],
-    "maximum": LEASE_SECONDS[1],
-    "description": f"How long the request is kept, from now. Default: {DEFAULT_LEASE_SECONDS:g}.",
     "x-unit": "s",
 }
 _REASON: Json = {"type": "string", "minLength": 1, "maxLength": REASON_CHARACTERS}
@@ -71,11 +58,8 @@ _VERSION: Json = {
     "maximum": MOST_VERSION,
     "description": "A correction has a greater one. Absent: 1.",
 }
-_COUNT: Json = {"type": "integer", "minimum": 1, "maximum": MOST_CLAIMED, "description": "Absent: 1."}
 HEAD, VALUE = "head", "value"
 """Parts of schemas that depend on the heads of the model."""
-LeaseText = Annotated[str, documented(LEASE)]
-Seconds = Annotated[float, documented(_SECONDS)]
 Reason = Annotated[str, documented(_REASON)]
 Units = Annotated[list[str], documented(_UNITS)]
 HeadName = Annotated[str, documented(HEAD)]
@@ -104,43 +88,6 @@ class LabelsBody(JsonBody):
     labels: list[Annotated[msgspec.Raw, documented(ref("Label"))]]
     source: Annotated[str, _SOURCE] = "requested"
     head: HeadName = ""
-
-
-class ClaimBody(JsonBody):
-    EXAMPLE = '{"count": 1}'
-
-    count: Annotated[Integer, documented(_COUNT)] = 1
-    seconds: Seconds = DEFAULT_LEASE_SECONDS
-    head: HeadName = ""
-
-
-class LeaseBody(JsonBody):
-    EXAMPLE = '{"lease": "..."}'
-
-    lease: LeaseText
-
-
-class ExtendBody(JsonBody):
-    EXAMPLE = '{"lease": "...", "seconds": 600}'
-
-    lease: LeaseText
-    seconds: Seconds = DEFAULT_LEASE_SECONDS
-
-
-class SkipBody(JsonBody):
-    EXAMPLE = '{"lease": "...", "reason": "..."}'
-
-    lease: LeaseText
-    reason: Reason
-    unlabelable: Annotated[bool, msgspec.Meta(description="No label can exist. Absent: false.")] = False
-
-
-class AnswerBody(JsonBody):
-    EXAMPLE = '{"lease": "...", "value": 1.5}'
-
-    lease: LeaseText
-    value: Value
-    observed: Annotated[float | None, documented(TIME)] = None
 
 
 class UnitsBody(JsonBody):
@@ -173,11 +120,6 @@ class CommitBody(JsonBody):
 REQUESTS: Mapping[str, type[JsonBody]] = {
     "Label": LabelBody,
     "Labels": LabelsBody,
-    "Claim": ClaimBody,
-    "Extension": ExtendBody,
-    "Release": LeaseBody,
-    "Skip": SkipBody,
-    "ClaimedLabel": AnswerBody,
     "ResolutionQuery": UnitsBody,
     "Callback": CallbackBody,
     "Erasure": EraseBody,
@@ -240,25 +182,6 @@ def batch_json(batch: Batch) -> dict[str, Any]:
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
     return {"outcome": _WORDS[outcome]}
-
-
-def request_json(request: Request) -> dict[str, Any]:
-    """Return a claimed label request as JSON."""
-    claimed = request.claimed
-    return {
-        "request": claimed.request,
-        "lease": claimed.lease,
-        "lease_until": claimed.lease_until,
-        "due": claimed.due,
-        "must_complete": claimed.must_complete,
-        "head": claimed.head,
-        "label": request.head.label,
-        "input": request.input,
-    }
-
-
-def lease_json(lease: Lease) -> dict[str, Any]:
-    return {"request": lease.request, "state": lease.state, "lease_until": lease.lease_until}
 
 
 def committed_json(committed: Committed) -> dict[str, Any]:

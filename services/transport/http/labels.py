@@ -1,4 +1,4 @@
-"""Labels, requests, resolutions and commits over HTTP; thin over ``services.labels.service``."""
+"""Labels, resolutions and commits over HTTP; thin over ``services.labels.service``."""
 
 from typing import Any
 
@@ -7,7 +7,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from services.access.caller import check_sources
-from services.labels.label_types import from_json
 from services.labels.label_validation import sources
 from services.labels.service import LabelService
 from services.ledger.unit_ids import parse_unit
@@ -16,7 +15,7 @@ from services.runtime.settings import Settings
 from services.transport.actor import ACTOR_KEY, actor
 from services.transport.http import label_bodies as bodies
 from services.transport.http.body import json_response
-from services.transport.http.decoding import Body, integer
+from services.transport.http.decoding import Body
 from services.transport.http.request import DisconnectWatch, number
 from services.transport.served_model import ServedModel
 
@@ -35,12 +34,6 @@ class LabelRoutes:
             Route("/v1/labels", wrapped(self.submit), methods=["POST"]),
             Route("/v1/erase", wrapped(self.erase), methods=["POST"]),
             Route("/v1/commit", wrapped(self.commit), methods=["POST"]),
-            Route("/v1/requests", wrapped(self.counts)),
-            Route("/v1/requests/claim", wrapped(self.claim), methods=["POST"]),
-            Route("/v1/requests/{request}/extend", wrapped(self.extend), methods=["POST"]),
-            Route("/v1/requests/{request}/release", wrapped(self.release), methods=["POST"]),
-            Route("/v1/requests/{request}/skip", wrapped(self.skip), methods=["POST"]),
-            Route("/v1/requests/{request}/submit", wrapped(self.answer), methods=["POST"]),
             Route("/v1/units/{unit}/resolution", wrapped(self.resolution)),
             Route("/v1/resolutions", wrapped(self.resolutions), methods=["POST"]),
             Route("/v1/resolutions/callbacks", wrapped(self.callbacks), methods=["POST"]),
@@ -67,41 +60,6 @@ class LabelRoutes:
         if not units:
             raise InvalidInput("the body names no units; give at least one", code="no_rows", field="units")
         return json_response(bodies.committed_json(await self._tenant.pipeline.ledger.commit(units)))
-
-    async def counts(self, request: Request) -> Response:
-        return json_response({"heads": await self._service.counts()})
-
-    async def claim(self, request: Request) -> Response:
-        service = self._service
-        body = await self._body(request, bodies.ClaimBody)
-        count = integer("count", body.count, "requests")
-        claimed = await service.claim(count=count, head=body.head, actor=_actor(request), seconds=body.seconds)
-        return json_response({"requests": [bodies.request_json(claimed_request) for claimed_request in claimed]})
-
-    async def extend(self, request: Request) -> Response:
-        service = self._service
-        body = await self._body(request, bodies.ExtendBody)
-        return json_response(bodies.lease_json(await service.extend(_id(request), body.lease, seconds=body.seconds)))
-
-    async def release(self, request: Request) -> Response:
-        service = self._service
-        body = await self._body(request, bodies.LeaseBody)
-        return json_response(bodies.lease_json(await service.release(_id(request), body.lease, actor=_actor(request))))
-
-    async def skip(self, request: Request) -> Response:
-        service = self._service
-        body = await self._body(request, bodies.SkipBody)
-        lease = await service.skip(
-            _id(request), body.lease, reason=body.reason, unlabelable=body.unlabelable, actor=_actor(request)
-        )
-        return json_response(bodies.lease_json(lease))
-
-    async def answer(self, request: Request) -> Response:
-        service = self._service
-        body = await self._body(request, bodies.AnswerBody)
-        value = from_json(body.value)
-        outcome = await service.answer(_id(request), body.lease, value, observed=body.observed, actor=_actor(request))
-        return json_response(bodies.outcome_json(outcome))
 
     async def resolution(self, request: Request) -> Response:
         """Return a resolution by long polling; ends if the caller disconnects."""
@@ -136,11 +94,6 @@ class LabelRoutes:
 
 def _actor(request: Request) -> str:
     return actor(request.headers.get(ACTOR_KEY))
-
-
-def _id(request: Request) -> str:
-    identity: str = request.path_params["request"]
-    return identity
 
 
 def _length(raw: Any) -> int:

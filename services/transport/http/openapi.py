@@ -14,9 +14,10 @@ from services.transport.http.answer_json import schema as answer_schema
 from services.transport.http.body import FORM, JSON, PROTOBUF
 from services.transport.http.components import COUNT, Json, choice, common_schemas, or_null, ref
 from services.transport.http.hoisting import hoisted
-from services.transport.http.label_paths import label_paths, label_schemas
+from services.transport.http.label_paths import label_parts, label_paths, label_schemas
 from services.transport.http.policies import ChangeBody
 from services.transport.http.request import ZIP
+from services.transport.http.review_paths import review_paths, review_schemas
 from services.transport.http.schema import OF_CATEGORIES
 from services.transport.http.struct_schema import struct_schema
 from services.transport.http.trail import DEFAULT_ACTS, MOST_ACTS
@@ -67,6 +68,7 @@ def openapi(tenant: ServedModel, *, model: bool = True) -> Json:
             "/v1/predict": {"post": predict},
             **_jobs(body, files=tenant.http.files is not None),
             **label_paths(_errors()),
+            **review_paths(_errors()),
             "/v1/schema": _get("getSchema", "Features, units, ranges, heads.", ref("Description")),
             **({"/v1/model": about} if model else {}),
             "/v1/policy": _get("listPolicies", "Policies in force.", ref("Policies")),
@@ -81,7 +83,10 @@ def openapi(tenant: ServedModel, *, model: bool = True) -> Json:
         },
         "components": {
             "schemas": _common_schemas(description)
-            | label_schemas(description.heads, texts=bool(description.schema and description.schema.codes))
+            | label_schemas(description.heads)
+            | review_schemas(
+                label_parts(description.heads), texts=bool(description.schema and description.schema.codes)
+            )
             | {"PolicyChange": struct_schema(ChangeBody)}
             | {"Request": dict(tenant.http.request_schema), "Answer": _answered(tenant.http)},
         },

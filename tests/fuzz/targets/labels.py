@@ -26,7 +26,7 @@ from services.runtime.errors import DemurError, InvalidInput
 from services.transport.binding import message_of
 from services.transport.grpc import label_messages, policies
 from services.transport.grpc.labels import MOST_COMMITTED
-from services.transport.http import decoding, label_bodies
+from services.transport.http import decoding, label_bodies, review_bodies
 from services.transport.http.policies import read_change, shown
 from tests.fuzz import made, trees, wire
 from tests.fuzz.target import Decoder, Target
@@ -129,10 +129,10 @@ def label_values(folder: Path) -> Decoder:
 def bodies(folder: Path) -> Decoder:
     """The other JSON bodies about labels, with the checks that come before the ledger."""
     kinds: list[tuple[type[Any], dict[str, Any]]] = [
-        (label_bodies.ClaimBody, {"count": 5, "seconds": 60.0, "head": "power"}),
-        (label_bodies.ExtendBody, {"lease": "a", "seconds": 60.0}),
-        (label_bodies.SkipBody, {"lease": "a", "reason": "b", "unlabelable": True}),
-        (label_bodies.AnswerBody, {"lease": "a", "value": [1, 2], "observed": 5.0}),
+        (review_bodies.ClaimBody, {"count": 5, "seconds": 60.0, "head": "power"}),
+        (review_bodies.ExtendBody, {"lease": "a", "seconds": 60.0}),
+        (review_bodies.SkipBody, {"lease": "a", "reason": "b", "unlabelable": True}),
+        (review_bodies.AnswerBody, {"lease": "a", "value": [1, 2], "observed": 5.0}),
         (label_bodies.UnitsBody, {"units": [UNIT], "wait": 1.0}),
         (label_bodies.CallbackBody, {"units": [UNIT, UNIT], "url": "http://127.0.0.1/a"}),
         (label_bodies.EraseBody, {"units": [UNIT], "reason": "b"}),
@@ -146,7 +146,7 @@ def bodies(folder: Path) -> Decoder:
             assert all(0 <= number < 2**63 for number in unit)
         if hasattr(body, "count"):
             check_range("count", body.count, 1, MOST_CLAIMED, "requests")
-        if hasattr(body, "seconds"):
+        if getattr(body, "seconds", None) is not None:
             check_range("seconds", body.seconds, *LEASE_SECONDS, "s")
         if hasattr(body, "reason"):
             check_reason("skip", body.reason)

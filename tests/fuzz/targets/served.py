@@ -235,6 +235,9 @@ def _requests() -> list[bytes]:
         (f"POST /v1/requests/{REQUEST}/release", {"lease": "a"}),
         (f"POST /v1/requests/{REQUEST}/skip", {"lease": "a", "reason": "b", "unlabelable": True}),
         (f"POST /v1/requests/{REQUEST}/submit", {"lease": "a", "value": 5.5, "observed": 1e9}),
+        (f"POST /v1/requests/{REQUEST}/correct", {"lease": "a", "value": 5.5, "seconds": 3.5}),
+        (f"POST /v1/requests/{REQUEST}/reveal", {"lease": "a"}),
+        (f"POST /v1/requests/{REQUEST}/flag", {"lease": "a", "note": "b"}),
         ("POST /v1/resolutions", {"units": [UNIT], "wait": 0.01}),
         ("POST /v1/resolutions/callbacks", {"units": [UNIT], "url": "http://127.0.0.1/"}),
         ("PUT /v1/policy/power", {"threshold": 5.5, "author": "a", "reason": "b", "certificate": {"model": ""}}),
@@ -243,7 +246,8 @@ def _requests() -> list[bytes]:
     ]
     seen = [
         *("/v1/schema", "/v1/policy", "/v1/policy/power", "/v1/openapi.json", "/v1/jobs/abc", "/v1/jobs/abc/events"),
-        *("/v1/requests", f"/v1/units/{UNIT}/resolution?wait=0", "/metrics", "/v1/nothing"),
+        *("/v1/requests", "/v1/requests/waiting?limit=5&after=a", f"/v1/requests/{REQUEST}/input"),
+        *(f"/v1/units/{UNIT}/resolution?wait=0", "/metrics", "/v1/nothing"),
     ]
     head = "\ncontent-type: application/json\ndemur-actor: a\n\n"
     return [(line + head).encode() + text(body) for line, body in bodies] + [
@@ -268,6 +272,9 @@ def _methods() -> list[tuple[str, bool, list[Any]]]:
         (f"{labels}Submit", False, [batch]),
         (f"{labels}SubmitStream", True, [batch, batch]),
         (f"{labels}Claim", False, [labels_pb2.ClaimRequest(count=2, head="power", seconds=60)]),
+        (f"{labels}Claim", False, [labels_pb2.ClaimRequest(queue=3, requests={"requests": [REQUEST]})]),
+        (f"{labels}ListWaiting", False, [labels_pb2.ListWaitingRequest(head="power", limit=5, after="a")]),
+        (f"{labels}GetInput", False, [labels_pb2.GetInputRequest(request=REQUEST, lease="a")]),
         (f"{labels}Extend", False, [labels_pb2.ExtendRequest(request=REQUEST, lease="a", seconds=60)]),
         (f"{labels}Release", False, [labels_pb2.ReleaseRequest(request=REQUEST, lease="a")]),
         (f"{labels}Skip", False, [labels_pb2.SkipRequest(request=REQUEST, lease="a", reason="b")]),
@@ -276,6 +283,13 @@ def _methods() -> list[tuple[str, bool, list[Any]]]:
             False,
             [labels_pb2.SubmitClaimedRequest(request=REQUEST, lease="a", value=label.value)],
         ),
+        (
+            f"{labels}Correct",
+            False,
+            [labels_pb2.SubmitClaimedRequest(request=REQUEST, lease="a", value=label.value, seconds=3.5)],
+        ),
+        (f"{labels}Reveal", False, [labels_pb2.RevealRequest(request=REQUEST, lease="a")]),
+        (f"{labels}Flag", False, [labels_pb2.FlagRequest(request=REQUEST, lease="a", note="b")]),
         (f"{labels}CountRequests", False, [labels_pb2.CountRequestsRequest()]),
         (f"{labels}Resolve", False, [labels_pb2.ResolveRequest(units=[UNIT], wait_seconds=0.01)]),
         (f"{labels}Commit", False, [labels_pb2.CommitRequest(units=[units])]),

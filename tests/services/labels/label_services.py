@@ -13,7 +13,7 @@ from sqlalchemy import Connection, insert, select
 from models.head import Head
 from models.schema import Feature, Schema
 from services.labels.intake import Outcome
-from services.labels.label_types import Options
+from services.labels.label_options import Options
 from services.labels.label_validation import SubmittedLabel
 from services.labels.service import LabelService
 from services.ledger.commit_queue import Clock

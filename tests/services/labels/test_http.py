@@ -251,3 +251,41 @@ async def test_real_bodies_fit_the_document(tmp_path: Path) -> None:
         assert set(resolution) == set(schemas["Resolution"]["properties"])
         counts = (await served.http.get("/v1/requests")).json()["heads"]["power"]
         assert set(counts) == set(schemas["CountsByState"]["properties"])
+
+
+async def test_the_way_of_a_reviewer(tmp_path: Path) -> None:
+    """Waiting list, claim by id, input, flag, label, prediction and correction, over HTTP."""
+    async with labelled(tmp_path, keep_payload="on", drafts=True) as served:
+        await predicted(served)
+        counts = (await served.http.get("/v1/requests")).json()
+        assert {name: counts[name] for name in ("keeps_inputs", "drafts", "adjudications")} == {
+            "keeps_inputs": True,
+            "drafts": True,
+            "adjudications": 0,
+        }
+        (row,) = (await served.http.get("/v1/requests/waiting?head=power&limit=5")).json()["requests"]
+        assert (row["state"], row["mine"], row["head"]) == ("requested", False, "power")
+        claim = {"requests": [row["request"]], "inputs": False}
+        (request,) = (await post(served, "/v1/requests/claim", claim))["requests"]
+        assert [column["value"] for column in request["input"]["columns"]] == [3.0, 9.0], "rows always come along"
+        assert (request["queue"], request["draft"], request["answers"]) == ("blind", None, [])
+        base, lease = f"/v1/requests/{request['request']}", {"lease": request["lease"]}
+        assert (await served.http.get(f"{base}/input")).status_code == 409
+        content = await served.http.get(f"{base}/input", headers={"demur-lease": request["lease"]})
+        assert (content.headers["content-type"], len(content.content)) == ("application/x-demur-row-f32", 8)
+        assert content.headers["cache-control"] == "no-store"
+        assert (await post(served, f"{base}/reveal", lease, 409))["code"] == "wrong_state"
+        assert (await post(served, f"{base}/flag", lease | {"note": "odd"}))["state"] == "claimed"
+        forged = lease | {"value": 2.0, "assisted": False}
+        assert (await post(served, f"{base}/submit", forged, 422))["code"] == "not_a_body"
+        too_long = lease | {"value": 2.0, "seconds": 90_000}
+        assert (await post(served, f"{base}/submit", too_long, 422))["field"] == "seconds"
+        assert await post(served, f"{base}/submit", lease | {"value": 2.0, "seconds": 3.5}) == {"outcome": "accepted"}
+        shown = await post(served, f"{base}/reveal", lease)
+        assert (shown["decision"], shown["error_unit"]) == ("defer", "kW²")
+        assert shown["error"] == pytest.approx((shown["prediction"] - 2.0) ** 2)
+        assert await post(served, f"{base}/correct", lease | {"value": 2.5}) == {"outcome": "corrected"}
+        await predicted(served)
+        (draft,) = (await post(served, "/v1/requests/claim", {"queue": "drafts"}))["requests"]
+        assert draft["draft"] == pytest.approx(shown["prediction"])
+        assert (await served.http.get("/v1/requests/waiting?limit=x")).status_code == 422

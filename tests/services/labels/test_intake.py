@@ -19,8 +19,8 @@ from sqlalchemy import Engine, event, text
 
 from models.tasks.lesion.spec import LESIONS
 from services.labels.intake import PIECE, take
+from services.labels.label_options import Options
 from services.labels.label_precedence import rank
-from services.labels.label_types import Options
 from services.labels.label_validation import PackedLabels, SubmittedLabel
 from services.ledger.tables import item, label
 from services.runtime.errors import InvalidInput, TooLarge
@@ -179,7 +179,7 @@ async def test_a_label_of_an_unknown_unit_waits_for_it(ledger_url: str) -> None:
         assert await ledger.take(early) == ["orphan"]
         assert await ledger.take(early) == ["duplicate"]
         await ledger.units([8, 9])
-        claimed = await ledger.label_service.claim(count=5, head="", actor="b", seconds=60)
+        claimed = await ledger.label_service.reviews.claim(count=5, head="", actor="b", seconds=60)
         assert len(claimed) == 1, "nobody is asked for what is known"
         assert await ledger.states() == ["claimed", "labelled"]
         assert (await ledger.label_service.resolve([(EPOCH, 9)]))[0].value == 1.0

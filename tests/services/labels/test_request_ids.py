@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.labels.request_ids import RequestIds, delivery_id, second_phase_draw
+from services.labels.request_ids import RequestIds, delivery_id, unit_draw
 from services.ledger.unit_ids import parse_unit, unit_text
 from services.runtime.errors import InvalidInput
 
@@ -49,8 +49,8 @@ def test_ids_of_neighbours_have_nothing_in_common() -> None:
 
 
 def test_draws_are_uniform_and_fixed() -> None:
-    draws = [second_phase_draw(b"k" * 32, (7, n)) for n in range(4000)]
-    assert draws == [second_phase_draw(b"k" * 32, (7, n)) for n in range(4000)]
+    draws = [unit_draw(b"k" * 32, "second phase", (7, n)) for n in range(4000)]
+    assert draws == [unit_draw(b"k" * 32, "second phase", (7, n)) for n in range(4000)]
     assert 0.18 < sum(draw < 0.2 for draw in draws) / 4000 < 0.22
     assert all(0 <= draw < 1 for draw in draws)
 

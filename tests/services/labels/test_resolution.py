@@ -54,8 +54,8 @@ async def test_a_unit_under_a_census_waits_for_its_label_without_a_request(ledge
         (unit,) = await ledger.units([0], audited=lambda n: True, state="unasked", census=1)
         (resolution,) = await ledger.label_service.resolve([unit])
         assert (resolution.status, resolution.state) == ("pending", "")
-        assert await ledger.label_service.counts() == {}
-        assert await ledger.label_service.claim(count=5, head="", actor="ann", seconds=60) == []
+        assert await ledger.label_service.reviews.counts() == {}
+        assert await ledger.label_service.reviews.claim(count=5, head="", actor="ann", seconds=60) == []
         await ledger.take(SubmittedLabel(unit, 9.0, source="census"))
         (resolution,) = await ledger.label_service.resolve([unit])
         assert (resolution.status, resolution.value, resolution.state) == ("resolved", 9.0, "")
@@ -99,9 +99,11 @@ async def test_a_request_that_ends_without_a_label_ends_the_wait(ledger_url: str
     async with opened(ledger_url) as ledger:
         (unit,) = await ledger.units([0])
         waiting = asyncio.create_task(ledger.label_service.resolve([unit], LONG))
-        (request,) = await ledger.label_service.claim(count=1, head="", actor="a", seconds=60)
+        (request,) = await ledger.label_service.reviews.claim(count=1, head="", actor="a", seconds=60)
         claimed = request.claimed
-        await ledger.label_service.skip(claimed.request, claimed.lease, reason="r", unlabelable=False, actor="a")
+        await ledger.label_service.reviews.skip(
+            claimed.request, claimed.lease, reason="r", unlabelable=False, actor="a"
+        )
         async with asyncio.timeout(60):
             ((resolution,)) = await waiting
         assert (resolution.status, resolution.state) == ("unresolved", "skipped")

@@ -18,6 +18,7 @@ from services.labels.label_types import Request
 from services.labels.label_validation import SubmittedLabel
 from services.labels.request_expiry import draw_second_phase, end_leases, expire
 from services.labels.service import LabelService
+from services.labels.submissions import Answer
 from services.ledger.commit_queue import Clock
 from services.ledger.database import Database
 from services.ledger.tables import label, request_event
@@ -41,7 +42,7 @@ from tests.services.labels.label_services import (
 
 
 async def claimed(ledger: Opened, count: int = 1, actor: str = "anna", seconds: float = 600.0) -> list[Request]:
-    return await ledger.label_service.claim(count=count, head="", actor=actor, seconds=seconds)
+    return await ledger.label_service.reviews.claim(count=count, head="", actor=actor, seconds=seconds)
 
 
 async def refused(code: str, call: Any) -> DemurError:
@@ -65,6 +66,7 @@ async def test_a_request_says_what_is_asked_and_nothing_else(ledger_url: str) ->
             "payload",
             "payload_ref",
             "payload_type",
+            "queue",
         }
         assert review.input is not None
         assert [(c["name"], c["value"], c["unit"]) for c in review.input["columns"]] == [
@@ -93,7 +95,7 @@ async def test_neither_order_nor_ids_tell_audits_from_deferrals(tmp_path: Path) 
         handed: list[Request] = []
         while part := await claimed(ledger, 100):
             handed += part
-        review_queue = await ledger.label_service.review_queue()
+        review_queue = (await ledger.label_service.reviews.queues()).queue
     assert len(handed) == count
     units = [review_queue.ids.unit(review.claimed.request) for review in handed]
     flags = np.array([is_audited[unit[1]] for unit in units if unit is not None], float)
@@ -117,14 +119,22 @@ async def test_submitting_labels_and_ends_the_request_in_one_flush(ledger_url: s
         await ledger.units(range(4))
         (review,) = await claimed(ledger)
         request, lease = review.claimed.request, review.claimed.lease
-        assert await ledger.label_service.answer(request, lease, 4.5, observed=9.0, actor="anna") is Outcome.ACCEPTED
+        assert (
+            await ledger.label_service.reviews.submit(Answer(request, lease, 4.5, "anna", observed=9.0))
+            is Outcome.ACCEPTED
+        )
         ((sequence, flush, actor, observed),) = await ledger.rows(label, "sequence", "flush", "actor", "observed")
         assert (actor, observed) == ("anna", 9.0)
         assert (sequence, "labelled", flush) in await ledger.rows(request_event, "sequence", "state", "flush")
-        assert await ledger.label_service.answer(request, lease, 4.5, observed=9.0, actor="anna") is Outcome.DUPLICATE
-        await refused("already_labelled", ledger.label_service.answer(request, lease, 5.0, observed=9.0, actor="anna"))
+        assert (
+            await ledger.label_service.reviews.submit(Answer(request, lease, 4.5, "anna", observed=9.0))
+            is Outcome.DUPLICATE
+        )
+        await refused(
+            "already_labelled", ledger.label_service.reviews.submit(Answer(request, lease, 5.0, "anna", observed=9.0))
+        )
         assert len(await ledger.labels()) == 1
-        assert (await ledger.label_service.counts())["power"] == dict.fromkeys(
+        assert (await ledger.label_service.reviews.counts())["power"] == dict.fromkeys(
             ("claimed", "skipped", "expired", "unlabelable"), 0
         ) | {"requested": 3, "labelled": 1}
 
@@ -135,7 +145,9 @@ async def test_a_bad_label_leaves_the_request_as_it_was(ledger_url: str) -> None
         (review,) = await claimed(ledger)
         error = await refused(
             "bad_label",
-            ledger.label_service.answer(review.claimed.request, review.claimed.lease, "x", observed=None, actor="a"),
+            ledger.label_service.reviews.submit(
+                Answer(review.claimed.request, review.claimed.lease, "x", "a", observed=None)
+            ),
         )
         assert error.index == -1
         assert await ledger.states() == ["claimed"]
@@ -148,20 +160,24 @@ async def test_what_the_holder_may_do_others_may_not(ledger_url: str) -> None:
         (review,) = await claimed(ledger)
         request, lease, label_service = review.claimed.request, review.claimed.lease, ledger.label_service
         for wrong in ("", "0" * 32, lease[:-1]):
-            await refused("lease_lost", label_service.extend(request, wrong, seconds=60))
-            await refused("lease_lost", label_service.release(request, wrong, actor="b"))
-            await refused("lease_lost", label_service.skip(request, wrong, reason="r", unlabelable=False, actor="b"))
-            await refused("lease_lost", label_service.answer(request, wrong, 1.0, observed=None, actor="b"))
+            await refused("lease_lost", label_service.reviews.extend(request, wrong, seconds=60))
+            await refused("lease_lost", label_service.reviews.release(request, wrong, actor="b"))
+            await refused(
+                "lease_lost", label_service.reviews.skip(request, wrong, reason="r", unlabelable=False, actor="b")
+            )
+            await refused("lease_lost", label_service.reviews.submit(Answer(request, wrong, 1.0, "b", observed=None)))
         for nobody in ("", "x", "0" * 32, "f" * 32):
-            await refused("no_request", label_service.release(nobody, lease, actor="b"))
+            await refused("no_request", label_service.reviews.release(nobody, lease, actor="b"))
         ledger.wall.now += 500
-        assert (await label_service.extend(request, lease, seconds=600)).lease_until == ledger.wall.now + 600
-        assert (await label_service.release(request, lease, actor="anna")).state == "requested"
-        await refused("lease_lost", label_service.release(request, lease, actor="anna"))
+        assert (await label_service.reviews.extend(request, lease, seconds=600)).lease_until == ledger.wall.now + 600
+        assert (await label_service.reviews.release(request, lease, actor="anna")).state == "requested"
+        await refused("lease_lost", label_service.reviews.release(request, lease, actor="anna"))
         (again,) = await claimed(ledger, actor="ben")
         assert again.claimed.request == request
         assert again.claimed.lease != lease
-        ended = await label_service.skip(request, again.claimed.lease, reason="blurred", unlabelable=False, actor="ben")
+        ended = await label_service.reviews.skip(
+            request, again.claimed.lease, reason="blurred", unlabelable=False, actor="ben"
+        )
         assert (ended.state, ended.lease_until) == ("skipped", None)
         assert await claimed(ledger) == []
         assert [event[1:] for event in await ledger.events()] == [
@@ -181,7 +197,9 @@ async def test_a_lease_that_is_over_goes_to_the_next_and_its_holder_is_told(ledg
         ledger.wall.now += 2
         (other,) = await claimed(ledger, actor="ben", seconds=60)
         assert other.claimed.request == mine.claimed.request
-        late = ledger.label_service.answer(mine.claimed.request, mine.claimed.lease, 1.0, observed=None, actor="anna")
+        late = ledger.label_service.reviews.submit(
+            Answer(mine.claimed.request, mine.claimed.lease, 1.0, "anna", observed=None)
+        )
         await refused("lease_lost", late)
         assert (0, "requested", "service", "the lease is over") in await ledger.events()
 
@@ -192,8 +210,8 @@ async def test_another_value_under_a_lease_is_refused_without_naming_the_unit(le
         (mine,) = await claimed(ledger)
 
         def answer(value: float) -> Any:
-            return ledger.label_service.answer(
-                mine.claimed.request, mine.claimed.lease, value, observed=None, actor="anna"
+            return ledger.label_service.reviews.submit(
+                Answer(mine.claimed.request, mine.claimed.lease, value, "anna", observed=None)
             )
 
         assert await answer(1.0) is Outcome.ACCEPTED
@@ -210,7 +228,9 @@ async def test_a_late_answer_is_taken_where_nobody_else_began(ledger_url: str) -
         ledger.wall.now += 100
         await ledger.writer.run(lambda c, p: end_leases(c, p, ledger.wall.now))
         assert await ledger.states() == ["requested"]
-        answer = ledger.label_service.answer(mine.claimed.request, mine.claimed.lease, 1.0, observed=None, actor="anna")
+        answer = ledger.label_service.reviews.submit(
+            Answer(mine.claimed.request, mine.claimed.lease, 1.0, "anna", observed=None)
+        )
         assert await answer is Outcome.ACCEPTED
         assert await ledger.states() == ["labelled"]
 
@@ -220,7 +240,7 @@ async def test_requests_expire_and_erased_ones_are_gone(ledger_url: str) -> None
         await ledger.units([0])
         await ledger.units([1], erased=1.0)
         await ledger.units([2], due=ledger.wall.now + 10 * DAY)
-        review_queue = await ledger.label_service.review_queue()
+        review_queue = (await ledger.label_service.reviews.queues()).queue
         ledger.wall.now += 11 * DAY
         assert await ledger.writer.run(lambda c, p: expire(c, p, review_queue.request_seconds, ledger.wall.now)) == 1
         assert await ledger.states() == ["requested", "requested", "expired"]
@@ -236,7 +256,7 @@ async def test_a_share_of_the_unanswered_is_drawn_once_and_has_to_be_completed(l
     async with opened(ledger_url) as ledger:
         await ledger.units(range(count), state="skipped")
         await ledger.units(range(count, 2 * count), state="expired")
-        review_queue = await ledger.label_service.review_queue()
+        review_queue = (await ledger.label_service.reviews.queues()).queue
 
         async def draw() -> int:
             return await ledger.writer.run(
@@ -257,7 +277,7 @@ async def test_a_share_of_the_unanswered_is_drawn_once_and_has_to_be_completed(l
         assert review.claimed.due is None
         request, lease = review.claimed.request, review.claimed.lease
         await refused(
-            "must_complete", ledger.label_service.skip(request, lease, reason="r", unlabelable=False, actor="a")
+            "must_complete", ledger.label_service.reviews.skip(request, lease, reason="r", unlabelable=False, actor="a")
         )
         ledger.wall.now += 400 * DAY
         await ledger.writer.run(lambda c, p: end_leases(c, p, ledger.wall.now))
@@ -269,17 +289,19 @@ async def test_heads_are_asked_for_by_name(ledger_url: str) -> None:
     async with opened(ledger_url, heads=(POWER, RAIN)) as ledger:
         await ledger.units([0, 1])
         await ledger.units([2], head="rain")
-        (review,) = await ledger.label_service.claim(count=5, head="rain", actor="a", seconds=60)
+        (review,) = await ledger.label_service.reviews.claim(count=5, head="rain", actor="a", seconds=60)
         assert review.head == RAIN
         assert len(await claimed(ledger, 5)) == 2
         with pytest.raises(InvalidInput, match="must be one of power, rain"):
-            await ledger.label_service.claim(count=1, head="wind", actor="a", seconds=60)
+            await ledger.label_service.reviews.claim(count=1, head="wind", actor="a", seconds=60)
 
 
 @pytest.mark.parametrize(("count", "seconds"), [(0, 60), (101, 60), (1, 0.5), (1, 1e6), (1, float("nan"))])
 async def test_counts_and_times_have_ranges(count: int, seconds: float, tmp_path: Path) -> None:
     async with opened(scratch(tmp_path)) as ledger:
-        await refused("out_of_range", ledger.label_service.claim(count=count, head="", actor="a", seconds=seconds))
+        await refused(
+            "out_of_range", ledger.label_service.reviews.claim(count=count, head="", actor="a", seconds=seconds)
+        )
 
 
 async def test_claimers_in_one_process_never_share_a_request(ledger_url: str) -> None:
@@ -301,7 +323,7 @@ async def test_claimers_in_many_processes_never_share_a_request(postgres: Any) -
     url, wall = postgres.database(), Wall()
     async with opened(url, wall=wall) as ledger:
         await ledger.units(range(150))
-        await ledger.label_service.review_queue()
+        await ledger.label_service.reviews.queues()
 
         def replica(epoch: int) -> Callable[[], Any]:
             async def work() -> list[str]:
@@ -314,7 +336,7 @@ async def test_claimers_in_many_processes_never_share_a_request(postgres: Any) -
                     writer, store, (POWER,), SCHEMA, OPTIONS, offload=offload, clock=wall, eraser=forget
                 )
                 mine: list[str] = []
-                while part := await label_service.claim(count=3, head="", actor=str(epoch), seconds=600):
+                while part := await label_service.reviews.claim(count=3, head="", actor=str(epoch), seconds=600):
                     mine += [review.claimed.request for review in part]
                 await writer.stop()
                 offload.close()
@@ -337,7 +359,7 @@ async def test_a_label_beside_the_feed_takes_the_request_away(ledger_url: str) -
         (review,) = await claimed(ledger)
         assert await ledger.take(SubmittedLabel(unit, 1.0)) == ["accepted"]
         with pytest.raises(Conflict):
-            await ledger.label_service.extend(review.claimed.request, review.claimed.lease, seconds=60)
+            await ledger.label_service.reviews.extend(review.claimed.request, review.claimed.lease, seconds=60)
         with pytest.raises(NotFound):
-            await ledger.label_service.extend("f" * 32, review.claimed.lease, seconds=60)
+            await ledger.label_service.reviews.extend("f" * 32, review.claimed.lease, seconds=60)
         assert struct.unpack("<d", (await ledger.labels())[0][3])[0] == 1.0

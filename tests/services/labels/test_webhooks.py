@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import demur
-from services.labels.label_types import Options
+from services.labels.label_options import Options
 from services.labels.label_validation import SubmittedLabel
 from services.labels.outbox import ATTEMPTS, release_waiting
 from services.labels.periodic_jobs import PeriodicJobs
@@ -208,7 +208,7 @@ async def test_new_requests_are_told_blind_and_once(ledger_url: str) -> None:
         for _ in range(2):
             await periodic_jobs.end_leases_and_notify()
             await webhooks.round()
-        review_queue = await ledger.label_service.review_queue()
+        review_queue = (await ledger.label_service.reviews.queues()).queue
         assert sorted(body["request"] for body in receiver.bodies) == sorted(
             review_queue.ids.text(unit) for unit in units
         )
@@ -221,7 +221,7 @@ async def test_housekeeping_ends_what_is_over_and_survives_failures(ledger_url: 
     async with opened(ledger_url, options=Options(second_phase=1.0)) as ledger:
         await ledger.units(range(3))
         periodic_jobs = PeriodicJobs(ledger.label_service)
-        await ledger.label_service.claim(count=1, head="", actor="a", seconds=10)
+        await ledger.label_service.reviews.claim(count=1, head="", actor="a", seconds=10)
         ledger.wall.now += 20
         await periodic_jobs.end_leases_and_notify()
         assert await ledger.states() == ["requested"] * 3
@@ -248,7 +248,7 @@ async def test_leases_are_looked_at_again_only_after_a_change_or_at_their_end(
             return await read(query)
 
         jobs = PeriodicJobs(ledger.label_service, version=lambda: version)
-        await ledger.label_service.claim(count=1, head="", actor="a", seconds=10)
+        await ledger.label_service.reviews.claim(count=1, head="", actor="a", seconds=10)
         await jobs.end_leases_and_notify()
         monkeypatch.setattr(ledger.label_service.ledger, "read", counted)
         await jobs.end_leases_and_notify()

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from models.executors.device import Device
+from services.runtime.addresses import address
 from services.runtime.registry import default_ports
-from services.runtime.settings import TASKS, Settings, address
+from services.runtime.settings import TASKS, Settings
 from services.runtime.variables import SettingsError
 from tests.settings_page import PAGE, docstrings, page
 
@@ -41,6 +42,25 @@ def test_values_are_read_by_type() -> None:
     assert (settings.defer_on_shift, settings.withhold) == (True, False)
     assert settings.lane_count == 1, "one lane a GPU"
     assert Settings.read({"DEMUR_FIXED_THRESHOLD": ""}).fixed_threshold is None
+
+
+@pytest.mark.parametrize("url", ["https://review.example", "https://review.example:8443/", "http://127.0.0.1:3011"])
+def test_the_address_of_the_review_console_needs_tokens(url: str) -> None:
+    assert Settings.read({"DEMUR_REVIEW_URL": url, "DEMUR_TOKENS": "tokens.toml"}).review_url == url
+    with pytest.raises(SettingsError, match="needs DEMUR_TOKENS"):
+        Settings.read({"DEMUR_REVIEW_URL": url, "DEMUR_ALLOW_REMOTE": "1"})
+
+
+@pytest.mark.parametrize("url", ["review.example", "ftp://review.example", "https://a:b@review.example", "https://"])
+def test_the_address_of_the_review_console_is_complete(url: str) -> None:
+    with pytest.raises(SettingsError, match="DEMUR_REVIEW_URL"):
+        Settings.read({"DEMUR_REVIEW_URL": url, "DEMUR_TOKENS": "tokens.toml"})
+
+
+@pytest.mark.parametrize("url", ["https://review.example/demur", "https://review.example/?a=b"])
+def test_the_review_console_is_served_at_the_root(url: str) -> None:
+    with pytest.raises(SettingsError, match="without a path"):
+        Settings.read({"DEMUR_REVIEW_URL": url, "DEMUR_TOKENS": "tokens.toml"})
 
 
 @pytest.mark.parametrize(

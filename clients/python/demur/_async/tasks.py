@@ -1,4 +1,4 @@
-"""The tasks and policies of a client, as its attributes."""
+"""The tasks, policies and label requests of a client, as its attributes."""
 
 from types import TracebackType
 from typing import Self
@@ -7,6 +7,7 @@ from demur._async.calls import AsyncCalls
 from demur._async.lesion import AsyncBrainScans
 from demur._async.motion import AsyncMotion
 from demur._async.policies import AsyncPolicies
+from demur._async.requests import AsyncRequests
 from demur._async.rows import AsyncRowModel, AsyncVessel, AsyncWeather
 from demur._async.translation import AsyncTranslator
 from demur._connection import Reconnecting
@@ -27,6 +28,8 @@ class AsyncTasks(Reconnecting):
     """English to Russian."""
     policies: AsyncPolicies
     """Policies that decide which units are answered."""
+    requests: AsyncRequests
+    """Requests for labels."""
 
     def __init__(self, calls: AsyncCalls) -> None:
         self._calls = calls
@@ -37,6 +40,7 @@ class AsyncTasks(Reconnecting):
         self.motion = AsyncMotion(calls)
         self.translation = AsyncTranslator(calls)
         self.policies = AsyncPolicies(calls)
+        self.requests = AsyncRequests(calls)
 
     def rows(self, name: str = "") -> AsyncRowModel:
         """Return the service of a model of your own.

@@ -1,15 +1,21 @@
-"""Requests for labels: the client of ``LabelService`` for reviewers."""
+"""Requests for labels as reviewers see them, and predictions that are shown to them; built from messages."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from demur._connection import Reconnecting
-from demur._labels.labels import Outcome, outcome_name
-from demur._labels.values import encode_value
+import numpy as np
+from numpy.typing import NDArray
+
+from demur._errors import wrong_argument
+from demur._labels.values import decode_value
 from demur._messages import from_message
-from demur._sync.calls import Calls
 from demur.v1 import labels_pb2
-from demur.v1.labels_pb2_grpc import LabelServiceStub
+
+Queue: TypeAlias = Literal["blind", "drafts", "adjudication"]
+
+_QUEUES: dict[str, Any] = {
+    name.removeprefix("REVIEW_QUEUE_").lower(): number for name, number in labels_pb2.ReviewQueue.items() if number
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +32,28 @@ class InputColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class PredictedTexts:
+    """Texts that a model predicted, the most confident first."""
+
+    texts: tuple[str, ...]
+    confidences: tuple[float, ...]
+    """Confidence of each text, 0 to 1; NaN: not known."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PredictedPlans:
+    """Plans of positions that a model predicted, the one of the greatest weight first."""
+
+    plans: tuple[NDArray[np.float64], ...]
+    """Positions [T, 2] in m; NaN for a step that is not finite."""
+    weights: tuple[float, ...]
+    """Weight of each plan, 0 to 1; NaN: not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class LabelRequest:
-    """Request for a label. It shows neither the prediction nor whether the unit was deferred or audited."""
+    """Request for a label. It does not show the prediction, except in the queue of drafts, nor whether the unit was
+    deferred or audited."""
 
     id: str
     """Opaque identifier; not the id of the unit."""
@@ -46,96 +72,119 @@ class LabelRequest:
     columns: tuple[InputColumn, ...]
     """The input, if it is a row."""
     input: bytes = field(repr=False)
-    """The input, if it is not a row."""
+    """The input, if it is not a row; empty if it was left out."""
+    queue: Queue = "blind"
+    draft: Any = field(default=None, compare=False)
+    """Prediction to be edited, only in the queue of drafts: as a label (see :class:`demur.Label`), or
+    :class:`demur.PredictedTexts` or :class:`demur.PredictedPlans`."""
+    answers: tuple[Any, ...] = field(default=(), compare=False)
+    """Labels that differ, in random order; only in the queue of adjudications."""
 
 
-class Requests(Reconnecting):
-    """Blocking client that claims requests and labels them, for any number of threads."""
+@dataclass(frozen=True, slots=True)
+class WaitingRequest:
+    """Request that waits for a label, or is claimed."""
 
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-        self._stub: Any = LabelServiceStub(calls.channel)  # type: ignore[no-untyped-call]
-
-    def claim(
-        self, count: int = 1, *, seconds: float = 900.0, head: str = "", timeout: float | None = None
-    ) -> list[LabelRequest]:
-        """Claim up to ``count`` open requests for a number of seconds; nobody else gets them meanwhile.
-
-        Args:
-            count: 1 to 100; fewer are returned if no more are open.
-            seconds: 1 to 86,400.
-            head: name of the head; empty: any.
-            timeout: seconds for the call; None for the client's own.
-
-        Raises:
-            DemurError: see :mod:`demur`.
-        """
-        message = labels_pb2.ClaimRequest(count=count, seconds=seconds, head=head)
-        return [_request(request) for request in self._call(self._stub.Claim, message, timeout).requests]
-
-    def extend(self, request: LabelRequest, *, seconds: float = 900.0, timeout: float | None = None) -> float:
-        """Extend the lease to a number of seconds from now; return its end, seconds since 1970.
-
-        Raises:
-            Conflict: the lease is lost.
-        """
-        message = labels_pb2.ExtendRequest(request=request.id, lease=request.lease, seconds=seconds)
-        until: float = self._call(self._stub.Extend, message, timeout).lease_until
-        return until
-
-    def release(self, request: LabelRequest, *, timeout: float | None = None) -> None:
-        """Return a request to the queue.
-
-        Raises:
-            Conflict: the lease is lost.
-        """
-        message = labels_pb2.ReleaseRequest(request=request.id, lease=request.lease)
-        self._call(self._stub.Release, message, timeout)
-
-    def skip(
-        self, request: LabelRequest, reason: str, *, unlabelable: bool = False, timeout: float | None = None
-    ) -> None:
-        """Skip a request, with a reason.
-
-        Args:
-            unlabelable: no label can exist; otherwise the request counts as not answered, and may be issued again.
-
-        Raises:
-            Conflict: the lease is lost, or the request has to be completed.
-        """
-        message = labels_pb2.SkipRequest(
-            request=request.id, lease=request.lease, reason=reason, unlabelable=unlabelable
-        )
-        self._call(self._stub.Skip, message, timeout)
-
-    def submit(
-        self, request: LabelRequest, value: Any, *, observed: float | None = None, timeout: float | None = None
-    ) -> Outcome:
-        """Label a request; see :class:`demur.Label` for values.
-
-        Args:
-            observed: time of measurement or judgement, seconds since 1970.
-
-        Raises:
-            Conflict: the lease is lost.
-            InvalidInput: the value is not a valid label of the head.
-        """
-        message = labels_pb2.SubmitClaimedRequest(
-            request=request.id, lease=request.lease, value=encode_value(value), observed=observed
-        )
-        return outcome_name(self._call(self._stub.SubmitClaimed, message, timeout).outcome)
-
-    def counts(self, *, timeout: float | None = None) -> dict[str, dict[str, int]]:
-        """Return the number of requests by head and state."""
-        counts: dict[str, dict[str, int]] = {}
-        for entry in self._call(self._stub.CountRequests, labels_pb2.CountRequestsRequest(), timeout).counts:
-            counts.setdefault(entry.head, {})[entry.state] = entry.count
-        return counts
-
-    def _call(self, method: Any, message: Any, timeout: float | None) -> Any:
-        return self._calls.unary(method, message, self._calls.deadline(timeout))
+    id: str
+    head: str
+    time: float
+    """Time of the decision, seconds since 1970."""
+    due: float | None
+    """Time at which the request expires, seconds since 1970; None: it does not."""
+    state: Literal["requested", "claimed"]
+    mine: bool
+    """True: this client's actor has claimed it."""
+    must_complete: bool
+    """True if it represents others that were skipped or expired, and cannot be skipped."""
 
 
-def _request(message: labels_pb2.LabelRequest) -> LabelRequest:
-    columns = tuple(from_message(InputColumn, column) for column in message.columns)
-    return from_message(LabelRequest, message, id=message.request, columns=columns)
+@dataclass(frozen=True, slots=True)
+class RequestInput:
+    """Input of a claimed request."""
+
+    media_type: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RevealedPrediction:
+    """Prediction of a unit that this client has labelled."""
+
+    prediction: Any
+    """As :attr:`demur.LabelRequest.draft`; None: not kept, or not finite."""
+    error: float | None
+    """Error of the prediction by the label, in ``error_unit``; None: there is none."""
+    error_unit: str
+    uncertainty: float | None
+    """In the unit of the measure; None: not finite."""
+    measure: str
+    threshold: float | None
+    """In the unit of the measure; None: not finite, or not known any more."""
+    deferred: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QueueState:
+    """State of the review queue of a service."""
+
+    counts: dict[str, dict[str, int]]
+    """Number of requests by head and state."""
+    keeps_inputs: bool
+    """True: requests come with the input of their unit."""
+    drafts: bool
+    """True: the queue of drafts may be claimed."""
+    adjudications: int
+    """Number of adjudications that this client's actor could make."""
+
+
+def queue_number(queue: str) -> Any:
+    """Encode the name of a queue.
+
+    Raises:
+        InvalidInput: there is no such queue.
+    """
+    if queue not in _QUEUES:
+        raise wrong_argument("queue", queue, ", ".join(_QUEUES))
+    return _QUEUES[queue]
+
+
+def label_request(message: labels_pb2.LabelRequest) -> LabelRequest:
+    """Decode a claimed request. A service that knows only the blind queue does not name it."""
+    names = {number: name for name, number in _QUEUES.items()}
+    return from_message(
+        LabelRequest,
+        message,
+        id=message.request,
+        columns=tuple(from_message(InputColumn, column) for column in message.columns),
+        queue=names.get(message.queue, "blind"),
+        draft=_prediction(message.draft),
+        answers=tuple(map(decode_value, message.answers)),
+    )
+
+
+def waiting_request(message: labels_pb2.WaitingRequest) -> WaitingRequest:
+    """Decode a request that waits."""
+    return from_message(WaitingRequest, message, id=message.request)
+
+
+def revealed_prediction(message: labels_pb2.RevealedPrediction) -> RevealedPrediction:
+    """Decode a prediction that is shown after its label was given."""
+    return from_message(RevealedPrediction, message, prediction=_prediction(message.prediction))
+
+
+def queue_state(message: labels_pb2.CountRequestsResponse) -> QueueState:
+    """Decode the state of the queue."""
+    counts: dict[str, dict[str, int]] = {}
+    for entry in message.counts:
+        counts.setdefault(entry.head, {})[entry.state] = entry.count
+    return from_message(QueueState, message, counts=counts)
+
+
+def _prediction(message: Any) -> Any:
+    form = message.WhichOneof("form")
+    if form == "texts":
+        return from_message(PredictedTexts, message.texts)
+    if form == "plans":
+        plans = tuple(map(decode_value, message.plans.plans))
+        return PredictedPlans(plans, tuple(message.plans.weights))
+    return decode_value(message.value)

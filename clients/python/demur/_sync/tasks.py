@@ -1,5 +1,5 @@
 # Generated from demur/_async/tasks.py by tests/regenerate_blocking_client.py. Edit that file instead.
-"""The tasks and policies of a client, as its attributes."""
+"""The tasks, policies and label requests of a client, as its attributes."""
 
 from types import TracebackType
 from typing import Self
@@ -9,6 +9,7 @@ from demur._sync.calls import Calls
 from demur._sync.lesion import BrainScans
 from demur._sync.motion import Motion
 from demur._sync.policies import Policies
+from demur._sync.requests import Requests
 from demur._sync.rows import RowModel, Vessel, Weather
 from demur._sync.translation import Translator
 
@@ -28,6 +29,8 @@ class Tasks(Reconnecting):
     """English to Russian."""
     policies: Policies
     """Policies that decide which units are answered."""
+    requests: Requests
+    """Requests for labels."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -38,6 +41,7 @@ class Tasks(Reconnecting):
         self.motion = Motion(calls)
         self.translation = Translator(calls)
         self.policies = Policies(calls)
+        self.requests = Requests(calls)
 
     def rows(self, name: str = "") -> RowModel:
         """Return the service of a model of your own.

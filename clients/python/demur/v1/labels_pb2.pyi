@@ -24,6 +24,13 @@ class LabelOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LABEL_OUTCOME_SUPERSEDED: _ClassVar[LabelOutcome]
     LABEL_OUTCOME_ORPHAN: _ClassVar[LabelOutcome]
     LABEL_OUTCOME_REJECTED: _ClassVar[LabelOutcome]
+
+class ReviewQueue(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    REVIEW_QUEUE_UNSPECIFIED: _ClassVar[ReviewQueue]
+    REVIEW_QUEUE_BLIND: _ClassVar[ReviewQueue]
+    REVIEW_QUEUE_DRAFTS: _ClassVar[ReviewQueue]
+    REVIEW_QUEUE_ADJUDICATION: _ClassVar[ReviewQueue]
 LABEL_SOURCE_UNSPECIFIED: LabelSource
 LABEL_SOURCE_REQUESTED: LabelSource
 LABEL_SOURCE_CENSUS: LabelSource
@@ -35,6 +42,10 @@ LABEL_OUTCOME_CORRECTED: LabelOutcome
 LABEL_OUTCOME_SUPERSEDED: LabelOutcome
 LABEL_OUTCOME_ORPHAN: LabelOutcome
 LABEL_OUTCOME_REJECTED: LabelOutcome
+REVIEW_QUEUE_UNSPECIFIED: ReviewQueue
+REVIEW_QUEUE_BLIND: ReviewQueue
+REVIEW_QUEUE_DRAFTS: ReviewQueue
+REVIEW_QUEUE_ADJUDICATION: ReviewQueue
 
 class LabelValue(_message.Message):
     __slots__ = ("number", "text", "file", "doubles")
@@ -115,14 +126,26 @@ class RejectedLabel(_message.Message):
     def __init__(self, index: _Optional[int] = ..., error: _Optional[_Union[_common_pb2.ErrorDetail, _Mapping]] = ...) -> None: ...
 
 class ClaimRequest(_message.Message):
-    __slots__ = ("count", "seconds", "head")
+    __slots__ = ("count", "seconds", "head", "queue", "requests", "without_inputs")
     COUNT_FIELD_NUMBER: _ClassVar[int]
     SECONDS_FIELD_NUMBER: _ClassVar[int]
     HEAD_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    REQUESTS_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_INPUTS_FIELD_NUMBER: _ClassVar[int]
     count: int
     seconds: float
     head: str
-    def __init__(self, count: _Optional[int] = ..., seconds: _Optional[float] = ..., head: _Optional[str] = ...) -> None: ...
+    queue: ReviewQueue
+    requests: RequestIds
+    without_inputs: bool
+    def __init__(self, count: _Optional[int] = ..., seconds: _Optional[float] = ..., head: _Optional[str] = ..., queue: _Optional[_Union[ReviewQueue, str]] = ..., requests: _Optional[_Union[RequestIds, _Mapping]] = ..., without_inputs: bool = ...) -> None: ...
+
+class RequestIds(_message.Message):
+    __slots__ = ("requests",)
+    REQUESTS_FIELD_NUMBER: _ClassVar[int]
+    requests: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, requests: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ClaimResponse(_message.Message):
     __slots__ = ("requests",)
@@ -131,7 +154,7 @@ class ClaimResponse(_message.Message):
     def __init__(self, requests: _Optional[_Iterable[_Union[LabelRequest, _Mapping]]] = ...) -> None: ...
 
 class LabelRequest(_message.Message):
-    __slots__ = ("request", "lease", "lease_until", "due", "must_complete", "head", "label", "media_type", "columns", "input")
+    __slots__ = ("request", "lease", "lease_until", "due", "must_complete", "head", "label", "media_type", "columns", "input", "queue", "draft", "answers")
     REQUEST_FIELD_NUMBER: _ClassVar[int]
     LEASE_FIELD_NUMBER: _ClassVar[int]
     LEASE_UNTIL_FIELD_NUMBER: _ClassVar[int]
@@ -142,6 +165,9 @@ class LabelRequest(_message.Message):
     MEDIA_TYPE_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     INPUT_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    DRAFT_FIELD_NUMBER: _ClassVar[int]
+    ANSWERS_FIELD_NUMBER: _ClassVar[int]
     request: str
     lease: str
     lease_until: float
@@ -152,7 +178,88 @@ class LabelRequest(_message.Message):
     media_type: str
     columns: _containers.RepeatedCompositeFieldContainer[InputColumn]
     input: bytes
-    def __init__(self, request: _Optional[str] = ..., lease: _Optional[str] = ..., lease_until: _Optional[float] = ..., due: _Optional[float] = ..., must_complete: bool = ..., head: _Optional[str] = ..., label: _Optional[str] = ..., media_type: _Optional[str] = ..., columns: _Optional[_Iterable[_Union[InputColumn, _Mapping]]] = ..., input: _Optional[bytes] = ...) -> None: ...
+    queue: ReviewQueue
+    draft: ShownPrediction
+    answers: _containers.RepeatedCompositeFieldContainer[LabelValue]
+    def __init__(self, request: _Optional[str] = ..., lease: _Optional[str] = ..., lease_until: _Optional[float] = ..., due: _Optional[float] = ..., must_complete: bool = ..., head: _Optional[str] = ..., label: _Optional[str] = ..., media_type: _Optional[str] = ..., columns: _Optional[_Iterable[_Union[InputColumn, _Mapping]]] = ..., input: _Optional[bytes] = ..., queue: _Optional[_Union[ReviewQueue, str]] = ..., draft: _Optional[_Union[ShownPrediction, _Mapping]] = ..., answers: _Optional[_Iterable[_Union[LabelValue, _Mapping]]] = ...) -> None: ...
+
+class ShownPrediction(_message.Message):
+    __slots__ = ("value", "texts", "plans")
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    TEXTS_FIELD_NUMBER: _ClassVar[int]
+    PLANS_FIELD_NUMBER: _ClassVar[int]
+    value: LabelValue
+    texts: PredictedTexts
+    plans: PredictedPlans
+    def __init__(self, value: _Optional[_Union[LabelValue, _Mapping]] = ..., texts: _Optional[_Union[PredictedTexts, _Mapping]] = ..., plans: _Optional[_Union[PredictedPlans, _Mapping]] = ...) -> None: ...
+
+class PredictedTexts(_message.Message):
+    __slots__ = ("texts", "confidences")
+    TEXTS_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCES_FIELD_NUMBER: _ClassVar[int]
+    texts: _containers.RepeatedScalarFieldContainer[str]
+    confidences: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, texts: _Optional[_Iterable[str]] = ..., confidences: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class PredictedPlans(_message.Message):
+    __slots__ = ("plans", "weights")
+    PLANS_FIELD_NUMBER: _ClassVar[int]
+    WEIGHTS_FIELD_NUMBER: _ClassVar[int]
+    plans: _containers.RepeatedCompositeFieldContainer[LabelValue]
+    weights: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, plans: _Optional[_Iterable[_Union[LabelValue, _Mapping]]] = ..., weights: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class ListWaitingRequest(_message.Message):
+    __slots__ = ("head", "limit", "after")
+    HEAD_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    head: str
+    limit: int
+    after: str
+    def __init__(self, head: _Optional[str] = ..., limit: _Optional[int] = ..., after: _Optional[str] = ...) -> None: ...
+
+class ListWaitingResponse(_message.Message):
+    __slots__ = ("requests", "next")
+    REQUESTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    requests: _containers.RepeatedCompositeFieldContainer[WaitingRequest]
+    next: str
+    def __init__(self, requests: _Optional[_Iterable[_Union[WaitingRequest, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
+
+class WaitingRequest(_message.Message):
+    __slots__ = ("request", "head", "time", "due", "state", "mine", "must_complete")
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
+    HEAD_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    DUE_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    MINE_FIELD_NUMBER: _ClassVar[int]
+    MUST_COMPLETE_FIELD_NUMBER: _ClassVar[int]
+    request: str
+    head: str
+    time: float
+    due: float
+    state: str
+    mine: bool
+    must_complete: bool
+    def __init__(self, request: _Optional[str] = ..., head: _Optional[str] = ..., time: _Optional[float] = ..., due: _Optional[float] = ..., state: _Optional[str] = ..., mine: bool = ..., must_complete: bool = ...) -> None: ...
+
+class GetInputRequest(_message.Message):
+    __slots__ = ("request", "lease")
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
+    LEASE_FIELD_NUMBER: _ClassVar[int]
+    request: str
+    lease: str
+    def __init__(self, request: _Optional[str] = ..., lease: _Optional[str] = ...) -> None: ...
+
+class RequestInput(_message.Message):
+    __slots__ = ("media_type", "content")
+    MEDIA_TYPE_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    media_type: str
+    content: bytes
+    def __init__(self, media_type: _Optional[str] = ..., content: _Optional[bytes] = ...) -> None: ...
 
 class InputColumn(_message.Message):
     __slots__ = ("name", "value", "unit", "description", "text")
@@ -179,12 +286,14 @@ class ExtendRequest(_message.Message):
     def __init__(self, request: _Optional[str] = ..., lease: _Optional[str] = ..., seconds: _Optional[float] = ...) -> None: ...
 
 class ReleaseRequest(_message.Message):
-    __slots__ = ("request", "lease")
+    __slots__ = ("request", "lease", "reason")
     REQUEST_FIELD_NUMBER: _ClassVar[int]
     LEASE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     request: str
     lease: str
-    def __init__(self, request: _Optional[str] = ..., lease: _Optional[str] = ...) -> None: ...
+    reason: str
+    def __init__(self, request: _Optional[str] = ..., lease: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class SkipRequest(_message.Message):
     __slots__ = ("request", "lease", "reason", "unlabelable")
@@ -209,16 +318,18 @@ class Lease(_message.Message):
     def __init__(self, request: _Optional[str] = ..., state: _Optional[str] = ..., lease_until: _Optional[float] = ...) -> None: ...
 
 class SubmitClaimedRequest(_message.Message):
-    __slots__ = ("request", "lease", "value", "observed")
+    __slots__ = ("request", "lease", "value", "observed", "seconds")
     REQUEST_FIELD_NUMBER: _ClassVar[int]
     LEASE_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     OBSERVED_FIELD_NUMBER: _ClassVar[int]
+    SECONDS_FIELD_NUMBER: _ClassVar[int]
     request: str
     lease: str
     value: LabelValue
     observed: float
-    def __init__(self, request: _Optional[str] = ..., lease: _Optional[str] = ..., value: _Optional[_Union[LabelValue, _Mapping]] = ..., observed: _Optional[float] = ...) -> None: ...
+    seconds: float
+    def __init__(self, request: _Optional[str] = ..., lease: _Optional[str] = ..., value: _Optional[_Union[LabelValue, _Mapping]] = ..., observed: _Optional[float] = ..., seconds: _Optional[float] = ...) -> None: ...
 
 class SubmitClaimedResponse(_message.Message):
     __slots__ = ("outcome",)
@@ -226,15 +337,57 @@ class SubmitClaimedResponse(_message.Message):
     outcome: LabelOutcome
     def __init__(self, outcome: _Optional[_Union[LabelOutcome, str]] = ...) -> None: ...
 
+class RevealRequest(_message.Message):
+    __slots__ = ("request", "lease")
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
+    LEASE_FIELD_NUMBER: _ClassVar[int]
+    request: str
+    lease: str
+    def __init__(self, request: _Optional[str] = ..., lease: _Optional[str] = ...) -> None: ...
+
+class RevealedPrediction(_message.Message):
+    __slots__ = ("prediction", "uncertainty", "measure", "threshold", "deferred", "error", "error_unit")
+    PREDICTION_FIELD_NUMBER: _ClassVar[int]
+    UNCERTAINTY_FIELD_NUMBER: _ClassVar[int]
+    MEASURE_FIELD_NUMBER: _ClassVar[int]
+    THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    DEFERRED_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    ERROR_UNIT_FIELD_NUMBER: _ClassVar[int]
+    prediction: ShownPrediction
+    uncertainty: float
+    measure: str
+    threshold: float
+    deferred: bool
+    error: float
+    error_unit: str
+    def __init__(self, prediction: _Optional[_Union[ShownPrediction, _Mapping]] = ..., uncertainty: _Optional[float] = ..., measure: _Optional[str] = ..., threshold: _Optional[float] = ..., deferred: bool = ..., error: _Optional[float] = ..., error_unit: _Optional[str] = ...) -> None: ...
+
+class FlagRequest(_message.Message):
+    __slots__ = ("request", "lease", "note")
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
+    LEASE_FIELD_NUMBER: _ClassVar[int]
+    NOTE_FIELD_NUMBER: _ClassVar[int]
+    request: str
+    lease: str
+    note: str
+    def __init__(self, request: _Optional[str] = ..., lease: _Optional[str] = ..., note: _Optional[str] = ...) -> None: ...
+
 class CountRequestsRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class CountRequestsResponse(_message.Message):
-    __slots__ = ("counts",)
+    __slots__ = ("counts", "keeps_inputs", "drafts", "adjudications")
     COUNTS_FIELD_NUMBER: _ClassVar[int]
+    KEEPS_INPUTS_FIELD_NUMBER: _ClassVar[int]
+    DRAFTS_FIELD_NUMBER: _ClassVar[int]
+    ADJUDICATIONS_FIELD_NUMBER: _ClassVar[int]
     counts: _containers.RepeatedCompositeFieldContainer[RequestCount]
-    def __init__(self, counts: _Optional[_Iterable[_Union[RequestCount, _Mapping]]] = ...) -> None: ...
+    keeps_inputs: bool
+    drafts: bool
+    adjudications: int
+    def __init__(self, counts: _Optional[_Iterable[_Union[RequestCount, _Mapping]]] = ..., keeps_inputs: bool = ..., drafts: bool = ..., adjudications: _Optional[int] = ...) -> None: ...
 
 class RequestCount(_message.Message):
     __slots__ = ("head", "state", "count")

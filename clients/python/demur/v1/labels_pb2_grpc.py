@@ -49,6 +49,16 @@ class LabelServiceStub(object):
                 request_serializer=demur_dot_v1_dot_labels__pb2.ClaimRequest.SerializeToString,
                 response_deserializer=demur_dot_v1_dot_labels__pb2.ClaimResponse.FromString,
                 _registered_method=True)
+        self.ListWaiting = channel.unary_unary(
+                '/demur.v1.LabelService/ListWaiting',
+                request_serializer=demur_dot_v1_dot_labels__pb2.ListWaitingRequest.SerializeToString,
+                response_deserializer=demur_dot_v1_dot_labels__pb2.ListWaitingResponse.FromString,
+                _registered_method=True)
+        self.GetInput = channel.unary_unary(
+                '/demur.v1.LabelService/GetInput',
+                request_serializer=demur_dot_v1_dot_labels__pb2.GetInputRequest.SerializeToString,
+                response_deserializer=demur_dot_v1_dot_labels__pb2.RequestInput.FromString,
+                _registered_method=True)
         self.Extend = channel.unary_unary(
                 '/demur.v1.LabelService/Extend',
                 request_serializer=demur_dot_v1_dot_labels__pb2.ExtendRequest.SerializeToString,
@@ -68,6 +78,21 @@ class LabelServiceStub(object):
                 '/demur.v1.LabelService/SubmitClaimed',
                 request_serializer=demur_dot_v1_dot_labels__pb2.SubmitClaimedRequest.SerializeToString,
                 response_deserializer=demur_dot_v1_dot_labels__pb2.SubmitClaimedResponse.FromString,
+                _registered_method=True)
+        self.Correct = channel.unary_unary(
+                '/demur.v1.LabelService/Correct',
+                request_serializer=demur_dot_v1_dot_labels__pb2.SubmitClaimedRequest.SerializeToString,
+                response_deserializer=demur_dot_v1_dot_labels__pb2.SubmitClaimedResponse.FromString,
+                _registered_method=True)
+        self.Reveal = channel.unary_unary(
+                '/demur.v1.LabelService/Reveal',
+                request_serializer=demur_dot_v1_dot_labels__pb2.RevealRequest.SerializeToString,
+                response_deserializer=demur_dot_v1_dot_labels__pb2.RevealedPrediction.FromString,
+                _registered_method=True)
+        self.Flag = channel.unary_unary(
+                '/demur.v1.LabelService/Flag',
+                request_serializer=demur_dot_v1_dot_labels__pb2.FlagRequest.SerializeToString,
+                response_deserializer=demur_dot_v1_dot_labels__pb2.Lease.FromString,
                 _registered_method=True)
         self.CountRequests = channel.unary_unary(
                 '/demur.v1.LabelService/CountRequests',
@@ -120,6 +145,20 @@ class LabelServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListWaiting(self, request, context):
+        """Requests that wait or are claimed, in the order of the queue.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetInput(self, request, context):
+        """The input of a claimed request.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Extend(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -140,6 +179,27 @@ class LabelServiceServicer(object):
 
     def SubmitClaimed(self, request, context):
         """Labels a claimed request, in one transaction with its state.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Correct(self, request, context):
+        """Replaces the label that a lease has given. The service marks it as assisted if the prediction was shown before.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Reveal(self, request, context):
+        """Shows the prediction of a request that this lease has labelled.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Flag(self, request, context):
+        """Keeps a note about a claimed or labelled request, for operators.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -197,6 +257,16 @@ def add_LabelServiceServicer_to_server(servicer, server):
                     request_deserializer=demur_dot_v1_dot_labels__pb2.ClaimRequest.FromString,
                     response_serializer=demur_dot_v1_dot_labels__pb2.ClaimResponse.SerializeToString,
             ),
+            'ListWaiting': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListWaiting,
+                    request_deserializer=demur_dot_v1_dot_labels__pb2.ListWaitingRequest.FromString,
+                    response_serializer=demur_dot_v1_dot_labels__pb2.ListWaitingResponse.SerializeToString,
+            ),
+            'GetInput': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetInput,
+                    request_deserializer=demur_dot_v1_dot_labels__pb2.GetInputRequest.FromString,
+                    response_serializer=demur_dot_v1_dot_labels__pb2.RequestInput.SerializeToString,
+            ),
             'Extend': grpc.unary_unary_rpc_method_handler(
                     servicer.Extend,
                     request_deserializer=demur_dot_v1_dot_labels__pb2.ExtendRequest.FromString,
@@ -216,6 +286,21 @@ def add_LabelServiceServicer_to_server(servicer, server):
                     servicer.SubmitClaimed,
                     request_deserializer=demur_dot_v1_dot_labels__pb2.SubmitClaimedRequest.FromString,
                     response_serializer=demur_dot_v1_dot_labels__pb2.SubmitClaimedResponse.SerializeToString,
+            ),
+            'Correct': grpc.unary_unary_rpc_method_handler(
+                    servicer.Correct,
+                    request_deserializer=demur_dot_v1_dot_labels__pb2.SubmitClaimedRequest.FromString,
+                    response_serializer=demur_dot_v1_dot_labels__pb2.SubmitClaimedResponse.SerializeToString,
+            ),
+            'Reveal': grpc.unary_unary_rpc_method_handler(
+                    servicer.Reveal,
+                    request_deserializer=demur_dot_v1_dot_labels__pb2.RevealRequest.FromString,
+                    response_serializer=demur_dot_v1_dot_labels__pb2.RevealedPrediction.SerializeToString,
+            ),
+            'Flag': grpc.unary_unary_rpc_method_handler(
+                    servicer.Flag,
+                    request_deserializer=demur_dot_v1_dot_labels__pb2.FlagRequest.FromString,
+                    response_serializer=demur_dot_v1_dot_labels__pb2.Lease.SerializeToString,
             ),
             'CountRequests': grpc.unary_unary_rpc_method_handler(
                     servicer.CountRequests,
@@ -335,6 +420,60 @@ class LabelService(object):
             _registered_method=True)
 
     @staticmethod
+    def ListWaiting(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/demur.v1.LabelService/ListWaiting',
+            demur_dot_v1_dot_labels__pb2.ListWaitingRequest.SerializeToString,
+            demur_dot_v1_dot_labels__pb2.ListWaitingResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetInput(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/demur.v1.LabelService/GetInput',
+            demur_dot_v1_dot_labels__pb2.GetInputRequest.SerializeToString,
+            demur_dot_v1_dot_labels__pb2.RequestInput.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def Extend(request,
             target,
             options=(),
@@ -432,6 +571,87 @@ class LabelService(object):
             '/demur.v1.LabelService/SubmitClaimed',
             demur_dot_v1_dot_labels__pb2.SubmitClaimedRequest.SerializeToString,
             demur_dot_v1_dot_labels__pb2.SubmitClaimedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Correct(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/demur.v1.LabelService/Correct',
+            demur_dot_v1_dot_labels__pb2.SubmitClaimedRequest.SerializeToString,
+            demur_dot_v1_dot_labels__pb2.SubmitClaimedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Reveal(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/demur.v1.LabelService/Reveal',
+            demur_dot_v1_dot_labels__pb2.RevealRequest.SerializeToString,
+            demur_dot_v1_dot_labels__pb2.RevealedPrediction.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Flag(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/demur.v1.LabelService/Flag',
+            demur_dot_v1_dot_labels__pb2.FlagRequest.SerializeToString,
+            demur_dot_v1_dot_labels__pb2.Lease.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,1 @@
+"""Label Studio's JSON: tasks made of claimed requests, and labels made of annotations."""
