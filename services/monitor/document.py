@@ -9,6 +9,7 @@ from models.evaluation.evaluate import plain
 from models.live.stream import Histogram
 from models.live.window_evaluator import WindowResult
 from models.live.window_figures import FIGURES, Curve
+from services.monitor.reviewer_document import backlogs, queue_document, reviewers_document
 from services.monitor.snapshot import Snapshot, StreamState
 
 Json = dict[str, Any]
@@ -26,6 +27,8 @@ def document(snapshot: Snapshot, now: float) -> Json:
             "time": snapshot.time,
             "windows": [_window(window) for window in snapshot.windows],
             "streams": [_stream(stream, now) for stream in snapshot.streams],
+            "reviewers": [reviewers_document(own) for own in snapshot.reviewers],
+            "queues": [queue_document(key, backlog) for key, backlog in backlogs(snapshot.streams).items()],
             "policies": [
                 {"task": task, "head": head, **asdict(policy)} for (task, head), policy in snapshot.policies.items()
             ],
@@ -55,6 +58,7 @@ def _window(window: WindowResult) -> Json:
         "reasons": _reasons(window),
         **{name: {end: getattr(figures[name], end) for end in _ENDS} if name in figures else None for name in FIGURES},
         **window.references,
+        "human_error": None if window.human_error is None else window.human_error.mean,
         "units": window.units,
         "answered": window.answered,
         "judged": window.judged,

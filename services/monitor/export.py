@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.evaluation.opinions import COLUMNS as OPINION_COLUMNS
+from models.head import Head
 from models.live.label_requests import RequestedUnits
+from models.live.reviewer_figures import ReviewedHead
+from models.live.reviewers import HeadKey, Opinion
 from models.live.stream import StreamProfile, read_profile
 from models.live.units import CENSUS, Columns, Labels, StreamKey, Units, no_units
 from services.ledger.deployments import head_of
@@ -20,6 +24,7 @@ _EVENTS = (
     *("event_id", "time", "uncertainty", "decision", "propensity"),
     *("requested", "expected", "task", "head", "model"),
 )
+_OPINIONS = (*OPINION_COLUMNS, "task", "head")
 _LABELS = ("event_id", "time", "error", "source")
 
 
@@ -44,10 +49,21 @@ class ExportFilter:
         return (units.time >= self.start) & (units.time < self.end)
 
 
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """Tables for ``demur monitor replay``, each as columns by name."""
+
+    events: Table
+    """Decided units in the order of time."""
+    labels: Table
+    opinions: Table
+    """Second opinions and labels of known units, in the order of time."""
+
+
 def export(
     followers: list[Follower], selected: ExportFilter, progress: Callable[[str], None] = lambda text: None
-) -> tuple[Table, Table]:
-    """Return events and labels, each as columns by name; events in the order of time.
+) -> Exported:
+    """Return the tables of all ledgers.
 
     Raises:
         sqlalchemy.exc.SQLAlchemyError, OSError: a ledger cannot be read.
@@ -56,6 +72,7 @@ def export(
     units: dict[StreamKey, list[Units]] = {}
     requests: dict[StreamKey, list[RequestedUnits]] = {}
     labels: dict[StreamKey, list[Labels]] = {}
+    opinions: dict[HeadKey, dict[str, Opinion]] = {}
     for follower in followers:
         behind = True
         while behind:
@@ -72,11 +89,23 @@ def export(
                 for (key, source), added in changes.added.items():
                     if source == selected.source:
                         labels.setdefault(key, []).append(added)
+            for place, read in news.opinions.items():
+                opinions.setdefault(place, {}).update((own.request, own) for own in read)
             progress(f"{sum(len(part) for parts in units.values() for part in parts)} units")
     kept = [key for key in units if selected.takes(key)]
     events = [_event_table(key, profiles.get(key), units[key], requests.get(key, []), selected) for key in kept]
     label_tables = [_label_table(labels[key], selected) for key in kept if key in labels]
-    return _joined(events, _EVENTS, "time"), _joined(label_tables, _LABELS, None)
+    heads = {(key.task, key.head): profile.head for key, profile in profiles.items() if selected.takes(key)}
+    opinion_tables = [
+        _opinion_table(place, heads[place], [*own.values()], selected)
+        for place, own in opinions.items()
+        if place in heads
+    ]
+    return Exported(
+        events=_joined(events, _EVENTS, "time"),
+        labels=_joined(label_tables, _LABELS, None),
+        opinions=_joined(opinion_tables, _OPINIONS, "time"),
+    )
 
 
 def _event_table(
@@ -101,6 +130,25 @@ def _event_table(
         "requested": requested.astype(np.int64),
         "expected": np.full(len(units), np.nan) if expected is None else expected,
         **{name: np.full(len(units), value) for name, value in key._asdict().items()},
+    }
+
+
+def _opinion_table(place: HeadKey, head: Head, opinions: list[Opinion], selected: ExportFilter) -> Table:
+    reviewed = ReviewedHead.of(place, head)
+    rows = [own for own in opinions if selected.start <= own.received < selected.end]
+    n, limit = len(rows), reviewed.largest
+    return {
+        "event_id": np.array([own.unit_id for own in rows], object),
+        "time": np.array([own.received for own in rows], np.float64),
+        "kind": np.array(["known" if own.known else "second" for own in rows], object),
+        "difference": np.array([own.difference for own in rows], np.float64),
+        "reviewer": np.array([own.reviewer for own in rows], object),
+        "other": np.array([own.other for own in rows], object),
+        "relation": np.full(n, reviewed.relation or "", object),
+        "classes": np.full(n, np.nan if reviewed.classes is None else reviewed.classes),
+        "largest": np.full(n, limit if np.isfinite(limit) else np.nan),
+        "task": np.full(n, place[0], object),
+        "head": np.full(n, place[1], object),
     }
 
 

@@ -5,7 +5,8 @@ exported only while their window is valid; an invalid window exports its reasons
 """
 
 import platform
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import astuple
 from itertools import accumulate
 from operator import is_not
 
@@ -15,12 +16,15 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
+from models.agreement.throughput import QUANTILES
+from models.estimation.intervals import Estimate
 from models.live.invalidity import REASONS
 from models.live.stream import Histogram
 from models.live.window_evaluator import WindowResult
 from models.live.window_figures import FIGURES, REFERENCES, Curve
 from services import __version__
 from services.labels.requests import STATES
+from services.monitor.reviewer_document import backlogs
 from services.monitor.snapshot import Snapshot
 
 CURVE_POINTS = 21
@@ -35,7 +39,7 @@ _HELP = {
     "error": "Errors of the answered units over all units: the error-retention curve at the operating point.",
     "answered_error": "Mean error of the answered units.",
     "mean_error": "Mean error of the model over all units, answered or not.",
-    "system_error": "Mean error of all answers, by the model or by whoever answered a deferred unit.",
+    "system_error": "Mean error of all answers, by the model or by a reviewer.",
     "r_auc_random": "R-AUC of a random ranking.",
     "r_auc_optimal": "R-AUC of the optimal ranking, by the errors themselves.",
     "f1_auc_random": "F1-AUC of a random ranking.",
@@ -144,6 +148,7 @@ class CycleCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield all families."""
         yield from _requests(self.snapshot)
+        yield from _reviewers(self.snapshot)
         yield from _policies(self.snapshot)
         yield from _monitor(self.snapshot)
 
@@ -168,19 +173,13 @@ _PER_WINDOW: dict[str, tuple[str, Callable[[WindowResult], float]]] = {
 
 
 def _figures(windows: Windows) -> Iterator[Metric]:
-    ends = (
-        ("", "estimate", ""),
-        ("_low", "low", " Lower end of its 95 % interval."),
-        ("_high", "high", " Upper end of its 95 % interval."),
-    )
     for name in FIGURES:
-        for suffix, end, help_text in ends:
-            yield _gauge(
-                f"demur_live_{name}{suffix}",
-                _HELP[name] + help_text,
-                _WINDOW,
-                ((_labels(w), getattr(w.figures[name], end)) for w in windows if w.valid and name in w.figures),
-            )
+        values = [(_labels(w), _ends(w.figures[name])) for w in windows if w.valid and name in w.figures]
+        yield from _with_interval(f"demur_live_{name}", _HELP[name], _WINDOW, values)
+
+
+def _ends(estimate: Estimate) -> tuple[float, float, float]:
+    return estimate.estimate, estimate.low, estimate.high
 
 
 def _references(windows: Windows) -> Iterator[Metric]:
@@ -274,6 +273,45 @@ def _requests(snapshot: Snapshot) -> Iterator[Metric]:
     yield labels
 
 
+def _reviewers(snapshot: Snapshot) -> Iterator[Metric]:
+    place, reviewers = ("task", "head"), snapshot.reviewers
+    errors = [(own.reviewed.key, astuple(own.human_error)[:3]) for own in reviewers if own.human_error is not None]
+    yield from _with_interval("demur_human_error", "Error of a reviewer's label, in the error's unit.", place, errors)
+    yield _gauge(
+        "demur_review_opinions",
+        "Second opinions and labels of known units, from which the error of reviewers is estimated.",
+        (*place, "kind"),
+        (
+            ((*own.reviewed.key, kind), count)
+            for own in reviewers
+            for kind, count in (("second", own.second_opinions), ("known", own.known_units))
+        ),
+    )
+    agreement = [
+        ((*own.reviewed.key, name), astuple(bounds)[:3])
+        for own in reviewers
+        for name, bounds in own.agreement.overall.items()
+    ]
+    text = "Agreement of reviewers by measure."
+    yield from _with_interval("demur_review_agreement", text, (*place, "measure"), agreement)
+    yield _gauge(
+        "demur_review_label_seconds",
+        "Seconds that a label of the last day took, by quantile.",
+        (*place, "quantile"),
+        (
+            ((*own.reviewed.key, str(level)), seconds)
+            for own in reviewers
+            for level, seconds in zip(QUANTILES, own.pace.seconds, strict=True)
+        ),
+    )
+    yield _gauge(
+        "demur_review_seconds_to_empty",
+        "Seconds until the queue is empty at the pace of the last day; infinite if it does not shrink.",
+        place,
+        ((key, backlog.seconds_to_empty.mean) for key, backlog in backlogs(snapshot.streams).items()),
+    )
+
+
 def _policies(snapshot: Snapshot) -> Iterator[Metric]:
     policies, place = snapshot.policies.items(), ("task", "head")
     yield _gauge(
@@ -317,6 +355,15 @@ def _histogram(family: HistogramMetricFamily, labels: tuple[str, ...], histogram
 
 def _labels(window: WindowResult) -> tuple[str, ...]:
     return (*window.key, window.window, window.source)
+
+
+def _with_interval(
+    name: str, help_text: str, labels: tuple[str, ...], values: Sequence[tuple[tuple[str, ...], tuple[float, ...]]]
+) -> Iterator[Metric]:
+    """Yield gauges of figures [figure, low, high] by their labels, and of both ends of their intervals."""
+    ends = ("", ""), ("_low", " Lower end of its 95 % interval."), ("_high", " Upper end of its 95 % interval.")
+    for index, (suffix, text) in enumerate(ends):
+        yield _gauge(name + suffix, help_text + text, labels, ((key, figure[index]) for key, figure in values))
 
 
 def _gauge(

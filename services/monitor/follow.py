@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, Select, Table, and_, select
 
 from models.head import Head
+from models.label_errors import LabelRule, label_rule
 from models.live.label_requests import RequestedUnits, RequestState, StateChanges
+from models.live.reviewers import HeadKey, Opinion
 from models.live.units import StreamKey, Units
 from services.ledger.deployments import head_of
 from services.ledger.segments import unpack, unpack_histogram
 from services.ledger.tables import deployment, gap, item, policy, request_event, segment, writer
-from services.monitor.label_join import Fetch, Flushes, LabelChanges, LabelJoin
+from services.monitor.label_join import Assisted, Fetch, Flushes, LabelChanges, LabelJoin
+from services.monitor.opinion_reader import read_opinions
 from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -107,6 +110,7 @@ class News:
     requests: dict[StreamKey, list[RequestedUnits]] = field(default_factory=lambda: defaultdict(list))
     states: dict[StreamKey, list[StateChanges]] = field(default_factory=lambda: defaultdict(list))
     labels: list[LabelChanges] = field(default_factory=list)
+    opinions: dict[HeadKey, list[Opinion]] = field(default_factory=lambda: defaultdict(list))
     last_times: dict[int, float] = field(default_factory=dict)
     """Time of the last unit that was read, by the writer's epoch."""
     errors: Counter[str] = field(default_factory=Counter)
@@ -120,20 +124,22 @@ class HistoryChanged(RuntimeError):
 class Follower:
     """Reader of one ledger that remembers its cursors, heads and tasks."""
 
-    def __init__(self, engine: Engine, fetch: Fetch) -> None:
+    def __init__(self, engine: Engine, fetch: Fetch, assisted: Assisted = "fill") -> None:
         """Start at the beginning of the ledger.
 
         Args:
             engine: read-only; each transaction sees one state of the ledger.
             fetch: returns content of the evidence store by its reference.
+            assisted: use of labels that were given in sight of the prediction.
         """
         self._engine = engine
         self._units_read: dict[int, int] = {}
         self._labels_read: dict[int, int] = {}
         self._heads: dict[StreamKey, Head] = {}
+        self._rules: dict[HeadKey, LabelRule] = {}
         self._tasks: dict[int, str] = {}
         self._last_times: dict[int, float] = {}
-        self._join = LabelJoin(fetch, self._heads, self._tasks)
+        self._join = LabelJoin(fetch, self._heads, self._tasks, assisted)
 
     def close(self) -> None:
         """Close the connections."""
@@ -176,6 +182,8 @@ class Follower:
             for flushes in new:
                 self._read_changes(connection, flushes, news)
                 news.labels.append(self._join.new_labels(connection, flushes, labels_read))
+                for place, opinions in read_opinions(connection, flushes, self._tasks, self._rules).items():
+                    news.opinions[place].extend(opinions)
                 labels_read[flushes.writer] = flushes.last
         news.writers = [self._state(row, steps[row.epoch].last < row.flush, news) for row in rows]
         self._units_read, self._labels_read = units_read, labels_read
@@ -195,12 +203,14 @@ class Follower:
             key = StreamKey(row.task, row.head, row.model)
             try:
                 document = json.loads(row.document)
-                self._heads[key] = head_of(document)
+                self._heads[key] = head = head_of(document)
             except (ValueError, TypeError, KeyError) as error:
                 news.errors["deployment"] += 1
                 _log.error("a deployment cannot be read: %s", error, extra={"fields": key._asdict()})
                 continue
             news.deployments.append(Deployment(key, row.time, document))
+            if (rule := _rule(head)) is not None:
+                self._rules[key.task, key.head] = rule
         for row in connection.execute(_new(policy, flushes)):
             try:
                 document = json.loads(row.document)
@@ -276,6 +286,13 @@ class Follower:
                     second=_or_nan([row.propensity for row in rows]),
                 )
             )
+
+
+def _rule(head: Head) -> LabelRule | None:
+    try:
+        return label_rule(head)
+    except LookupError:  # its labels are not judged
+        return None
 
 
 def _new(table: Table, flushes: Flushes, columns: Sequence[Any] = ()) -> Select[Any]:

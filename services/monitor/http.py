@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from starlette.applications import Starlette
@@ -12,13 +12,17 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from models.agreement.label_worth import Figure
+from models.live.request_worth import RequestWorth
 from models.live.stream import SOURCES
 from models.live.window_evaluator import WindowResult
 from models.live.windows import LAST
 from services.monitor.document import document, what_if_document
 from services.monitor.exporter import Exporter
 from services.monitor.page import Pages
+from services.monitor.reviewer_document import named_document
 from services.monitor.snapshot import Snapshot
+from services.monitor.worth_document import kinds_document, worth_document
 from services.runtime.errors import DemurError, InvalidInput, MethodNotAllowed, NotFound, internal, shortened
 from services.runtime.logging import get_logger
 from services.transport.http.body import error_response, json_response
@@ -92,6 +96,30 @@ class Routes:
         body = await run_in_threadpool(lambda: window.sketch().to_bytes())
         return Response(body, media_type="application/octet-stream")
 
+    async def worth(self, request: Request) -> Response:
+        """Return what waiting labels are worth for a figure, by kind of request and by unit.
+
+        Raises:
+            NotFound, InvalidInput: as ``_window``; the window's units are not all held, or there is no such figure.
+        """
+        window, name = _window(self._snapshot, request), request.query_params.get("figure", "system_error")
+        figure: Figure | None = next((own for own in get_args(Figure) if own == name), None)
+        if figure is None:
+            allowed = ", ".join(get_args(Figure))
+            raise InvalidInput.about("figure", name, "is not a figure", code="unknown_figure", allowed=allowed)
+        return json_response(worth_document(window.key, figure, await _worth(window, figure)))
+
+    async def worth_of_kinds(self, request: Request) -> Response:
+        """Return what one more label of an answered and of a deferred unit is worth for the error of the system.
+
+        Raises:
+            NotFound, InvalidInput: as ``worth``.
+        """
+        return json_response(kinds_document(await _worth(_window(self._snapshot, request), "system_error")))
+
+    async def reviewers(self, request: Request) -> Response:
+        return json_response(await run_in_threadpool(named_document, self._snapshot))
+
     async def page(self, request: Request) -> Response:
         snapshot = self._snapshot
         return HTMLResponse(await run_in_threadpool(self._pages.page, snapshot, self.hindrance, self._clock()))
@@ -130,6 +158,9 @@ def application(routes: Routes, beside: Any = None) -> Starlette:
             Route("/livez", routes.live),
             Route("/readyz", routes.ready),
             Route("/v1/live", routes.known),
+            Route("/v1/reviewers", routes.reviewers),
+            Route("/v1/worth", routes.worth),
+            Route("/v1/worth/kinds", routes.worth_of_kinds),
             Route("/v1/what-if", routes.what_if),
             Route("/v1/sketch", routes.sketch),
         ],
@@ -166,6 +197,12 @@ def _window(snapshot: Snapshot, request: Request) -> WindowResult:
             f"several heads fit; say which: {allowed}", code="several_heads", field="head", allowed=allowed
         )
     return max(fitting, key=lambda window: window.end)
+
+
+async def _worth(window: WindowResult, figure: Figure) -> RequestWorth:
+    if window.worth is None:
+        raise NotFound("the worth of labels needs a window whose units are all held: window=last", code="no_units")
+    return await run_in_threadpool(window.worth, figure)
 
 
 def _thresholds(values: Sequence[str]) -> list[float]:

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, sele
 
 from models.head import Head
 from models.label_errors import label_rule
-from models.live.units import CENSUS, Labels, StreamKey
+from models.live.reviewers import HeadKey, Review
+from models.live.units import BLIND, CENSUS, Labels, StreamKey
 from services.labels.label_precedence import rank
 from services.ledger.tables import UNASKED, item, label
 from services.runtime.logging import get_logger
@@ -27,13 +28,16 @@ _COLUMNS = (
     *(label.c.epoch, label.c.sequence, label.c.head, label.c.source, label.c.version, label.c.observed),
     *(label.c.received, label.c.digest, label.c.value, label.c.value_ref, label.c.error, label.c.writer, label.c.flush),
     *(item.c.time, item.c.uncertainty, item.c.decision, item.c.propensity, item.c.model, item.c.evidence),
-    *(item.c.evidence_ref, item.c.state, item.c.census),
+    *(item.c.evidence_ref, item.c.state, item.c.census, label.c.assisted, label.c.actor, label.c.seconds),
 )
 
 Fetch = Callable[[str], bytes]
 """Function that returns content of the evidence store by its reference."""
 Cursor = Mapping[int, int]
 """Last flush that was read, by the writer's epoch."""
+Assisted = Literal["fill", "omit", "compare"]
+"""Use of labels that were given in sight of the prediction: ``fill`` lets them count for units without a blind label,
+``omit`` never, ``compare`` is ``fill`` with ``omit`` beside it, as the source ``blind``."""
 Rows = dict[tuple[StreamKey, str], list[Any]]
 """Rows of labels by stream and source."""
 
@@ -65,19 +69,23 @@ class LabelChanges:
     """Number of labels by task, source and verdict."""
     errors: Counter[str] = field(default_factory=Counter)
     """Number of labels and pieces of evidence that cannot be read, by reason."""
+    reviews: dict[HeadKey, list[Review]] = field(default_factory=lambda: defaultdict(list))
+    """New labels with the time that a person took, by head."""
 
 
 class LabelJoin:
     """Join of the labels of one ledger to their units."""
 
-    def __init__(self, fetch: Fetch, heads: Mapping[StreamKey, Head], tasks: Mapping[int, str]) -> None:
+    def __init__(
+        self, fetch: Fetch, heads: Mapping[StreamKey, Head], tasks: Mapping[int, str], assisted: Assisted = "fill"
+    ) -> None:
         """Initialise a join without rows.
 
         Args:
             heads: heads of the streams, growing as deployments are read.
             tasks: tasks of writers by epoch, growing too.
         """
-        self._fetch, self._heads, self._tasks = fetch, heads, tasks
+        self._fetch, self._heads, self._tasks, self._assisted = fetch, heads, tasks, assisted
 
     def labels_of_units(self, connection: Connection, flushes: Flushes, known: Cursor) -> LabelChanges:
         """Return changes by labels that were read before their units, which are in ``flushes``."""
@@ -85,7 +93,8 @@ class LabelJoin:
         removed: Rows = defaultdict(list)
         added: Rows = defaultdict(list)
         for rows in _by_unit(connection, item, flushes):
-            self._change({}, _counting(row for row in rows if row.flush <= known.get(row.writer, 0)), removed, added)
+            known_rows = (row for row in rows if row.flush <= known.get(row.writer, 0))
+            self._change({}, self._counting(known_rows), removed, added)
         return self._with_errors(changes, removed, added)
 
     def new_labels(self, connection: Connection, flushes: Flushes, known: Cursor) -> LabelChanges:
@@ -96,10 +105,12 @@ class LabelJoin:
         for rows in _by_unit(connection, label, flushes):
             known_rows = [row for row in rows if row.flush <= known.get(row.writer, 0)]
             new = [row for row in rows if flushes.include(row)]
-            before, after = _counting(known_rows), _counting([*known_rows, *new])
+            before, after = self._counting(known_rows), self._counting([*known_rows, *new])
             for row in new:
-                verdict = _verdict(row, before, after)
-                changes.verdicts[self._tasks.get(row.epoch, "unknown"), row.source, verdict] += 1
+                verdict, task = _verdict(row, before, after), self._tasks.get(row.epoch, "unknown")
+                changes.verdicts[task, row.source, verdict] += 1
+                if row.seconds is not None:
+                    changes.reviews[task, row.head].append(Review(row.actor, row.received, row.seconds))
             self._change(before, after, removed, added)
         return self._with_errors(changes, removed, added)
 
@@ -114,11 +125,33 @@ class LabelJoin:
                 removed[place].append(replaced)
             added[place].append(row)
 
+    def _counting(self, rows: Iterable[Any]) -> dict[str, Any]:
+        """Return the label of a unit that counts, by source.
+
+        It is the last by version, observation, receipt and content of those that were given blindly; only without one
+        an assisted label may count, since it leans towards the prediction.
+        """
+        counting: dict[str, Any] = {}
+        for row in rows:
+            if row.assisted and self._assisted == "omit":
+                continue
+            sources = (row.source, BLIND) if self._compared(row) else (row.source,)
+            for source in sources:
+                best = counting.get(source)
+                if best is None or _rank(row) > _rank(best):
+                    counting[source] = row
+        return counting
+
+    def _compared(self, row: Any) -> bool:
+        """Return whether a label counts for the source ``blind``, too."""
+        return self._assisted == "compare" and row.source == "requested" and not row.assisted
+
     def _with_errors(self, changes: LabelChanges, removed: Rows, added: Rows) -> LabelChanges:
         for (key, source), rows in removed.items():  # their defects were counted when they were added
             changes.removed[key, source] = self._labels(key, source, rows, LabelChanges())
-        for (key, source), rows in added.items():
-            changes.added[key, source] = self._labels(key, source, rows, changes)
+        for (key, source), rows in added.items():  # those of blind labels are counted by their own source
+            counted = LabelChanges() if source == BLIND else changes
+            changes.added[key, source] = self._labels(key, source, rows, counted)
         return changes
 
     def _labels(self, key: StreamKey, source: str, rows: Sequence[Any], changes: LabelChanges) -> Labels:
@@ -184,7 +217,10 @@ class LabelJoin:
 def _verdict(row: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     if not _expected(row):
         return "orphan"
-    if after[row.source] is not row:
+    counting = after.get(row.source)
+    if counting is None or (row.assisted and not counting.assisted):
+        return "assisted"
+    if counting is not row:
         return "superseded"
     return "corrected" if row.source in before else "counted"
 
@@ -215,15 +251,5 @@ def _by_unit(connection: Connection, table: Table, flushes: Flushes) -> Iterator
         yield list(rows)
 
 
-def _counting(rows: Iterable[Any]) -> dict[str, Any]:
-    """Return the label of a unit that counts, by source: the last by version, observation, receipt, content."""
-    counting: dict[str, Any] = {}
-    for row in rows:
-        best = counting.get(row.source)
-        if best is None or _rank(row) > _rank(best):
-            counting[row.source] = row
-    return counting
-
-
 def _rank(row: Any) -> Any:
-    return rank(row.version, row.observed, row.received, row.digest)
+    return not row.assisted, rank(row.version, row.observed, row.received, row.digest)

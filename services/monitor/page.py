@@ -14,6 +14,7 @@ from models.live.window_evaluator import WindowResult
 from models.live.window_figures import FIGURES
 from models.live.windows import LAST
 from services.monitor.figures import STROKES, figures
+from services.monitor.reviewer_sentences import sentences
 from services.monitor.snapshot import Snapshot, StreamState
 from services.report import glossary
 from services.report.block import Panel, Tile
@@ -21,7 +22,7 @@ from services.report.number_format import THIN, count, numeral, percent, shown
 from services.report.rendering import environment
 
 _RELOAD_SECONDS = 60
-_SOURCES = {"census": "labels of a declared population"}
+_SOURCES = {"census": "labels of a declared population", "blind": "labels given without sight of the prediction"}
 _HEADINGS = {
     "r_auc": "R-AUC",
     "f1_auc": "F1-AUC",
@@ -91,6 +92,7 @@ class Pages:
             "figures": [name for name in FIGURES if any(name in window.figures for window in windows if window.valid)],
             "windows": windows,
             "drift": _drift(order[0]),
+            "reviewers": sentences(known, stream),
             "policy": policy if policy is not None and policy.measure == stream.measure else None,
         }
 

@@ -7,8 +7,9 @@ import math
 import threading
 import time
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
@@ -17,12 +18,15 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from models.live.invalidity import Invalidity
+from models.live.reviewer_figures import PACE_SECONDS, ReviewedHead, ReviewerEstimates
+from models.live.reviewers import HeadKey, ReviewerRecords
 from models.live.stream import SOURCES, Histogram, Stream, read_profile
 from models.live.time_buckets import DAY, LONGEST
 from models.live.units import StreamKey
 from models.live.window_evaluator import WindowEvaluator
 from services.ledger.deployments import head_of
 from services.monitor.follow import Deployment, Follower, Gap, HistoryChanged, News, PolicyChange, WriterState
+from services.monitor.label_join import Assisted
 from services.monitor.snapshot import CYCLE_SECONDS, LedgerState, PolicyInForce, Snapshot, StreamState
 from services.runtime.logging import get_logger
 
@@ -78,6 +82,8 @@ class Monitor:
         exact_units: int,
         request_units: int,
         gone: frozenset[int] = frozenset(),
+        assisted: Assisted = "fill",
+        estimates: ReviewerEstimates | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """Start without any state.
@@ -87,10 +93,14 @@ class Monitor:
             exact_units: number of a stream's newest units that are kept individually; ``request_units`` likewise for
                 those with a request.
             gone: epochs of writers that the operator has declared to be gone for good.
+            assisted: use of labels that were given in sight of the prediction.
+            estimates: figures of reviewers; None: new ones.
             clock: seconds since 1970.
         """
         self._sources, self._evaluator, self._clock = sources, evaluator, clock
         self._exact_units, self._request_units, self._gone = exact_units, request_units, gone
+        self._assisted = assisted
+        self._estimates = ReviewerEstimates() if estimates is None else estimates
         self._ledgers: dict[str, FollowedLedger] = {}
         self._errors: Counter[str] = Counter()
         self._cycles = Histogram.empty(CYCLE_SECONDS)
@@ -101,6 +111,9 @@ class Monitor:
     def _forget(self) -> None:
         """Drop all state, so that all ledgers are read from their start."""
         self.streams: dict[StreamKey, Stream] = {}
+        self.reviewers: dict[HeadKey, ReviewerRecords] = defaultdict(ReviewerRecords)
+        self._reviewed: dict[HeadKey, ReviewedHead] = {}
+        self._estimates.forget()
         self._policies: dict[tuple[str, str], tuple[float, int, PolicyInForce]] = {}
         self._labels: Counter[tuple[str, str, str]] = Counter()
         self.close()
@@ -141,14 +154,20 @@ class Monitor:
         self._until = max(self._until, self._complete(now))
         for stream in self.streams.values():
             stream.advance(now, now - _HISTORY_SECONDS, self._until)
-        windows = self._evaluator.evaluate(self.streams, now, min(self._until, now), partial(self._invalidity, now))
+        for records in self.reviewers.values():
+            records.forget(now - _HISTORY_SECONDS)
+        reviewers = self._estimates.estimate(self._reviewed, self.reviewers, now)
+        windows = self._evaluator.evaluate(
+            self.streams, now, min(self._until, now), partial(self._invalidity, now), reviewers
+        )
         seconds = time.perf_counter() - begin
         self._cycles.counts[bisect_left(CYCLE_SECONDS, seconds)] += 1
         self._cycles.sum += seconds
         self.snapshot = Snapshot(
             time=now,
-            streams=tuple(_stream_state(stream) for stream in self.streams.values()),
+            streams=tuple(_stream_state(stream, now) for stream in self.streams.values()),
             windows=windows,
+            reviewers=tuple(reviewers.values()),
             policies={place: policy for place, (_, _, policy) in self._policies.items()},
             labels=self._verdicts(),
             errors=dict(self._errors),
@@ -171,7 +190,7 @@ class Monitor:
     def _read(self, ledger: FollowedLedger, now: float) -> None:
         try:
             if ledger.follower is None:
-                ledger.follower = Follower(ledger.source.engine(), ledger.source.fetch)
+                ledger.follower = Follower(ledger.source.engine(), ledger.source.fetch, self._assisted)
             news = ledger.follower.read(now - _HISTORY_SECONDS)
         except HistoryChanged as error:
             self._errors["history"] += 1
@@ -220,6 +239,10 @@ class Monitor:
                 stream = self._stream(key)
                 if stream is not None and source in SOURCES:
                     stream.relabel(source, labels.removed.get((key, source)), labels.added.get((key, source)))
+            for place, reviews in labels.reviews.items():
+                self.reviewers[place].add((), reviews)
+        for place, opinions in news.opinions.items():
+            self.reviewers[place].add(opinions, ())
 
     def _deploy(self, deployment: Deployment, now: float) -> None:
         key, document = deployment.key, deployment.document
@@ -232,6 +255,8 @@ class Monitor:
             _log.error("the deployment of %s cannot be read: %s", key, error)
             return
         self.streams[key] = Stream(profile, self._exact_units, self._request_units, now)
+        with suppress(LookupError):  # labels of other heads are not judged
+            self._reviewed[key.task, key.head] = ReviewedHead.of((key.task, key.head), profile.head)
         first = document.get("policy")
         if isinstance(first, dict):  # in force until the first change
             version = str(first.get("version", ""))
@@ -302,13 +327,14 @@ class Monitor:
         )
 
 
-def _stream_state(stream: Stream) -> StreamState:
+def _stream_state(stream: Stream, now: float) -> StreamState:
     return StreamState(
         key=stream.profile.key,
         head=stream.profile.head,
         measure=stream.profile.measure,
         requests=stream.request_counts(),
         oldest_request=stream.oldest_request(),
+        flow=stream.requests.flow(now - PACE_SECONDS, now),
         delays={source: delays.copy() for source, delays in stream.delays.items() if any(delays.counts)},
         explored=dict(stream.explored.units),
         explored_shifts=stream.explored.shifts(),

@@ -75,6 +75,7 @@ def monitor(settings: Settings) -> Monitor:
         exact_units=held,
         request_units=max(held, REQUEST_UNITS),
         gone=_gone(settings.monitor_gone),
+        assisted=settings.monitor_assisted,
     )
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from models.drift.psi import Shift
 from models.head import Head
+from models.live.label_requests import RequestFlow
+from models.live.reviewer_figures import ReviewerFigures
 from models.live.stream import Histogram
 from models.live.units import StreamKey
 from models.live.window_evaluator import WindowResult
@@ -36,6 +38,8 @@ class StreamState:
     """Number of requests of the last 30 days by state."""
     oldest_request: float | None
     """Decision time of the oldest open request, seconds since 1970."""
+    flow: RequestFlow
+    """Requests and labels of the last day."""
     delays: Mapping[str, Histogram]
     """Delays of labels by source, seconds from decision to receipt."""
     explored: Mapping[str, int]
@@ -68,6 +72,8 @@ class Snapshot:
     """Time of the cycle, seconds since 1970."""
     streams: tuple[StreamState, ...] = ()
     windows: tuple[WindowResult, ...] = ()
+    reviewers: tuple[ReviewerFigures, ...] = ()
+    """Figures of the reviewers of each head that has any."""
     policies: Mapping[tuple[str, str], PolicyInForce] = field(default_factory=dict)
     """Policies by task and head."""
     labels: Mapping[tuple[str, str, str], int] = field(default_factory=dict)

@@ -19,7 +19,18 @@ from models.label_errors import label_rule
 from services.ledger.database import Database
 from services.ledger.migrations import migrate
 from services.ledger.segments import Runs, pack
-from services.ledger.tables import UNASKED, deployment, gap, item, label, policy, request_event, segment, writer
+from services.ledger.tables import (
+    UNASKED,
+    deployment,
+    gap,
+    item,
+    label,
+    opinion,
+    policy,
+    request_event,
+    segment,
+    writer,
+)
 from services.policy.decision import Decision
 
 HEAD = Head(
@@ -171,6 +182,7 @@ class Book:
         epoch: int | None = None,
         state: bool = True,
         received: Sequence[float] | None = None,
+        assisted: bool = False,
     ) -> None:
         """Labels by sequence, whose error is given; received now unless times are given."""
         rule = label_rule(HEAD)
@@ -190,6 +202,7 @@ class Book:
                     "received": float(came),
                     "value": value,
                     "digest": value.hex(),
+                    "assisted": int(assisted),
                 }
             )
 
@@ -199,6 +212,54 @@ class Book:
                 self._move(connection, place, [row["sequence"] for row in rows], "labelled", now, epoch=epoch)
 
         self.write(now, change)
+
+    def opine(
+        self,
+        units: Sequence[int],
+        differences: Sequence[float | None],
+        now: float,
+        *,
+        kind: str = "second",
+        actor: str = "second",
+        number: int = 0,
+        state: str = "labelled",
+        values: Sequence[bytes] | None = None,
+        label_values: Sequence[bytes] | None = None,
+    ) -> None:
+        """Opinions on units by sequence, whose difference from the label is given.
+
+        Args:
+            values: canonical labels.
+            label_values: canonical labels that they are compared with, of their own here.
+        """
+        labels = [
+            self._compared_label(unit, value, now) for unit, value in zip(units, label_values or (), strict=False)
+        ]
+        rows = [
+            {"request": f"{kind}{number}-{unit}"[-32:], "epoch": self.epoch, "sequence": int(unit), "head": HEAD.name}
+            | {"kind": kind, "number": number, "time": now, "state": state, "author": "somebody", "other_author": ""}
+            | {"actor": actor, "received": now, "seconds": 20.0, "difference": difference}
+            for unit, difference in zip(units, differences, strict=True)
+        ]
+        for row, value in zip(rows, values or (), strict=False):
+            row |= {"value": value, "digest": value.hex()}
+        for row, number_of_label in zip(rows, labels, strict=False):
+            row["label"] = number_of_label
+        self.write(now, lambda c, p: c.execute(insert(opinion), [row | p for row in rows]))
+
+    def _compared_label(self, unit: int, value: bytes, now: float) -> int:
+        """Id of a further label of a unit."""
+        self.keys += 1
+        row = {"epoch": self.epoch, "sequence": int(unit), "head": HEAD.name, "source": "volunteered"}
+        row |= {"actor": "somebody", "key": f"c{self.keys}", "version": 1, "received": now, "value": value}
+        numbers: list[int] = []
+
+        def change(connection: Connection, place: dict[str, int]) -> None:
+            written = connection.execute(insert(label).values(row | {"digest": value.hex(), "assisted": 0} | place))
+            numbers.append(int(written.inserted_primary_key[0]))
+
+        self.write(now, change)
+        return numbers[0]
 
     def move(self, units: Sequence[int], state: str, now: float, propensity: float | None = None) -> None:
         """Requests that change."""

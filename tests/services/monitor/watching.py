@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 import pytest
 from sqlalchemy import Engine
 
+from models.live.reviewer_figures import ReviewerEstimates
 from models.live.window_evaluator import EvaluationOptions, WindowEvaluator, WindowResult
 from models.live.windows import parse_spans
 from services.ledger.database import Database
+from services.monitor.label_join import Assisted
 from services.monitor.process import Monitor
 from services.monitor.snapshot import Snapshot
 
@@ -39,6 +41,7 @@ class Watch:
         last_units: int = 20_000,
         text: str = SPANS,
         gone: frozenset[int] = frozenset(),
+        assisted: Assisted = "fill",
         **options: object,
     ) -> None:
         self.now = now
@@ -53,6 +56,8 @@ class Watch:
             exact_units=held,
             request_units=10**6,
             gone=gone,
+            assisted=assisted,
+            estimates=ReviewerEstimates(lambda: self._seconds),
             clock=lambda: self.now,
         )
 
