@@ -26,6 +26,7 @@ COMMANDS = {
     "tokens": "Create, list, revoke and rotate access tokens.",
     "audit": "List changes of policies, labels, requests and erasures.",
     "monitor": "Monitor live retention, or evaluate a logged stream.",
+    "review": "Serve the page on which people label what was deferred.",
     "evaluate": "Evaluate files of predictions: errors, retention, uncertainty, with a report.",
     "calibrate": "Choose a threshold with a certificate: risk, retention or capacity.",
 }

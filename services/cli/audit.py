@@ -4,16 +4,14 @@ import time
 from typing import Any
 from urllib.parse import urlencode
 
-import msgspec
 from click import Choice, argument, option
 
-from services.cli.http_client import ask, refusal
 from services.cli.options import Options, command, json_option
-from services.cli.output import CommandError, print_json
-from services.cli.processes import announced
+from services.cli.output import print_json
+from services.cli.service_client import service_at, url_option
 from services.cli.task_name import TaskName
 from services.ledger.audit_trail import KINDS
-from services.runtime.settings import Settings, address
+from services.runtime.settings import Settings
 
 
 @command("audit", example="demur audit vessel --kind policy --days 30")
@@ -22,7 +20,7 @@ from services.runtime.settings import Settings, address
 @option("--actor", default="", help="Author of the changes.  [default: all but the service itself]")
 @option("--days", type=float, default=7.0, show_default=True, help="Days to look back.")
 @option("--most", type=int, default=100, show_default=True, help="Newest changes to list, up to 1000.")
-@option("--url", help="HTTP address of the service.  [default: where `demur up` runs it]")
+@url_option
 @json_option
 def audit(options: Options) -> int:
     """List who changed policies, labelled, worked on requests and erased.
@@ -30,23 +28,14 @@ def audit(options: Options) -> int:
     With access tokens in use, DEMUR_TOKEN needs the scope `policy`.
     """
     settings = Settings.read(task=options.task)
-    running = announced(settings.home).get(options.task)
-    base, certificate = options.url, ""
-    if not base and running is not None:
-        base, certificate = running.http, running.certificate
-    base = base or f"http://{address(settings.host, settings.ports[0])}"
+    service = service_at(settings, options.task, options.url)
     query = {
         "kind": ",".join(options.kind or KINDS),
         "actor": options.actor,
         "since": f"{max(0.0, time.time() - options.days * 86_400):.3f}",
         "most": str(options.most),
     }
-    code, body = ask(f"{base.rstrip('/')}/v1/audit?{urlencode(query)}", seconds=30, certificate=certificate)
-    if code == 0:
-        raise CommandError(f"no service answers at {base}: {body.decode(errors='replace')}")
-    if code != 200:
-        raise CommandError(refusal(body))
-    document = msgspec.json.decode(body)
+    document = service.json(f"/v1/audit?{urlencode(query)}")
     if options.json:
         print_json(document)
         return 0

@@ -10,6 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from models.evaluation.files import need
 from models.live.stream import SOURCES
+from models.live.units import BLIND
 from services.cli.options import Options, command, json_option
 from services.cli.output import CommandError, ProgressLine, print_json
 from services.monitor.export import ExportFilter, Table, export
@@ -19,11 +20,13 @@ from services.runtime.settings import Settings
 from services.runtime.streaming_output import complete
 
 _ROWS = 100_000
+_NAMES = {"events": "units", "labels": "labels", "opinions": "opinions"}
 
 
 @command("export", example="demur monitor export --events events.csv --labels labels.csv --head power")
 @option("--events", required=True, type=Path, metavar="FILE", help="CSV or Parquet file for decided units.")
 @option("--labels", required=True, type=Path, metavar="FILE", help="CSV or Parquet file for labels.")
+@option("--opinions", type=Path, metavar="FILE", help="CSV or Parquet file for second opinions and known units.")
 @option("--task", default="", help="Task.  [default: all]")
 @option("--head", default="", help="Head.  [default: all; columns task, head and model tell them apart]")
 @option("--from", "start", type=float, default=-math.inf, metavar="TIME", help="Start, seconds since 1970.")
@@ -33,27 +36,31 @@ _ROWS = 100_000
 def export_command(options: Options) -> int:
     """Write decided units and labels of the ledgers to files that `demur monitor replay` reads."""
     line = ProgressLine("exporting")
-    ledgers = followed(Settings.read())
+    settings = Settings.read()
+    ledgers = followed(settings)
     if not ledgers:
         raise CommandError("there is no ledger to export from; set DEMUR_HOME, or DEMUR_MONITOR_LEDGERS to its URL")
     selection = ExportFilter(options.task, options.head, options.start, options.end, options.source)
     followers: list[Follower] = []
     try:
-        followers += [Follower(ledger.engine(), ledger.fetch) for ledger in ledgers]
-        events, labels = export(followers, selection, lambda note: line(0.5, note))
+        assisted = "compare" if options.source == BLIND else settings.monitor_assisted
+        followers += [Follower(ledger.engine(), ledger.fetch, assisted) for ledger in ledgers]
+        exported = export(followers, selection, lambda note: line(0.5, note))
     except (SQLAlchemyError, OSError) as error:
         raise CommandError(f"a ledger cannot be read: {error}") from error
     finally:
         for follower in followers:
             follower.close()
-    counts = {"events": len(events["event_id"]), "labels": len(labels["event_id"])}
-    for path, table in ((options.events, events), (options.labels, labels)):
-        _write(path, table)
+    tables = {"events": exported.events, "labels": exported.labels, "opinions": exported.opinions}
+    paths = {name: path for name in tables if (path := getattr(options, name)) is not None}
+    for name, path in paths.items():
+        _write(path, tables[name])
+    counts = {name: len(tables[name]["event_id"]) for name in paths}
     line(1.0)
     if options.json:
-        print_json(counts | {"files": [str(options.events), str(options.labels)]})
+        print_json(counts | {"files": [str(path) for path in paths.values()]})
     else:
-        print(f"{counts['events']} units in {options.events}, {counts['labels']} labels in {options.labels}")
+        print(", ".join(f"{counts[name]} {_NAMES[name]} in {path}" for name, path in paths.items()))
     return 0
 
 

@@ -11,10 +11,15 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from services.runtime.settings import Settings, address
+from services.runtime.addresses import address
+from services.runtime.settings import Settings
 
 MONITOR = "monitor"
 """Name of the monitor's run file; services use their task."""
+REVIEW = "review"
+"""Name of the review console's run file."""
+COMPANIONS = {MONITOR: ("monitor", "run"), REVIEW: ("review",)}
+"""Processes beside the services to the commands that run them."""
 SAME_START_SECONDS = 5.0
 """Largest difference between two times of the same start, which a change of the clock may cause."""
 

@@ -1,6 +1,5 @@
 """``demur score TASK IN OUT``: score files through the running service; tasks declare their files and options."""
 
-import importlib
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,6 +11,7 @@ from services.cli.output import CommandError, ProgressLine, print_json
 from services.cli.processes import grpc_target
 from services.cli.rows.scorer import SCORER
 from services.cli.task_name import served_names
+from services.runtime.task_entry import imported
 from services.tasks import SCORERS
 from services.tasks.scoring import OnError, Scorer, ScoreRequest
 
@@ -49,8 +49,7 @@ def _scorer(task: str) -> Scorer:
     """Return the task's own scorer, or the one for rows."""
     if task not in SCORERS:
         return SCORER
-    module, _, name = SCORERS[task].partition(":")
-    scorer: Scorer = getattr(importlib.import_module(module), name)
+    scorer: Scorer = imported(SCORERS[task])
     return scorer
 
 

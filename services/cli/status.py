@@ -7,16 +7,18 @@ import msgspec
 from services.cli.http_client import ask
 from services.cli.options import Options, command, json_option
 from services.cli.output import print_json
-from services.cli.processes import MONITOR, Running, announced
+from services.cli.processes import COMPANIONS, MONITOR, REVIEW, Running, announced
+from services.runtime.addresses import address
+from services.runtime.ports import monitor_address, review_address
 from services.runtime.row_models import row_models
-from services.runtime.settings import Settings, address
+from services.runtime.settings import Settings
 from services.tasks import TENANTS
 
 
 @command("status", example="demur status --json")
 @json_option
 def status(options: Options) -> int:
-    """Show where the services are; exit code 0 if all of them and the monitor are ready, else 1.
+    """Show where the services are; exit code 0 if all of them, the monitor and the console are ready, else 1.
 
     Row models are shown if they run, or if `demur up` starts them.
     """
@@ -29,10 +31,12 @@ def status(options: Options) -> int:
             print(f"{task:<12} {words:<10} {service['http']:<24} grpc {service['grpc']:<18} {service['model'] or '-'}")
             if service["reason"]:
                 print(f"{'':<12} {service['reason']}")
-        monitor = state["monitor"]
-        words = "ready" if monitor["ready"] else "not ready" if monitor["expected"] else "not needed: no ledger"
-        print(f"{'monitor':<12} {words:<10} {monitor['http'] or ''} {monitor['reason']}".rstrip())
-    parts = [*state["services"].values(), *([state["monitor"]] if state["monitor"]["expected"] else [])]
+        for name in COMPANIONS:
+            companion = state[name]
+            words = "ready" if companion["ready"] else "not ready" if companion["expected"] else "not needed: no ledger"
+            print(f"{name:<12} {words:<10} {companion['http'] or ''} {companion['reason']}".rstrip())
+    companions = [state[name] for name in COMPANIONS]
+    parts = [*state["services"].values(), *(companion for companion in companions if companion["expected"])]
     return 0 if all(part["ready"] for part in parts) else 1
 
 
@@ -41,7 +45,11 @@ def collect(settings: Settings) -> dict[str, Any]:
     running = announced(settings.home)
     own = (name for name, model in row_models(settings.home).items() if model.enabled or name in running)
     services = {task: _state(Settings.read(task=task), running.get(task)) for task in (*TENANTS, *own)}
-    return {"services": services, "monitor": _monitor(settings, running.get(MONITOR))}
+    return {
+        "services": services,
+        MONITOR: _companion(settings, monitor_address(settings), running.get(MONITOR)),
+        REVIEW: _companion(settings, review_address(settings), running.get(REVIEW)),
+    }
 
 
 def monitored(settings: Settings) -> bool:
@@ -52,6 +60,12 @@ def monitored(settings: Settings) -> bool:
 def ready(running: Running) -> bool:
     """Return whether a service answers its readiness probe with 200."""
     return ask(running.probe, seconds=2, certificate=running.certificate)[0] == 200
+
+
+def keeps_inputs(running: Running) -> bool | None:
+    """Return whether a service keeps the inputs of deferred units for reviewers; None where it does not say."""
+    code, body = ask(f"{running.http}/v1/requests", seconds=2, certificate=running.certificate)
+    return bool(msgspec.json.decode(body)["keeps_inputs"]) if code == 200 else None
 
 
 def unready(running: Running) -> str:
@@ -83,11 +97,11 @@ def _state(settings: Settings, running: Running | None) -> dict[str, Any]:
     return {"http": running.http, "grpc": running.grpc, "ready": is_ready, "model": running.model, "reason": reason}
 
 
-def _monitor(settings: Settings, running: Running | None) -> dict[str, Any]:
+def _companion(settings: Settings, place: tuple[str, int], running: Running | None) -> dict[str, Any]:
     expected = monitored(settings)
     if running is None:
         scheme = "https" if settings.tls_certificate else "http"
-        http = f"{scheme}://{address(*settings.monitor_address)}" if expected else None
+        http = f"{scheme}://{address(*place)}" if expected else None
         return {"http": http, "ready": False, "expected": expected, "reason": "not running" if expected else ""}
     code, body = ask(running.probe, seconds=2, certificate=running.certificate)
     reason = "" if code == 200 else "no response"

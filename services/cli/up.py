@@ -14,10 +14,13 @@ from typing import Literal
 
 from services.cli.options import Options, command, switch
 from services.cli.output import CommandError
-from services.cli.processes import MONITOR, Held, Running, announced, hold, holder
-from services.cli.status import monitored, ready, unready
+from services.cli.processes import COMPANIONS, MONITOR, REVIEW, Held, Running, announced, hold, holder
+from services.cli.status import keeps_inputs, monitored, ready, unready
+from services.runtime.addresses import address
+from services.runtime.ports import monitor_address, review_address
+from services.runtime.row_models import place as variable_place
 from services.runtime.row_models import row_models
-from services.runtime.settings import Settings, address
+from services.runtime.settings import Settings
 from services.runtime.system import die_with_parent
 from services.tasks import STARTED
 
@@ -37,7 +40,7 @@ def up(options: Options) -> int:
         return _detached(home)
     with _lock(home):
         _check_ports(settings)
-        supervisor = Supervisor(home, with_monitor=monitored(settings))
+        supervisor = Supervisor(home, with_companions=monitored(settings))
         signal.signal(signal.SIGTERM, supervisor.interrupt)
         signal.signal(signal.SIGINT, supervisor.interrupt)
         try:
@@ -57,7 +60,7 @@ def started_names(home: Path) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Child:
-    """A started service or monitor, and its log."""
+    """A started process, and its log."""
 
     task: str
     process: subprocess.Popen[bytes]
@@ -67,11 +70,12 @@ class Child:
 
 
 class Supervisor:
-    """Parent process of the services and their monitor."""
+    """Parent process of the services, their monitor and the review console."""
 
-    def __init__(self, home: Path, *, with_monitor: bool = False) -> None:
+    def __init__(self, home: Path, *, with_companions: bool = False) -> None:
+        """Initialise without starting; monitor and console are started ``with_companions``."""
         self._home = home
-        self._with_monitor = with_monitor
+        self._with_companions = with_companions
         self._children: list[Child] = []
         self.interrupted = False
 
@@ -79,13 +83,13 @@ class Supervisor:
         self.interrupted = True
 
     def start(self) -> None:
-        """Start a process per task, and the monitor; their output goes to log files."""
+        """Start a process per task, the monitor and the console; their output goes to log files."""
         (self._home / "logs").mkdir(parents=True, exist_ok=True)
-        names = [*started_names(self._home), *([MONITOR] if self._with_monitor else [])]
+        names = [*started_names(self._home), *(COMPANIONS if self._with_companions else [])]
         self._children = [self._start(name, "wb") for name in names]
 
     def _start(self, name: str, mode: Literal["wb", "ab"]) -> Child:
-        words = ("monitor", "run") if name == MONITOR else ("serve", name)
+        words = COMPANIONS.get(name, ("serve", name))
         log = self._home / "logs" / f"{name}.log"
         with log.open(mode) as output:
             process = subprocess.Popen(
@@ -180,8 +184,9 @@ def _check_ports(settings: Settings) -> None:
     every = {task: Settings.read(task=task) for task in started_names(settings.home)}
     ports = [(task, port) for task, own in every.items() for port in (*own.ports, *filter(None, [own.probe_port]))]
     if monitored(settings):
-        own = Settings.read(task=MONITOR)
-        ports += [(MONITOR, port) for port in (own.monitor_address[1], *filter(None, [own.probe_port]))]
+        for name, address_of in ((MONITOR, monitor_address), (REVIEW, review_address)):
+            own = Settings.read(task=name)
+            ports += [(name, port) for port in (address_of(own)[1], *filter(None, [own.probe_port]))]
     if len({port for _, port in ports}) < len(ports):
         raise CommandError("two services have the same port; give each its own, as with DEMUR_<TASK>_PROBE_PORT")
     for task, port in ports:
@@ -216,9 +221,22 @@ def _print_addresses(home: Path) -> None:
         if task == MONITOR:
             print(f"{task}: {running.http} shows live retention; metrics at {running.http}/metrics")
             continue
+        if task == REVIEW:
+            print(f"{task}: {running.http} is where people label what was deferred{_without_inputs(services)}")
+            continue
         print(f"{task}: {running.http} and gRPC {running.grpc}, serving {running.model}")
     print(f"logs: {home / 'logs'}")
     print(f"\nTry:\n  .venv/bin/python examples/predict.py{_target(services)}", flush=True)
+
+
+def _without_inputs(services: dict[str, Running]) -> str:
+    """Return the setting of each service that keeps no inputs for reviewers; empty where all do."""
+    settings = [
+        f"DEMUR_{variable_place(task)}_KEEP_PAYLOAD=on"
+        for task, running in services.items()
+        if task not in COMPANIONS and keeps_inputs(running) is False
+    ]
+    return f"\n        without inputs, unless started with {' '.join(settings)}" if settings else ""
 
 
 def _target(services: dict[str, Running]) -> str:

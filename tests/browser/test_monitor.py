@@ -1,7 +1,5 @@
 """The monitor's page as a browser shows it."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +7,7 @@ import pytest
 
 from services.monitor.page import Pages
 from services.monitor.snapshot import Snapshot
-from tests.browser.chromium import Page, chromium
+from tests.browser.chromium import Page, chromium, installed
 from tests.services.monitor.conftest import Scene
 from tests.services.monitor.simulated import label_asked, simulate
 
@@ -25,13 +23,7 @@ BROKEN = """[...document.querySelectorAll('.tiles .value')].flatMap(one => [...o
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        missing = "Chromium shows the page: apt-get install -y --no-install-recommends chromium"
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with chromium(program) as tab:
+    with chromium(installed()) as tab:
         yield tab
 
 

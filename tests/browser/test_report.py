@@ -1,7 +1,5 @@
 """The report as a browser shows it: light and dark, on a phone, without network."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import pytest
 from models.evaluation.compare import Comparison, compare
 from models.evaluation.evaluate import Evaluation, evaluate
 from models.evaluation.unit_errors import ErrorColumn
-from tests.browser.chromium import Page, chromium
+from tests.browser.chromium import Page, chromium, installed
 from tests.services.report.forms import FORMS
 from tests.services.report.reading import written
 from tests.services.report.simulated import compared, constant, regression, three_files
@@ -40,13 +38,7 @@ def shown(folder: Path, evaluations: list[Evaluation], comparison: Comparison | 
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        missing = "Chromium shows the report: apt-get install -y --no-install-recommends chromium"
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with chromium(program) as tab:
+    with chromium(installed()) as tab:
         yield tab
 
 

@@ -1,7 +1,6 @@
 """``demur score`` for tasks of rows: a file of any length through the running service, in bounded memory."""
 
 import csv
-import importlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -24,6 +23,7 @@ from services.cli.rows.chunking import Chunk, Selection, Table, Texts
 from services.cli.rows.output_file import replacing
 from services.cli.rows.scored_table import Answered, Columns, Scored, member_columns
 from services.request.validate import refusal
+from services.runtime.task_entry import imported
 from services.tasks import ROW_FILES, TENANTS
 from services.tasks.scoring import Outcome, Scorer, ScoreRequest, Stopped
 
@@ -223,8 +223,7 @@ def _files(task: str) -> RowFiles:
     """Return the description of a task's files."""
     if task not in ROW_FILES:
         return RowFiles()
-    module, _, name = ROW_FILES[task].partition(":")
-    files: RowFiles = getattr(importlib.import_module(module), name)
+    files: RowFiles = imported(ROW_FILES[task])
     return files
 
 

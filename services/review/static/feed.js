@@ -1,0 +1,119 @@
+// Requests that this page has claimed: the one on the screen and some ahead, with leases that are extended while somebody
+// works and given back when the page closes.
+
+import { act, claim } from "./api.js";
+
+export const AHEAD = 3;
+export const LEASE_SECONDS = 600;
+const EXTEND_BELOW_SECONDS = 400;
+const IDLE_MS = 120_000;
+const TICK_MS = 15_000;
+
+export class Feed {
+  /** `place` is {task, head, queue}; `store` keeps blind claims over a reload. */
+  constructor(place, store, { now = () => Date.now() } = {}) {
+    Object.assign(this, { place, store, now, requests: [], begun: new Map(), empty: false, error: null, claiming: null });
+    this.listeners = new Set();
+    this.active = now();
+    this.key = `claimed.${place.task}.${place.head}.${place.queue}`;
+    if (place.queue === "blind") {
+      this.requests = (store.get(this.key, []) || []).filter((request) => request.lease_until * 1000 > now());
+    }
+    this.timer = setInterval(() => this.tick(), TICK_MS);
+    this.leave = () => this.release();
+    addEventListener("pagehide", this.leave);
+  }
+
+  subscribe(listener) {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  get current() {
+    return this.requests[0];
+  }
+
+  /** Note that somebody works. */
+  touch() {
+    this.active = this.now();
+  }
+
+  /** Claim until enough requests are ahead. */
+  async fill(requests) {
+    if (this.claiming) return this.claiming;
+    const missing = AHEAD + 1 - this.requests.length;
+    if (missing <= 0) return undefined;
+    this.claiming = (async () => {
+      try {
+        const body = { count: missing, seconds: LEASE_SECONDS, head: this.place.head, queue: this.place.queue, inputs: false };
+        const claimed = await claim(this.place.task, requests ? { ...body, requests } : body);
+        const known = new Set(this.requests.map((request) => request.request));
+        this.requests = [...this.requests, ...claimed.filter((request) => !known.has(request.request))];
+        this.empty = this.requests.length === 0;
+        this.error = null;
+      } catch (error) {
+        this.error = error;
+      } finally {
+        this.claiming = null;
+        this.changed();
+      }
+    })();
+    return this.claiming;
+  }
+
+  /** The current request is decided: show the next one at once, and claim more behind it. */
+  advance() {
+    this.requests = this.requests.slice(1);
+    this.changed();
+    this.fill();
+  }
+
+  /** Put a request on the screen, before those that were claimed. */
+  bringBack(request) {
+    this.requests = [request, ...this.requests.filter((one) => one.request !== request.request)];
+    this.changed();
+  }
+
+  /** Forget a request that was given back or lost. */
+  drop(id) {
+    this.requests = this.requests.filter((request) => request.request !== id);
+    this.changed();
+    this.fill();
+  }
+
+  async tick() {
+    if (this.now() - this.active > IDLE_MS) return;
+    const soon = this.now() / 1000 + EXTEND_BELOW_SECONDS;
+    await Promise.all(
+      this.requests.filter((request) => request.lease_until < soon && !request.sent).map(async (request) => {
+        try {
+          const body = { lease: request.lease, seconds: LEASE_SECONDS };
+          request.lease_until = (await act(this.place.task, request.request, "extend", body)).lease_until;
+        } catch (error) {
+          if (error.status === 409 || error.code === "no_request") request.lost = true;
+        }
+      }),
+    );
+    this.changed();
+  }
+
+  /** Give everything back that is not decided; also while the page closes. */
+  release() {
+    for (const request of this.requests.filter((one) => !one.sent && !one.lost)) {
+      act(this.place.task, request.request, "release", { lease: request.lease }, { keepalive: true }).catch(() => {});
+    }
+    this.requests = [];
+    this.store.remove(this.key);
+  }
+
+  close() {
+    clearInterval(this.timer);
+    removeEventListener("pagehide", this.leave);
+    this.release();
+  }
+
+  changed() {
+    if (this.place.queue === "blind") this.store.set(this.key, this.requests.filter((request) => !request.sent));
+    for (const listener of this.listeners) listener();
+  }
+}

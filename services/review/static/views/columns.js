@@ -1,0 +1,46 @@
+// Columns of a row with their units, and where training lay; shared by all views of rows.
+
+import { number } from "../format.js";
+import { html, useEffect, useRef } from "../html.js";
+
+/** Columns by name. */
+export function byName(request) {
+  return Object.fromEntries(((request.input && request.input.columns) || []).map((column) => [column.name, column]));
+}
+
+/** Where training lay, by name of the column: [lower, upper] in its unit, or undefined. */
+export function trainedRanges(task) {
+  const ranges = {};
+  (task.schema || []).forEach((feature, index) => {
+    const lower = task.trained_lower[index];
+    const upper = task.trained_upper[index];
+    if (Number.isFinite(lower) && Number.isFinite(upper)) ranges[feature.name] = [lower, upper];
+  });
+  return ranges;
+}
+
+/** Table of columns; `only` names those to show, in their order. */
+export function Columns({ request, task, locale, t, only }) {
+  const ranges = trainedRanges(task);
+  const columns = ((request.input && request.input.columns) || []).filter((column) => !only || only.includes(column.name));
+  return html`<div class="scroll"><table class="columns-table">
+    <thead><tr><th scope="col">${t("rows.column")}</th><th scope="col" class="num">${t("rows.value")}</th><th scope="col">${t("rows.unit")}</th>
+      <th scope="col">${t("rows.trained")}</th></tr></thead>
+    <tbody>${columns.map((column) => html`<tr key=${column.name} title=${column.description}>
+      <th scope="row"><span>${column.name}</span> <small>${column.description}</small></th>
+      <td class="num">${column.text ?? (column.value === null ? t("rows.missing") : number(column.value, locale))}</td>
+      <td>${column.unit === "1" ? "" : column.unit}</td>
+      <td>${ranges[column.name] && column.value !== null && html`<${RangeBar} range=${ranges[column.name]} value=${column.value} locale=${locale} t=${t} />`}</td>
+    </tr>`)}</tbody></table></div>`;
+}
+
+/** Bar of the training range with the value on it; the words say the same. */
+export function RangeBar({ range: [lower, upper], value, locale, t }) {
+  const place = useRef(null);
+  const width = upper - lower || 1;
+  const at = Math.min(1.08, Math.max(-0.08, (value - lower) / width));
+  const outside = value < lower || value > upper;
+  useEffect(() => { place.current.style.left = `${10 + at * 80}%`; }, [at]);
+  const words = t(outside ? "rows.outside" : "rows.inside", { lower: number(lower, locale), upper: number(upper, locale) });
+  return html`<span class=${`range ${outside ? "outside" : ""}`} role="img" aria-label=${words} title=${words}><i ref=${place}></i></span>`;
+}

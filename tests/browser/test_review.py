@@ -1,0 +1,257 @@
+"""The review console as a browser shows it, driven by keys alone beside a real service."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.browser.chromium import Page, chromium, installed
+from tests.browser.views import complaints, foreign_requests, log_in, stored
+from tests.services.review.consoles import SITUATION, Consoles, consoles
+
+pytestmark = pytest.mark.long
+
+BLIND_WORDS = ("prediction", "uncertainty", "decision", "propensity", "audit", "threshold", "evidence", "knowledge")
+"""Names that must not occur in anything that a browser gets of a unit before its label."""
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    with chromium(installed()) as tab:
+        yield tab
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Consoles]:
+    settings = {"DEMUR_AUDIT_RATE": "0.5", "DEMUR_VESSEL_DRAFTS": "1"}
+    with consoles(tmp_path_factory.mktemp("home"), **settings) as started:
+        started.situations(120)
+        yield started
+
+
+def start(page: Page, queue: str = "blind") -> None:
+    page.value(f"location.hash = '#/review/vessel/power/{queue}'")
+    page.until("document.activeElement && document.activeElement.id === 'label'")
+
+
+def answers(page: Page) -> list[str]:
+    """Lines of the last answers, the newest first."""
+    lines: list[str] = page.value("[...document.querySelectorAll('.outbox li')].map(line => line.innerText)")
+    return lines
+
+
+def labelled(running: Consoles) -> int:
+    """Number of labels in the vessel's ledger."""
+    counts = httpx.get(f"{running.vessel}/v1/requests").json()["heads"]
+    return int(counts["power"]["labelled"])
+
+
+def test_one_label_by_keys_alone_reaches_the_caller(page: Page, running: Consoles) -> None:
+    log_in(page, running.url)
+    before = labelled(running)
+    for _ in range(40):  # to the button of the only head
+        page.press("Tab")
+        if page.value("document.activeElement.classList.contains('main')"):
+            break
+    page.press("Enter")
+    page.until("document.activeElement && document.activeElement.id === 'label'")
+    page.type("90x00")  # letters are commands or nothing, not part of a number
+    page.press("Enter")
+    page.until("document.querySelectorAll('.outbox li').length === 1")
+    assert "9,000 kW" in answers(page)[0]
+    page.press("Backspace")
+    page.until("document.querySelector('#label').value === '9000'")
+    page.type("1")
+    page.press("Enter")
+    page.until("document.querySelectorAll('.outbox li').length === 1")
+    page.press("Enter", "Shift")
+    page.until("document.querySelector('.outbox li.sent')")
+    assert "90,001 kW" in answers(page)[0]
+    page.press("r")
+    page.until("document.querySelector('.reveal')")
+    assert "predicted" in page.value("document.querySelector('.reveal').innerText")
+    page.press("Escape")
+    page.press("p")
+    page.until("document.querySelector('#label').value === '90001'")
+    page.press("Backspace")
+    page.press("Enter")
+    page.press("Enter", "Shift")
+    page.until("[...document.querySelectorAll('.outbox li.sent')].some(line => line.innerText.includes('9,000 kW'))")
+    page.press("Escape")
+    page.until("location.hash === '#/'")
+    assert labelled(running) == before + 1
+    assert complaints(page) == []
+    assert foreign_requests(page, running.url) == []
+
+
+def test_skipping_flagging_giving_back_and_help_by_keys(page: Page, running: Consoles) -> None:
+    log_in(page, running.url, "ben")
+    start(page)
+    page.press("u")
+    page.press("s")
+    page.until("document.querySelector('dialog[open]')")
+    page.press("2")
+    page.until("document.querySelectorAll('.outbox li').length === 2")
+    page.press("f")
+    page.until("document.querySelector('dialog[open] textarea')")
+    page.value("document.querySelector('dialog[open] textarea').focus()")
+    page.type("<img src=x onerror=alert(1)>")
+    page.press("Enter", "Control")
+    page.until("document.querySelector('.message').innerText.includes('kept')")
+    page.press("?")
+    page.until("document.querySelector('dialog[open] table.keys')")
+    assert page.value("document.querySelectorAll('dialog table.keys tr').length") >= 12
+    page.press("Escape")
+    page.until("!document.querySelector('dialog[open]')")
+    page.press("g")
+    page.until("document.querySelector('dialog[open]')")
+    page.press("1")
+    page.until("!document.querySelector('dialog[open]')")
+    page.press("Enter", "Shift")
+    page.until("document.querySelectorAll('.outbox li.sent').length === 2")
+    assert complaints(page) == []
+
+
+def test_nothing_of_a_prediction_reaches_the_browser_before_the_label(page: Page, running: Consoles) -> None:
+    """All answers, storage and the document, while labels are given blindly; audits are among them."""
+    log_in(page, running.url, "cleo")
+    start(page)
+    for number in range(12):
+        page.type(str(8000 + number))
+        page.press("Enter")
+        page.until("document.querySelector('#label') && document.querySelector('#label').value === ''")
+    page.press("Enter", "Shift")
+    page.until("document.querySelectorAll('.outbox li.sent').length >= 10")
+    bodies = page.bodies(f"{running.url}/api/")
+    assert sum("/claim" in url for url in bodies) >= 3
+    assert betrayals(page, bodies) == []
+
+
+def betrayals(page: Page, bodies: dict[str, str]) -> list[tuple[str, str]]:
+    """Places in answers, storage and the document that hold a word of a prediction or a decision."""
+    places = {**bodies, "storage": stored(page), "document": page.value("document.documentElement.outerHTML")}
+    betrayed = []
+    for place, text in places.items():
+        document = text.lower()
+        if place.endswith("/api/tasks"):
+            document = json.dumps([task["counts"] for task in json.loads(text)["tasks"]])  # heads are the same for all
+        if place == "document":
+            document = document.replace("show the prediction of the last answer", "")
+        betrayed += [(place, word) for word in BLIND_WORDS if word in document]
+    return betrayed
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_five_hundred_audits_are_blind(page: Page, tmp_path: Path) -> None:
+    """Answered units alone: every word of a prediction would be one of an audit. Unsent answers are in the storage."""
+    with consoles(tmp_path, DEMUR_AUDIT_RATE="1") as audited:
+        rows = [SITUATION | {"stw": 12 + number / 100} for number in range(500)]
+        answer = httpx.post(f"{audited.vessel}/v1/predict", json={"rows": rows}, timeout=60).json()["power"]
+        assert answer["decision"].count("ANSWER") >= 495, "nearly all are audits"
+        predictions = {f"{int(value * 10) / 10:.1f}" for value in answer["mean"]}
+        log_in(page, audited.url, "anna")
+        start(page)
+        searched = 0
+        for number in range(500):
+            page.until("document.querySelector('#label') && document.querySelector('#label').value === ''")
+            page.type(str(400_000 + number))
+            page.press("Enter")
+            if number % 20 == 19:
+                bodies = page.bodies(f"{audited.url}/api/")
+                searched += len(bodies)
+                assert betrayals(page, bodies) == []
+                text = json.dumps(bodies) + stored(page)
+                numbers = set(re.findall(r"(?<![\d.])\d{3,}\.\d", text))  # not parts of longer ones
+                assert not numbers & predictions, "nor its number"
+                page.events.clear()
+        page.press("Enter", "Shift")
+        page.until("document.querySelectorAll('.outbox li.sent').length >= 10")
+        counts = httpx.get(f"{audited.vessel}/v1/requests").json()["heads"]["power"]
+        print(f"{searched} answers of the server searched, {counts}")
+        assert counts["labelled"] >= 490
+
+
+def test_answers_survive_a_reload_and_a_lost_console(page: Page, running: Consoles) -> None:
+    log_in(page, running.url, "dora")
+    start(page)
+    page.type("7001")
+    page.press("Enter")
+    page.until("document.querySelectorAll('.outbox li').length === 1")
+    page.reload()
+    page.until("document.activeElement && document.activeElement.id === 'label'")
+    assert len(answers(page)) == 1
+    running.kill("review")
+    page.type("7002")
+    page.press("Enter")
+    page.press("Enter", "Shift")
+    page.until("[...document.querySelectorAll('.outbox li')].some(line => line.innerText.includes('no connection'))")
+    running.start("review")
+    running.ready(running.url)
+    page.until("document.querySelectorAll('.outbox li.sent').length === 2", 60)
+    labels = sorted(line.split(" kW")[0] for line in answers(page))
+    assert labels == ["7,001", "7,002"]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_pages_fit_the_screen_in_both_themes(
+    page: Page, running: Consoles, tmp_path: Path, width: int, dark: bool
+) -> None:
+    log_in(page, running.url, "eva", width=width, dark=dark)
+    assert page.value("document.documentElement.scrollWidth - window.innerWidth") <= 0
+    start(page)
+    time.sleep(0.3)
+    assert page.value("document.documentElement.scrollWidth - window.innerWidth") <= 0
+    assert page.value("getComputedStyle(document.body).backgroundColor") == (
+        "rgb(20, 22, 26)" if dark else "rgb(255, 254, 251)"
+    )
+    drawn = """[...document.querySelectorAll('canvas')].map(canvas => new Set(new Uint32Array(
+        canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size)"""
+    assert min(page.value(drawn)) > 2, "no canvas is blank"
+
+
+def test_drafts_are_accepted_by_a_key_and_the_page_speaks_german(page: Page, running: Consoles) -> None:
+    log_in(page, running.url, "fritz")
+    choose = "field.value = 'de'; field.dispatchEvent(new Event('change', {bubbles: true}))"
+    page.value(f"(field => {{ {choose} }})(document.querySelector('select'))")
+    page.until("document.querySelector('h1').innerText.includes('Menschen')")
+    start(page, "drafts")
+    page.until("document.body.innerText.includes('Entwurf des Modells')")
+    page.press("a")
+    page.until("Number(document.querySelector('#label').value) > 1000")
+    page.press("Enter")
+    page.press("Enter", "Shift")
+    page.until("document.querySelector('.outbox li.sent')")
+    assert "gesendet" in answers(page)[0]
+
+
+def test_operators_see_reviewers_and_the_worth_of_labels(page: Page, tmp_path: Path) -> None:
+    """Two reviewers label and give second opinions; then the page of operators shows what follows."""
+    settings = {"DEMUR_AUDIT_RATE": "1", "DEMUR_VESSEL_SECOND_OPINIONS": "1", "DEMUR_MONITOR_WINDOWS": "1h"}
+    with consoles(tmp_path, **settings) as running:
+        running.start("monitor", "run")
+        running.ready(f"http://127.0.0.1:{3000 + running.offset}")
+        running.situations(40)
+        for name, offset in (("anna", 0), ("ben", 300)):
+            client = running.client(name)
+            claim = {"count": 20, "seconds": 600, "head": "power", "queue": "blind"}
+            for request in client.post("/api/tasks/vessel/requests/claim", json=claim).json()["requests"]:
+                label = {"lease": request["lease"], "value": 30_000 + offset, "seconds": 12.5}
+                sent = client.post(f"/api/tasks/vessel/requests/{request['request']}/submit", json=label)
+                assert sent.status_code == 200, sent.text
+        claimed = running.client("ben").post("/api/tasks/vessel/requests/claim", json=claim | {"count": 100})
+        for request in claimed.json()["requests"]:
+            label = {"lease": request["lease"], "value": 30_300, "seconds": 12.5}
+            running.client("ben").post(f"/api/tasks/vessel/requests/{request['request']}/submit", json=label)
+        log_in(page, running.url, "operator")
+        page.value("location.hash = '#/operators'")
+        page.until("document.body.innerText.includes('second opinions and')", 20)
+        text = page.value("document.body.innerText")
+        for words in ("45,000 kW²", "Krippendorff’s alpha", "anna", "ben", "What a label is worth"):
+            assert words in text, text
+        assert (complaints(page), foreign_requests(page, running.url)) == ([], [])
