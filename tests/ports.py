@@ -29,7 +29,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def free_offset() -> int:
-    """An offset (DEMUR_PORT_OFFSET) at which nobody listens on the ports of the monitor and of what is served.
+    """An offset (DEMUR_PORT_OFFSET) at which nobody listens on the ports of monitor, console and what is served.
 
     All its ports lie below 32,768, from which the system takes those of outgoing connections.
     """
@@ -37,6 +37,6 @@ def free_offset() -> int:
         offset = _CHANCE.randrange(6_000, 28_000, 10)
         if all(
             holder(HOST, port + offset) is None
-            for port in (3000, *(port for task in TENANTS for port in default_ports(task)))
+            for port in (3000, 3011, *(port for task in TENANTS for port in default_ports(task)))
         ):
             return offset

@@ -61,7 +61,7 @@ FORBIDDEN = {
 }
 ROOMS = (
     *("runtime", "policy", "tracing", "qualification", "ledger", "labels", "request", "access", "transport"),
-    *("tasks", "report", "monitor", "app", "contract_tests", "cli"),
+    *("tasks", "report", "review", "monitor", "app", "contract_tests", "cli"),
 )
 """Folders of services; each imports only those before it."""
 NO_PROTOCOL = ("runtime", "policy", "tracing", "qualification", "ledger", "labels", "request", "access")

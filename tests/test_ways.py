@@ -109,7 +109,7 @@ async def test_a_label_until_it_is_durable(served: Served) -> None:
     answer = await served.http.post("/v1/predict", json={"rows": [served.row] * 2})
     first, unit = answer.json()["power"]["prediction_ids"]
     await served.http.post("/v1/labels", json={"labels": [{"unit": first, "value": 31180}]})  # moves the journal
-    with served.ways.recorded() as modules:
+    with served.ways.recorded("ledger-read") as modules:
         taken = await served.http.post("/v1/labels", json={"labels": [{"unit": unit, "value": 31180}]})
         await asyncio.sleep(0)
     assert taken.json()["outcomes"] in (["accepted"], ["orphan"]), json.dumps(taken.json())

@@ -1,6 +1,7 @@
 """Records which modules the code of a block runs through, in all threads that started under the recorder."""
 
 import asyncio
+import gc
 import sys
 import threading
 from collections.abc import Iterator
@@ -45,6 +46,8 @@ class Ways:
         Args:
             ignored: prefixes of the names of threads that work in the background only.
         """
+        gc.collect()
+        gc.disable()  # finalisers of what earlier tests left would be recorded
         self._entered.clear()
         self._background, self._ignored = _other_tasks(), ignored
         modules: list[str] = []
@@ -53,6 +56,7 @@ class Ways:
             yield modules
         finally:
             self._on = False
+            gc.enable()
             modules.extend(self._entered)
 
     def _observe(self, frame: FrameType, event: str, argument: Any) -> None:

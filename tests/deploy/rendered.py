@@ -146,6 +146,12 @@ def task_of(labels: Object) -> str | None:
     return task
 
 
+def component_of(labels: Object) -> str:
+    """Return the component of a pod: ``service``, ``monitor`` or ``review``."""
+    component: str = labels["app.kubernetes.io/component"]
+    return component
+
+
 def environment(objects: tuple[Object, ...], container: Object) -> dict[str, str | None]:
     """Variables of a container; None stands for what only a Secret or the pod itself knows."""
     variables: dict[str, str | None] = {}
@@ -157,9 +163,13 @@ def environment(objects: tuple[Object, ...], container: Object) -> dict[str, str
 
 
 def selects(selector: Object, labels: Object) -> bool:
-    """Whether a label selector of matchLabels hits."""
-    assert set(selector) <= {"matchLabels"}, selector
-    return selector.get("matchLabels", {}).items() <= labels.items()
+    """Return whether a label selector, by values or by lists of values, selects labels."""
+    assert set(selector) <= {"matchLabels", "matchExpressions"}, selector
+    lists = selector.get("matchExpressions", ())
+    assert all(each["operator"] == "In" for each in lists), selector
+    return selector.get("matchLabels", {}).items() <= labels.items() and all(
+        labels.get(each["key"]) in each["values"] for each in lists
+    )
 
 
 def quantity(text: str | int) -> float:

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import random
+import re
+import ssl
 import subprocess
 import threading
 import time
@@ -25,7 +27,10 @@ from tests.deploy import containers
 from tests.deploy.containers import IMAGE, Container, podman
 from tests.fault.killing import Address, Decisions, inputs
 from tests.ports import free_ports
+from tests.services.access.authority import Authority
+from tests.services.access.passes import Passes
 from tests.services.ledger.recording import counted, read
+from tests.services.review.consoles import CSRF
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(2400)]
 
@@ -225,6 +230,63 @@ def test_the_monitor_is_in_the_same_image(start: Start, volume: str) -> None:
     assert "demur_" in monitor.get("/metrics")[1]
     assert monitor.stop() == 0
     assert service.stop() == 0
+
+
+def test_the_review_console_is_in_the_same_image(start: Start, tmp_path: Path) -> None:
+    """Beside a service with tokens and TLS, whose certificate is of an authority that only they know."""
+    authority, passes = Authority("images"), Passes(tmp_path / "tokens.toml")
+    token = passes.give("anna", "review")
+    authority.server("localhost", "127.0.0.1", "vessel.example").put(tmp_path, "tls")
+    (tmp_path / "ca.crt").write_bytes(authority.pem)
+    tmp_path.chmod(0o755)
+    for path in tmp_path.iterdir():
+        path.chmod(0o644)  # the image's user reads them
+    variables = {
+        "DEMUR_TOKENS": "/etc/demur/tokens.toml",
+        "DEMUR_TLS_CERTIFICATE": "/etc/demur/tls.pem",
+        "DEMUR_TLS_KEY": "/etc/demur/tls.key",
+        "DEMUR_ROOTS": "/etc/demur/ca.crt",
+    }
+    common = [f"--volume={tmp_path}:/etc/demur:ro", "--tmpfs=/var/lib/demur"]
+    common += [f"--env={name}={value}" for name, value in variables.items()]
+    service = start("serve", "vessel", flags=[ARTEFACTS, *common])
+    address = json.loads(podman("inspect", service.name))[0]["NetworkSettings"]["IPAddress"]
+    services = "--env=DEMUR_REVIEW_SERVICES=vessel=https://vessel.example:3000"
+    console = start("review", flags=[f"--add-host=vessel.example:{address}", services, *common])
+    url, trusted = f"https://127.0.0.1:{console.http}", ssl.create_default_context(cadata=authority.pem.decode())
+    with httpx.Client(base_url=url, verify=trusted, headers=CSRF, timeout=30) as reviewer:
+        _until(lambda: reviewer.get("/readyz").status_code == 200, console)
+        page = reviewer.get("/").text
+        for path in re.findall(r'"(/static/[^"]+)"', page):
+            assert reviewer.get(path).status_code == 200, path
+        assert reviewer.get("/api/tasks").status_code == 401
+        login = reviewer.post("/api/session", json={"token": token})
+        assert login.json()["reviewer"] == "anna"
+        assert "Secure" in login.headers["set-cookie"]
+        _until(lambda: reviewer.get("/api/tasks").json()["tasks"][0]["ready"], service)
+        assert reviewer.post("/api/tasks/vessel/requests/claim", json={"count": 1}).json() == {"requests": []}
+    assert console.stop() == 0
+    assert service.stop() == 0
+
+
+def test_a_published_port_of_the_review_console_needs_tokens(start: Start) -> None:
+    console = start("review", flags=["--tmpfs=/var/lib/demur"])
+    console.wait_ready()
+    status, body = console.get("/")
+    assert (status, json.loads(body)["error"]["code"]) == (403, "foreign_address")
+    assert console.stop() == 0
+
+
+def _until(reached: Callable[[], bool], container: Container) -> None:
+    end = time.monotonic() + 90
+    while True:
+        try:
+            if reached():
+                return
+        except httpx.TransportError:
+            pass
+        assert time.monotonic() < end, container.logs()
+        time.sleep(0.2)
 
 
 @pytest.mark.parametrize(

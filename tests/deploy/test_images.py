@@ -111,6 +111,7 @@ def test_the_result_runs_as_nobody_in_particular_and_says_what_it_is() -> None:
         assert f"org.opencontainers.image.{label}=" in result
     settings = dict(re.findall(r"\b(DEMUR_[A-Z_]+|BENTOML_HOME|HOME)=(\S+)", result))
     assert (settings["DEMUR_HTTP_PORT"], settings["DEMUR_GRPC_PORT"]) == ("3000", "4000")
+    assert settings["DEMUR_REVIEW_PORT"] == "3000", "one HTTP port, whatever the image runs"
     assert settings["DEMUR_HOME"] == "/var/lib/demur"
     assert settings["DEMUR_ARTEFACTS"] == "/artefacts"
     assert settings["BENTOML_HOME"] == "/tmp/bentoml"

@@ -15,6 +15,7 @@ import httpx
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from services.runtime.settings import TASKS
 from tests.deploy.rendered import Object, environment, of_kind, one, rendered
 from tests.ports import free_ports
 
@@ -86,6 +87,7 @@ def pod(name: str, folder: Path, **more: str) -> Iterator[Pod]:
         "DEMUR_HOST": HOST,
         "DEMUR_HTTP_PORT": str(numbers["http"]),
         "DEMUR_MONITOR_PORT": str(numbers["http"]),
+        "DEMUR_REVIEW_PORT": str(numbers["http"]),
         "DEMUR_GRPC_PORT": str(numbers.get("grpc", 0)),
     }
     bare = {key: value for key, value in os.environ.items() if not key.startswith("DEMUR_")}
@@ -133,6 +135,22 @@ def test_probes_metrics_and_the_end_of_a_service_and_its_monitor(folder: Path) -
             assert "\ndemur_monitor_last_success_timestamp_seconds " in monitor.get("http", "/metrics").text
             _ends(monitor)
         _ends(service)
+
+
+def test_probes_and_the_end_of_the_review_console(folder: Path) -> None:
+    """It is ready without any service, and names those that it does not reach."""
+    with pod("demur-review", folder) as console:
+        console.wait_started()
+        for probe in ("readinessProbe", "livenessProbe"):
+            assert console.ask(console.container[probe]) == "ok", probe
+        assert "<html" in console.get("http", "/").text
+        url = f"http://{HOST}:{console.ports['http']}"
+        with httpx.Client(base_url=url, headers={"x-demur-review": "1"}, timeout=30) as reviewer:
+            assert reviewer.post("/api/session", json={"name": "anna"}).status_code == 200
+            tasks = reviewer.get("/api/tasks").json()["tasks"]
+        assert {task["name"]: task["ready"] for task in tasks} == dict.fromkeys(TASKS, False)
+        assert all("does not answer" in task["reason"] for task in tasks)
+        _ends(console)
 
 
 def test_a_service_that_kubernetes_told_of_a_service_named_like_a_setting_would_not_start(folder: Path) -> None:

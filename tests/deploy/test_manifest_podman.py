@@ -21,7 +21,7 @@ from tests.deploy.rendered import Object, of_kind, one, rendered
 ARTEFACTS = Path(__file__).resolve().parents[2] / "artefacts"
 OVERLAY = "cpu-dev"
 VOLUMES = ("demur-home", "demur-artefacts")
-DEPLOYMENTS = ("demur-vessel", "demur-monitor")
+DEPLOYMENTS = ("demur-vessel", "demur-monitor", "demur-review")
 PYTHON = "/opt/demur/bin/python"
 READY = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:3000/readyz', timeout=5).status)"
 ASK = """
@@ -47,7 +47,7 @@ def podman(*words: str, check: bool = True, **options: object) -> subprocess.Com
 
 @pytest.fixture
 def pods(tmp_path: Path) -> Iterator[Path]:
-    """The service and the monitor run; what is left of them goes."""
+    """The service, the monitor and the review console run; what is left of them goes."""
     objects = rendered(OVERLAY)
     image = one(objects, "Deployment", DEPLOYMENTS[0])["spec"]["template"]["spec"]["containers"][0]["image"]
     if shutil.which("podman") is None:

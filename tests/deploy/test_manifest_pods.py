@@ -7,7 +7,9 @@ import pytest
 
 from models import artefact
 from services.app.reference import folder
+from services.cli.processes import COMPANIONS, MONITOR, REVIEW
 from services.cli.up import START_SECONDS
+from services.runtime.ports import monitor_address, review_address
 from services.runtime.settings import Settings
 from services.runtime.variables import SettingsError
 from services.tasks import DEFAULT_MODELS
@@ -16,6 +18,7 @@ from tests.deploy.rendered import (
     DEPLOY,
     RENDERED,
     Object,
+    component_of,
     environment,
     kustomize,
     of_kind,
@@ -26,8 +29,19 @@ from tests.deploy.rendered import (
     task_of,
 )
 
+ADDRESSES = {MONITOR: monitor_address, REVIEW: review_address}
 SECRETS = {"DEMUR_LEDGER": "postgresql+psycopg://demur:secret@ledger/demur", "DEMUR_WEBHOOK_SECRET": "0123456789abcdef"}
 """Something like what Secrets hold."""
+FILES = {
+    "DEMUR_TOKENS": "secret",
+    "DEMUR_TLS_CERTIFICATE": "secret",
+    "DEMUR_TLS_KEY": "secret",
+    "DEMUR_TLS_CLIENT_CA": "secret",
+    "DEMUR_CLIENT_CERTIFICATE": "secret",
+    "DEMUR_CLIENT_KEY": "secret",
+    "DEMUR_ROOTS": "configMap",
+}
+"""Variables that name a file, and what holds it."""
 OWN_BYTES = 512 << 20
 """Memory of a process with its model, generously."""
 BENTO_SECONDS = 5
@@ -49,7 +63,7 @@ def settings(name: str, labels: Object, container: Object) -> Settings:
         key: SECRETS.get(key, "") if value is None else value
         for key, value in environment(rendered(name), container).items()
     }
-    return Settings.read(variables, task=task_of(labels))
+    return Settings.read(variables, task=task_of(labels) or component_of(labels))
 
 
 @pytest.mark.parametrize("name", RENDERED)
@@ -62,8 +76,8 @@ def test_variables_are_settings_that_can_be_read(name: str) -> None:
         assert str(read.home) == "/var/lib/demur"
         known = {port["name"]: port["containerPort"] for port in container["ports"]}
         if task_of(labels) is None:
-            assert container["args"] == ["monitor", "run"]
-            assert known.pop("http") == read.monitor_address[1] == 3000
+            assert tuple(container["args"]) == COMPANIONS[component_of(labels)]
+            assert known.pop("http") == ADDRESSES[component_of(labels)](read)[1] == 3000
         else:
             assert container["args"] == ["serve"]
             assert (known.pop("http"), known.pop("grpc")) == read.ports == (3000, 4000)
@@ -85,12 +99,12 @@ def test_paths_of_settings_are_mounted(name: str) -> None:
         )
         assert variables["BENTOML_HOME"].startswith("/tmp/"), "BentoML writes there"  # type: ignore[union-attr]
         for key, value in variables.items():
-            if key in ("DEMUR_TOKENS", "DEMUR_TLS_CERTIFICATE", "DEMUR_TLS_KEY", "DEMUR_TLS_CLIENT_CA"):
+            if key in FILES:
                 path = PurePosixPath(value or "")
                 mount = mounts[str(path.parent)]
                 assert mount["readOnly"], pod
                 assert "subPath" not in mount, "a renewed Secret would not arrive"
-                assert "secret" in volumes[mount["name"]], pod
+                assert FILES[key] in volumes[mount["name"]], pod
         if variables.get("DEMUR_LEDGER_STORE"):
             volume = volumes[mounts[variables["DEMUR_LEDGER_STORE"]]["name"]]
             claim = one(rendered(name), "PersistentVolumeClaim", volume["persistentVolumeClaim"]["claimName"])
@@ -252,13 +266,19 @@ def test_a_pod_qualifies_its_device_and_has_the_time_for_it(name: str) -> None:
 @pytest.mark.parametrize("name", RENDERED)
 def test_a_ledger_has_as_many_writers_as_it_takes(name: str) -> None:
     objects = rendered(name)
-    where = {environment(objects, container).get("DEMUR_LEDGER") for *_, container in each(name)}
+    where = {
+        environment(objects, container).get("DEMUR_LEDGER")
+        for _, labels, _, container in each(name)
+        if component_of(labels) != REVIEW  # it has no ledger; see test_manifest_review.py
+    }
     assert where in ({None}, {"sqlite"}), "one ledger for services and monitor; a URL with a password only in a Secret"
     if where == {None}:
         return
     homes = set()
     for deployment in of_kind(objects, "Deployment"):
         assert deployment["spec"]["replicas"] == 1
+        if component_of(deployment["metadata"]["labels"]) == REVIEW:
+            continue
         assert deployment["spec"]["strategy"] == {"type": "Recreate"}, "two would write one file"
         volumes = {volume["name"]: volume for volume in deployment["spec"]["template"]["spec"]["volumes"]}
         homes.add(volumes["home"]["persistentVolumeClaim"]["claimName"])

@@ -16,6 +16,7 @@ from tests.deploy.rendered import (
     RENDERED,
     WITH_OPERATORS,
     Object,
+    component_of,
     of_kind,
     one,
     pods,
@@ -117,6 +118,12 @@ def test_autoscalers_and_budgets_fit_what_they_are_for(name: str) -> None:
         hit = [pod for pod, labels, _ in pods(objects) if selects(budget["spec"]["selector"], labels)]
         assert len(hit) == 1, budget["metadata"]["name"]
         disrupted[hit[0]] = budget["spec"]
+    scaled |= {
+        deployment["metadata"]["name"]: deployment["spec"]["replicas"]
+        for deployment in of_kind(objects, "Deployment")
+        if deployment["metadata"]["name"] not in scaled and deployment["spec"].get("replicas", 1) > 1
+        if "canary" not in deployment["metadata"]["name"]
+    }
     assert set(disrupted) == set(scaled), "a budget where there are replicas, and only there"
     for pod, budget in disrupted.items():
         assert budget.get("maxUnavailable", 1) >= 1
@@ -163,7 +170,8 @@ def test_prometheus_reads_every_pod_once_under_the_name_that_alerts_know(name: s
                 (endpoint,) = of_services["spec"]["endpoints"]
                 assert endpoint["port"] in {port["name"] for port in service["spec"]["ports"]}
                 reading[pod].append(service["metadata"]["labels"][of_services["spec"]["jobLabel"]])
-    assert reading == {pod: ["demur-monitor" if pod == "demur-monitor" else "demur"] for pod in reading}
+    jobs_of = {"service": ["demur"], "monitor": ["demur-monitor"], "review": []}  # the console has no metrics
+    assert reading == {pod: jobs_of[component_of(labels)] for pod, labels, _ in pods(objects)}
     jobs = {job["job_name"] for job in yaml.safe_load((FOLDER / "prometheus.yml").read_text())["scrape_configs"]}
     assert {job for readers in reading.values() for job in readers} <= jobs, (
         "as deploy/observability/prometheus.yml has them"
@@ -210,11 +218,12 @@ def test_routes_lead_to_services(name: str) -> None:
         for backend in rule["backendRefs"]:
             service = one(objects, "Service", backend["name"])
             assert {port["name"]: port["port"] for port in service["spec"]["ports"]}[protocol] == backend["port"]
-            assert service["spec"]["selector"]["app.kubernetes.io/instance"] == host.partition(".")[0]
+            instance = service["spec"]["selector"].get("app.kubernetes.io/instance", "review")
+            assert instance == host.partition(".")[0]
         assert sum(backend["weight"] for backend in rule["backendRefs"]) == 100
         (parent,) = route["spec"]["parentRefs"]
         assert f"`{parent['sectionName']}`" in README.read_text(), "the listener that somebody has to make"
-    assert len(hosts) == len(set(hosts)) == 10
+    assert len(hosts) == len(set(hosts)) == 11, "two of each task, and one of the review console"
 
 
 @pytest.mark.parametrize("name", ["gpu-prod", "one-node-guarded", "everything"])
@@ -281,6 +290,8 @@ def _references(spec: Object) -> list[tuple[str, str, str | None]]:
     for volume in spec["volumes"]:
         if "persistentVolumeClaim" in volume:
             references.append(("PersistentVolumeClaim", volume["persistentVolumeClaim"]["claimName"], None))
+        if "configMap" in volume:
+            references.append(("ConfigMap", volume["configMap"]["name"], None))
         if "secret" in volume:
             references.append(("Secret", volume["secret"]["secretName"], None))
     return references

@@ -20,6 +20,7 @@ from services.runtime.errors import (
     LedgerUnavailable,
     NotReady,
 )
+from services.runtime.ports import monitor_address
 from services.runtime.settings import Settings
 from services.tasks import TENANTS
 from tests.deploy.places import CASES, FOLDER, RULES, alerts, read, rules
@@ -46,7 +47,7 @@ def test_what_demur_up_starts_is_scraped() -> None:
     targets = {name: [target for config in configs for target in config["targets"]] for name, configs in jobs.items()}
     settings = [Settings.read({}, task=task) for task in TENANTS]
     assert targets["demur"] == sorted(f"localhost:{service.ports[0]}" for service in settings)
-    assert targets["demur-monitor"] == [f"localhost:{settings[0].monitor_address[1]}"]
+    assert targets["demur-monitor"] == [f"localhost:{monitor_address(settings[0])[1]}"]
 
 
 @pytest.mark.long
