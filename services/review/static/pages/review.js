@@ -5,6 +5,7 @@ import { addressOf } from "../address.js";
 import { Feed } from "../feed.js";
 import { duration } from "../format.js";
 import { announce, html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../html.js";
+import { Inputs } from "../inputs.js";
 import { bound, COMMON, keyText, useKeys } from "../keys.js";
 import { HelpDialog, ReasonDialog } from "../parts/dialogs.js";
 import { OutboxBar, useOutbox } from "../parts/outbox_bar.js";
@@ -72,6 +73,7 @@ function Desk({ t, lang, place, store, outbox, task, view, feed }) {
   const head = task.heads.find((one) => one.name === (current ? current.head : place.head)) || task.heads[0];
   const value = current ? values[current.request] : undefined;
   const actions = useMemo(() => bound([...COMMON, ...(view.actions || [])], own), [view, own]);
+  const inputs = useMemo(() => new Inputs(task.name), [task]);
   useOutbox(outbox);
   if (viewHandlers.current.request !== (current && current.request)) { // before the view of the next one registers its own
     viewHandlers.current = { request: current && current.request, byAction: {} };
@@ -81,6 +83,8 @@ function Desk({ t, lang, place, store, outbox, task, view, feed }) {
     if (current && !(current.request in began.current)) began.current[current.request] = performance.now();
     if (current) announce(t("review.question", { label: current.label }));
   }, [current && current.request]);
+
+  useEffect(() => inputs.prepare(feed.requests.slice(1), view), [inputs, feed.requests, view]);
 
   const say = (text) => { setMessage(text); announce(text); };
   const keep = (request, next) => {
@@ -229,7 +233,7 @@ function Desk({ t, lang, place, store, outbox, task, view, feed }) {
           ${current.input === null && html`<p class="notice">${t("review.inputMissing", { setting: task.setting })}</p>`}
           <${view.View} key=${current.request} request=${current} head=${head} task=${task} value=${value} setValue=${setValue}
             draft=${current.draft} locale=${lang} t=${t} onAction=${onAction} submit=${handlers.submit}
-            get=${(path) => api.content(place.task, current.request, current.lease, path)} />`}
+            get=${(path) => inputs.get(current, path)} />`}
         <p class="message" role="status">${message}</p>
         ${current && html`<div class="actions">
           ${button("submit", "action.submit", true)} ${current.draft !== null && view.fromDraft && button("accept")}

@@ -6,7 +6,7 @@ import { registerActions, useUndoKey } from "./edits.js";
 import { fromBase64, headerOf, maskOf, maskWithHeader, unpacked } from "./lesion_file.js";
 import { Mask } from "./lesion_mask.js";
 import { between, brushLine, components, disc, grown, holes } from "./lesion_shapes.js";
-import { gridOfSlices, SliceDisplay } from "./lesion_slices.js";
+import { firstPicture, gridOfSlices, SliceDisplay } from "./lesion_slices.js";
 import { ACTIONS, Candidates, Keys, Toolbar } from "./lesion_tools.js";
 import { hasWebGl2, LAYOUT_NAMES, VolumeDisplay } from "./lesion_volume.js";
 
@@ -276,8 +276,15 @@ function FileWords({ base64, t, locale }) {
   return html`<span>${words}</span>`;
 }
 
+/** What is needed first: the file of a volume, or the middle slice. */
+async function ahead(get) {
+  if (hasWebGl2()) return get("input");
+  return get(firstPicture(await (await get("slices")).json()));
+}
+
 export default {
   name: "lesion",
+  ahead,
   actions: ACTIONS,
   View,
   complete: (value) => Boolean(value && (value.mask || value.base64)),

@@ -18,6 +18,11 @@ export function gridOfSlices({ shape, spacing_mm: spacing, planes }) {
   return gridOf(world.map(([axis]) => shape[axis]), world.map(([axis]) => spacing[axis]), start, world.map(([axis, way]) => way * strides[axis]));
 }
 
+const pathOf = (axis, slice, [low, high]) => `slices/${PLANES[axis]}/${slice}.png?low=${low}&high=${high}`;
+
+/** Path of the picture that is shown first, by the server's description. */
+export const firstPicture = ({ planes, window }) => pathOf(2, Math.floor(planes.axial.slices / 2), window);
+
 export function SliceDisplay({ get, mask, cursor, shades, axis, zoom, hidden, stroke, ended, look, words }) {
   const canvas = useRef(null);
   const pictures = useRef(new Map());
@@ -26,7 +31,7 @@ export function SliceDisplay({ get, mask, cursor, shades, axis, zoom, hidden, st
 
   /** Picture of a slice, or undefined until it has come. */
   function picture(slice) {
-    const path = `slices/${PLANES[axis]}/${slice}.png?low=${shades[0]}&high=${shades[1]}`;
+    const path = pathOf(axis, slice, shades);
     const kept = pictures.current;
     if (slice < 0 || slice >= mask.grid.dims[axis]) return undefined;
     if (!kept.has(path)) {

@@ -262,6 +262,7 @@ function summary(value, head, t, locale) {
 
 export default {
   name: "motion",
+  ahead: (get) => get("scene"),
   actions: [
     { id: "motion.play", keys: [" "], text: "motion.play" },
     { id: "motion.back", keys: [","], text: "motion.back" },
