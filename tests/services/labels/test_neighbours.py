@@ -16,12 +16,12 @@ from services.labels.submissions import Answer
 from services.ledger.tables import UNASKED
 from tests.services.labels.label_services import DAY, EPOCH, OPTIONS, POWER, RAIN, Opened, opened, scratch
 
-STEP_SECONDS = 60.0
+STEP_SECONDS = 61.0
 FORBIDDEN = ("request", "unit", "decision", "uncertainty", "propensity", "state", "reason", f"{EPOCH:016x}")
 
 
 async def add(ledger: Opened, count: int, first: int = 0, **columns: Any) -> None:
-    """Add units, one a minute; the speed of each is its sequence number."""
+    """Add units, one every 61 s; the speed of each is its sequence number."""
     for sequence in range(first, first + count):
         own = {"payload": struct.pack("<ff", sequence, float("nan"))} | columns
         await ledger.units([sequence], **own)
@@ -51,8 +51,8 @@ async def test_the_nearest_of_the_same_head_come_in_the_order_of_time(ledger_url
         shown = await around(ledger, await claim(ledger, 20))
         assert shown.names == ("speed", "wave")
         assert speeds(shown) == (list(range(8, 20)), list(range(21, 33)))
-        assert [row.seconds for row in shown.before] == [-720, -660, *range(-600, 0, 60)]
-        assert [row.seconds for row in shown.after] == [*range(60, 660, 60), 660, 720]
+        assert [row.seconds for row in shown.before[:2] + shown.before[-1:]] == [-730, -670, -61], "two digits"
+        assert [row.seconds for row in shown.after[:1] + shown.after[-1:]] == [61, 730]
         assert {row.values[1] for row in (*shown.before, *shown.after)} == {None}, "missing"
         assert speeds(await around(ledger, await claim(ledger, 1))) == ([0], list(range(2, 14)))
         assert speeds(await around(ledger, await claim(ledger, 38))) == (list(range(26, 38)), [39])
@@ -76,6 +76,9 @@ async def test_only_readable_rows_with_a_request_are_neighbours(ledger_url: str)
         ):
             await add(ledger, 1, sequence, **columns)
         assert speeds(await around(ledger, await claim(ledger, 8))) == ([1, 4], [])
+        await add(ledger, MOST_A_SIDE, 9, payload=None)
+        await add(ledger, 1, 21)
+        assert speeds(await around(ledger, await claim(ledger, 21))) == ([1, 4, 8], []), "behind those without inputs"
 
 
 async def test_there_are_none_for_other_inputs_and_after_the_label(tmp_path: Path) -> None:
