@@ -11,7 +11,8 @@ They are as blind as the queue:
   an opinion shows is known no more.
 - Distances have two digits, enough for a small plot, so that they do not match times of the list of waiting requests.
 
-How dense neighbours are is no secret: that list has the times of all requests.
+How dense neighbours are is no secret: that list has the times of all requests. A reviewer who keeps inputs can
+recognise one of them among the neighbours of another unit, and so learn when that was decided, but not what.
 """
 
 from collections.abc import Iterable
