@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.head import Head
 from models.schema import Schema
@@ -151,16 +152,16 @@ def input_json(payload: bytes | None, kind: str | None, schema: Schema | None) -
     if payload is None:
         return None
     if kind == ROW_TYPE and schema is not None and len(payload) == 4 * len(schema):
-        values = [float(str(value)) for value in np.frombuffer(payload, "<f4")]  # 12.6, not 12.600000381469727
+        row = np.frombuffer(payload, "<f4")
         columns = [
-            {
-                "name": feature.name,
-                "value": value if math.isfinite(value) else None,
-                "unit": feature.unit,
-                "description": feature.description,
-            }
-            | ({"text": feature.text(value)} if feature.categories else {})
-            for feature, value in zip(schema.features, values, strict=True)
+            {"name": feature.name, "value": value, "unit": feature.unit, "description": feature.description}
+            | ({"text": feature.text(float(code))} if feature.categories else {})
+            for feature, value, code in zip(schema.features, row_values(row), row, strict=True)
         ]
         return {"media_type": kind, "columns": columns}
     return {"media_type": kind or "application/octet-stream", BYTES_FIELD: base64.b64encode(payload).decode()}
+
+
+def row_values(row: NDArray[np.float32]) -> list[float | None]:
+    """Return the values of a row as people read them: 12.6, not 12.600000381469727; None where not finite."""
+    return [float(str(value)) if math.isfinite(value) else None for value in row]

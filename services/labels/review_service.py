@@ -14,6 +14,7 @@ from services.labels.intake import INLINE_BYTES, Outcome
 from services.labels.label_options import Options
 from services.labels.label_types import (
     MOST_CLAIMED,
+    ROW_TYPE,
     ContentStore,
     Request,
     RevealedPrediction,
@@ -23,6 +24,7 @@ from services.labels.label_types import (
 )
 from services.labels.label_validation import LabelRules, SubmittedLabel
 from services.labels.mask_compatibility import MaskCompatibility
+from services.labels.neighbours import KeptNeighbours, Neighbours, kept_neighbours, readable_neighbours
 from services.labels.opinion_comparison import OpinionComparison
 from services.labels.opinions import Opinions
 from services.labels.queue_entries import ClaimedRequest, Lease, Queue, find_entry
@@ -234,6 +236,32 @@ class ReviewService:
         if content is None:
             raise NotFound("the input of this unit is not kept (any more)", code="no_input", field="request")
         return kind or "application/octet-stream", content
+
+    async def neighbours(self, request: str, lease: str) -> Neighbours:
+        """Return the rows just before and just after the unit of a claimed request; see ``services.labels.neighbours``.
+
+        They are empty where the input is no row, where the ledger keeps none, and once the request is labelled.
+
+        Raises:
+            NotFound: there is no such request.
+            Conflict: the lease is lost.
+        """
+        queues, now, schema = await self.queues(), self._clock(), self._schema
+
+        def read(connection: Connection) -> KeptNeighbours | None:
+            claimed = queues.queue.held(connection, request, lease)
+            entry = find_entry(connection, queues.ids, request, lock=False)
+            if claimed.payload_type != ROW_TYPE or entry.state != "claimed":
+                return None
+            age = math.inf  # as the request shows it; an opinion's unit is older
+            if claimed.due is not None and claimed.queue != "adjudication":
+                age = now - (claimed.due - queues.queue.request_seconds)
+            return kept_neighbours(connection, entry.unit, claimed.head, age)
+
+        kept = await self._ledger.read(read)
+        if kept is None or schema is None:
+            return Neighbours()
+        return await asyncio.to_thread(readable_neighbours, kept, schema, self._store)
 
     async def counts(self) -> dict[str, dict[State, int]]:
         """Return the number of requests by head and state."""

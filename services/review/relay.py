@@ -18,7 +18,7 @@ _RELAYED = (
     ("GET", re.compile("")),
     ("GET", re.compile("/waiting")),
     ("POST", re.compile("/claim")),
-    ("GET", re.compile(f"/{_ID}/input")),
+    ("GET", re.compile(f"/{_ID}/(input|neighbours)")),
     ("POST", re.compile(f"/{_ID}/(extend|release|skip|submit|correct|reveal|flag)")),
 )
 """Methods and paths below ``/v1/requests``."""

@@ -1,6 +1,7 @@
 """The review console as a browser shows it, driven by keys alone beside a real service."""
 
 import json
+import os
 import re
 import time
 from collections.abc import Iterator
@@ -213,6 +214,44 @@ def test_pages_fit_the_screen_in_both_themes(
     drawn = """[...document.querySelectorAll('canvas')].map(canvas => new Set(new Uint32Array(
         canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size)"""
     assert min(page.value(drawn)) > 2, "no canvas is blank"
+
+
+PLOTS = "document.querySelectorAll('.columns-table svg.near').length"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_columns_show_their_neighbours_in_time(page: Page, running: Consoles, tmp_path: Path, dark: bool) -> None:
+    """A plot for each column with its words, in the colours of the theme; the focus stays in the label."""
+    log_in(page, running.url, "gina", dark=dark)
+    start(page)
+    page.until(f"{PLOTS} === 10")
+    assert page.value("document.activeElement.id") == "label"
+    words = page.value("[...document.querySelectorAll('svg.near')].map(plot => plot.getAttribute('aria-label'))")
+    draught, *_ = words
+    assert re.fullmatch(r"(\d+ before: 12.6 to 12.6; )?this: 12.6(; \d+ after: 12.6 to 12.6)?", draught), draught
+    colours = page.value("""(plot => [getComputedStyle(plot.querySelector('path')).stroke,
+        getComputedStyle(plot.querySelector('circle')).fill])(document.querySelector('svg.near'))""")
+    assert colours == (
+        ["rgb(169, 171, 178)", "rgb(242, 153, 77)"] if dark else ["rgb(86, 86, 92)", "rgb(184, 74, 0)"]
+    ), "of the theme"
+    if folder := os.environ.get("DEMUR_SHOTS"):
+        page.screenshot(Path(folder) / f"neighbours-{'dark' if dark else 'light'}.png")
+    assert complaints(page) == []
+
+
+def test_without_neighbours_there_is_no_column_for_them(page: Page, running: Consoles) -> None:
+    log_in(page, running.url, "hans", width=390)
+    start(page)
+    page.until(f"{PLOTS} === 10")
+    assert page.value("document.querySelector('svg.near').getBoundingClientRect().width") == 0, "hidden: no room"
+    page.call("Network.enable")
+    page.call("Network.setBlockedURLs", urls=["*/neighbours"])
+    page.type("9000")
+    page.press("Enter")
+    page.until("document.querySelector('#label').value === ''")
+    time.sleep(1)
+    assert page.value(PLOTS) == 0
+    assert page.value("document.querySelectorAll('.columns-table thead th').length") == 4
 
 
 def test_drafts_are_accepted_by_a_key_and_the_page_speaks_german(page: Page, running: Consoles) -> None:

@@ -35,6 +35,8 @@ from demur._labels.labels import Label, Labels, LabelsTaken, RejectedLabel
 from demur._labels.requests import (
     InputColumn,
     LabelRequest,
+    Neighbour,
+    Neighbours,
     PredictedPlans,
     PredictedTexts,
     QueueState,
@@ -108,6 +110,8 @@ __all__ = [
     "MotionAnswer",
     "MotionAnswers",
     "MotionFailure",
+    "Neighbour",
+    "Neighbours",
     "NotFound",
     "Policies",
     "Policy",

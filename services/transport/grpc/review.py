@@ -27,6 +27,7 @@ class ReviewHandlers:
             "Claim": (self.claim, pb2.ClaimRequest, pb2.ClaimResponse),
             "ListWaiting": (self.list_waiting, pb2.ListWaitingRequest, pb2.ListWaitingResponse),
             "GetInput": (self.get_input, pb2.GetInputRequest, pb2.RequestInput),
+            "GetNeighbours": (self.get_neighbours, pb2.GetNeighboursRequest, pb2.Neighbours),
             "Extend": (self.extend, pb2.ExtendRequest, pb2.Lease),
             "Release": (self.release, pb2.ReleaseRequest, pb2.Lease),
             "Skip": (self.skip, pb2.SkipRequest, pb2.Lease),
@@ -60,6 +61,9 @@ class ReviewHandlers:
     async def get_input(self, message: Any, context: Any) -> Any:
         media_type, content = await self._reviews.input(message.request, message.lease)
         return labels_pb2.RequestInput(media_type=media_type, content=content)
+
+    async def get_neighbours(self, message: Any, context: Any) -> Any:
+        return messages.neighbours_message(await self._reviews.neighbours(message.request, message.lease))
 
     async def extend(self, message: Any, context: Any) -> Any:
         seconds = message.seconds or DEFAULT_LEASE_SECONDS

@@ -1,11 +1,12 @@
 """Conversion between the messages of ``LabelService`` for reviewers and the types of ``services.labels``."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from demur.v1 import labels_pb2
 from services.labels.label_types import Request, RevealedPrediction
+from services.labels.neighbours import Neighbour, Neighbours
 from services.labels.queue_entries import Lease, Queue
 from services.labels.waiting_requests import WaitingPage
 from services.runtime.errors import InvalidInput
@@ -60,6 +61,15 @@ def lease_message(lease: Lease) -> Any:
     return of_attributes(labels_pb2.Lease, lease)
 
 
+def neighbours_message(neighbours: Neighbours) -> Any:
+    """Return the message of the rows around a unit."""
+
+    def side(rows: Iterable[Neighbour]) -> list[Any]:
+        return [labels_pb2.Neighbour(seconds=row.seconds, values=_numbers(row.values)) for row in rows]
+
+    return labels_pb2.Neighbours(names=neighbours.names, before=side(neighbours.before), after=side(neighbours.after))
+
+
 def waiting_message(page: WaitingPage) -> Any:
     """Return the message of a part of the list of requests that wait."""
     requests = [of_attributes(labels_pb2.WaitingRequest, request) for request in page.requests]
@@ -93,5 +103,5 @@ def prediction_message(prediction: Any) -> Any:
     return labels_pb2.ShownPrediction(plans=plans)
 
 
-def _numbers(values: list[float | None]) -> list[float]:
+def _numbers(values: Iterable[float | None]) -> list[float]:
     return [math.nan if value is None else value for value in values]

@@ -39,6 +39,7 @@ class ReviewRoutes:
             Route("/v1/requests/waiting", wrapped(self.waiting)),
             Route("/v1/requests/claim", wrapped(self.claim), methods=["POST"]),
             Route("/v1/requests/{request}/input", wrapped(self.input)),
+            Route("/v1/requests/{request}/neighbours", wrapped(self.neighbours)),
             Route("/v1/requests/{request}/extend", wrapped(self.extend), methods=["POST"]),
             Route("/v1/requests/{request}/release", wrapped(self.release), methods=["POST"]),
             Route("/v1/requests/{request}/skip", wrapped(self.skip), methods=["POST"]),
@@ -86,6 +87,10 @@ class ReviewRoutes:
         media_type, content = await self._reviews.input(_id(request), request.headers.get(LEASE_KEY, ""))
         headers = {"content-type": media_type, "cache-control": "no-store", "x-content-type-options": "nosniff"}
         return Response(content, headers=headers)
+
+    async def neighbours(self, request: Request) -> Response:
+        neighbours = await self._reviews.neighbours(_id(request), request.headers.get(LEASE_KEY, ""))
+        return json_response(neighbours, headers={"cache-control": "no-store"})
 
     async def extend(self, request: Request) -> Response:
         reviews = self._reviews

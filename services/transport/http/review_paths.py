@@ -1,5 +1,6 @@
 """Part of the OpenAPI document for label requests."""
 
+from services.labels.neighbours import MOST_A_SIDE
 from services.labels.requests import STATES
 from services.labels.waiting_requests import MOST_LISTED
 from services.transport.http import review_bodies as bodies
@@ -30,6 +31,14 @@ def review_paths(errors: Json) -> Json:
         "description": "As it was sent.",
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
+    neighbours = operation(
+        "getRequestNeighbours",
+        "Rows just before and just after the unit of a claimed request.",
+        None,
+        "Neighbours",
+        errors | gone,
+        [REQUEST, _LEASE],
+    )
     return {
         "/v1/requests": {
             "get": operation("countRequests", "Number of requests by head and state.", None, "Counts", errors, [ACTOR])
@@ -50,6 +59,7 @@ def review_paths(errors: Json) -> Json:
             )
         },
         "/v1/requests/{request}/input": {"get": content},
+        "/v1/requests/{request}/neighbours": {"get": neighbours},
         "/v1/requests/{request}/extend": of_request("extendRequest", "Keep a request longer.", "Extension", "Lease"),
         "/v1/requests/{request}/release": of_request(
             "releaseRequest", "Hand a request back, unanswered.", "Release", "Lease"
@@ -97,6 +107,14 @@ def review_schemas(parts: dict[str, Json], *, texts: bool = False) -> Json:
         "Lease": closed(
             {"request": _TEXT, "state": STATE, "lease_until": nullable(TIME)}, ["request", "state", "lease_until"]
         ),
+        "Neighbours": closed(
+            {
+                "names": array(_TEXT) | {"description": "Numeric columns, in the order of values."},
+                "before": _neighbours("before"),
+                "after": _neighbours("after"),
+            },
+            ["names", "before", "after"],
+        ),
         "WaitingRequests": closed(
             {
                 "requests": array(waiting | {"title": "WaitingRequest"}),
@@ -130,6 +148,17 @@ def review_schemas(parts: dict[str, Json], *, texts: bool = False) -> Json:
             ["heads", "keeps_inputs", "drafts", "adjudications"],
         ),
     }
+
+
+def _neighbours(side: str) -> Json:
+    distance = {
+        "type": "number",
+        "description": "From the unit to this one, two significant digits; negative before it.",
+        "x-unit": "s",
+    }
+    values = array(NUMBER_OR_NULL) | {"description": "In the units of the columns; null: missing."}
+    neighbour = closed({"seconds": distance, "values": values}, ["seconds", "values"]) | {"title": "Neighbour"}
+    return array(neighbour) | {"maxItems": MOST_A_SIDE, "description": f"Units just {side} this one, by time."}
 
 
 def _page() -> list[Json]:

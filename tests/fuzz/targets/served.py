@@ -247,6 +247,7 @@ def _requests() -> list[bytes]:
     seen = [
         *("/v1/schema", "/v1/policy", "/v1/policy/power", "/v1/openapi.json", "/v1/jobs/abc", "/v1/jobs/abc/events"),
         *("/v1/requests", "/v1/requests/waiting?limit=5&after=a", f"/v1/requests/{REQUEST}/input"),
+        f"/v1/requests/{REQUEST}/neighbours",
         *(f"/v1/units/{UNIT}/resolution?wait=0", "/metrics", "/v1/nothing"),
     ]
     head = "\ncontent-type: application/json\ndemur-actor: a\n\n"
@@ -275,6 +276,7 @@ def _methods() -> list[tuple[str, bool, list[Any]]]:
         (f"{labels}Claim", False, [labels_pb2.ClaimRequest(queue=3, requests={"requests": [REQUEST]})]),
         (f"{labels}ListWaiting", False, [labels_pb2.ListWaitingRequest(head="power", limit=5, after="a")]),
         (f"{labels}GetInput", False, [labels_pb2.GetInputRequest(request=REQUEST, lease="a")]),
+        (f"{labels}GetNeighbours", False, [labels_pb2.GetNeighboursRequest(request=REQUEST, lease="a")]),
         (f"{labels}Extend", False, [labels_pb2.ExtendRequest(request=REQUEST, lease="a", seconds=60)]),
         (f"{labels}Release", False, [labels_pb2.ReleaseRequest(request=REQUEST, lease="a")]),
         (f"{labels}Skip", False, [labels_pb2.SkipRequest(request=REQUEST, lease="a", reason="b")]),

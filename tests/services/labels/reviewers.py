@@ -31,6 +31,7 @@ CALLS = {
     "waiting": Call("ListWaiting", labels_pb2.ListWaitingRequest, "GET", "/v1/requests/waiting"),
     "counts": Call("CountRequests", labels_pb2.CountRequestsRequest, "GET", "/v1/requests"),
     "input": Call("GetInput", labels_pb2.GetInputRequest, "GET", "/v1/requests/{request}/input"),
+    "neighbours": Call("GetNeighbours", labels_pb2.GetNeighboursRequest, "GET", "/v1/requests/{request}/neighbours"),
     "extend": Call("Extend", labels_pb2.ExtendRequest, "POST", "/v1/requests/{request}/extend"),
     "release": Call("Release", labels_pb2.ReleaseRequest, "POST", "/v1/requests/{request}/release"),
     "skip": Call("Skip", labels_pb2.SkipRequest, "POST", "/v1/requests/{request}/skip"),

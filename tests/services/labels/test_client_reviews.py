@@ -48,6 +48,10 @@ def test_a_request_is_chosen_labelled_compared_and_corrected(client: demur.Clien
     assert {one.id: (one.state, one.mine) for one in client.requests.waiting()}[request.id] == ("claimed", True)
     shown = client.requests.input(request)
     assert np.frombuffer(shown.content, "<f4").tolist() == [column.value for column in request.columns]
+    around = client.requests.neighbours(request)
+    (neighbour,) = (*around.before, *around.after)
+    assert around.names == tuple(column.name for column in request.columns)
+    assert set(neighbour.values) <= {float(value) for values in COLUMNS.values() for value in values}
     client.requests.flag(request, "odd")
     with pytest.raises(demur.Conflict, match="submit a label first"):
         client.requests.reveal(request)
@@ -105,6 +109,7 @@ async def test_the_asynchronous_client_reviews_too(tmp_path: Path) -> None:
         assert await client.requests.extend(one, seconds=5000) > one.lease_until
         assert await client.requests.submit(one, 20.0, seconds=2.0) == "accepted"
         assert (await client.requests.reveal(one)).deferred
+        assert len((await client.requests.neighbours(other)).names) == 2
         assert await client.requests.correct(one, 21.0) == "corrected"
         await client.requests.skip(other, "no log", unlabelable=True)
         counts = (await client.requests.counts())["power"]

@@ -244,6 +244,10 @@ async def test_real_bodies_fit_the_document(tmp_path: Path) -> None:
         (request,) = (await post(served, "/v1/requests/claim", {}))["requests"]
         assert set(request) == set(schemas["LabelRequest"]["properties"])
         path = f"/v1/requests/{request['request']}"
+        await predicted(served)
+        around = (await served.http.get(f"{path}/neighbours", headers={"demur-lease": request["lease"]})).json()
+        assert set(around) == set(schemas["Neighbours"]["properties"])
+        assert [set(row) for row in around["after"]] == [set(schemas["Neighbour"]["properties"])]
         lease = await post(served, f"{path}/extend", {"lease": request["lease"]})
         assert set(lease) == set(schemas["Lease"]["properties"])
         await post(served, f"{path}/submit", {"lease": request["lease"], "value": 1.0})

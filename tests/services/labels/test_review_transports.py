@@ -59,6 +59,10 @@ async def refused(call: Any) -> str:
     return caught.value.code
 
 
+def request_values(request: dict[str, Any]) -> list[Any]:
+    return [column["value"] for column in request["columns"]]
+
+
 def rows(served: Served, table: Any, *names: str) -> list[tuple[Any, ...]]:
     """Return columns of all rows of a table of the ledger, in the order of writing."""
     assert served.settings.ledger_url is not None
@@ -91,6 +95,11 @@ async def test_the_way_of_a_reviewer(transport: Transport, tmp_path: Path) -> No
         assert [row["mine"] for row in (await anna("waiting"))["requests"]].count(True) == 1
         shown = await anna("input", request)
         assert (shown["media_type"], shown["content"]) == (request["media_type"], struct.pack("<ff", 3.1, 9.7))
+        around = await anna("neighbours", request)
+        assert around["names"] == ["speed", "wave"]
+        assert [row["values"] for row in around["before"] + around["after"]] == [request_values(request)] * 2
+        assert all(row["seconds"] <= 0 for row in around["before"])
+        assert all(row["seconds"] >= 0 for row in around["after"])
         assert (await anna("extend", request, seconds=5000))["lease_until"] > request["lease_until"] + 4000
         assert (await anna("flag", request, note="odd"))["state"] == "claimed"
         assert await refused(anna("reveal", request)) == "wrong_state"
@@ -134,6 +143,7 @@ async def test_another_reviewers_lease_is_refused(transport: Transport, tmp_path
         forged = hers | {"lease": his["lease"]}
         attempts: dict[str, dict[str, Any]] = {
             "input": {},
+            "neighbours": {},
             "extend": {"seconds": 60},
             "release": {},
             "skip": {"reason": "mine"},
@@ -145,12 +155,12 @@ async def test_another_reviewers_lease_is_refused(transport: Transport, tmp_path
         assert attempts.keys() == CALLS.keys() - {"claim", "waiting", "counts"}
         for name, fields in attempts.items():
             for attempt in (forged, hers | {"lease": ""}, hers | {"lease": "0" * 32}):
-                if transport == "http" and name == "input" and not attempt["lease"]:
+                if transport == "http" and name in ("input", "neighbours") and not attempt["lease"]:
                     continue  # the header is empty
                 assert await refused(ben(name, attempt, **fields)) == "lease_lost", name
         assert rows(served, label, "actor") == rows(served, flag, "actor") == []
         assert await anna("submit", hers, value=1.0) == {"outcome": "accepted"}, "her lease is as it was"
-        for name in ("submit", "correct", "reveal", "flag", "input"):
+        for name in ("submit", "correct", "reveal", "flag", "input", "neighbours"):
             assert await refused(ben(name, forged, **attempts[name])) == "lease_lost", name
         assert rows(served, label, "actor", "value") == [("anna", struct.pack("<d", 1.0))]
 
@@ -174,6 +184,8 @@ async def test_reviewers_cannot_tell_deferred_units_from_audited_ones(transport:
             (request,) = await anna.claim()
             claimed.append(request)
             await anna("input", request)
+            around = await anna("neighbours", request)
+            assert [row["values"] for row in around["before"] + around["after"]] == [request_values(request)]
             await anna("extend", request, seconds=600)
             await anna("flag", request, note="odd")
             codes = [

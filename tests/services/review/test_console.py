@@ -99,6 +99,10 @@ def test_a_reviewer_goes_the_whole_way(running: Consoles) -> None:
     one, lease = f"{base}/{request['request']}", {"lease": request["lease"]}
     content = client.get(f"{one}/input", headers={"demur-lease": request["lease"]})
     assert (content.headers["content-type"], len(content.content)) == ("application/x-demur-row-f32", 40)
+    around = client.get(f"{one}/neighbours", headers={"demur-lease": request["lease"]}).json()
+    assert 12 <= len(around["before"] + around["after"]) <= 24
+    assert all(len(row["values"]) == len(around["names"]) == 10 for row in around["before"] + around["after"])
+    refused(client.get(f"{one}/neighbours"), 409, "lease_lost")
     refused(client.post(f"{one}/reveal", json=lease), 409, "wrong_state")
     other = running.client("ben")
     for action, body in (("extend", {}), ("release", {}), ("skip", {"reason": "r"}), ("submit", {"value": 1})):

@@ -8,6 +8,7 @@ from demur._connection import Reconnecting
 from demur._labels.labels import Outcome, outcome_name
 from demur._labels.requests import (
     LabelRequest,
+    Neighbours,
     Queue,
     QueueState,
     RequestInput,
@@ -16,6 +17,7 @@ from demur._labels.requests import (
     label_request,
     queue_number,
     queue_state,
+    request_neighbours,
     revealed_prediction,
     waiting_request,
 )
@@ -96,6 +98,17 @@ class AsyncRequests(Reconnecting):
         """
         message = labels_pb2.GetInputRequest(request=request.id, lease=request.lease)
         return from_message(RequestInput, await self._call(self._stub.GetInput, message, timeout))
+
+    async def neighbours(self, request: LabelRequest, *, timeout: float | None = None) -> Neighbours:
+        """Return the rows just before and just after the unit of a claimed request, up to 12 on each side.
+
+        Empty where the input is no row or not kept, and once the request is labelled.
+
+        Raises:
+            Conflict: the lease is lost.
+        """
+        message = labels_pb2.GetNeighboursRequest(request=request.id, lease=request.lease)
+        return request_neighbours(await self._call(self._stub.GetNeighbours, message, timeout))
 
     async def extend(self, request: LabelRequest, *, seconds: float = 900.0, timeout: float | None = None) -> float:
         """Extend the lease to a number of seconds from now; return its end, seconds since 1970.

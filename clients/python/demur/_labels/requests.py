@@ -1,5 +1,7 @@
 """Requests for labels as reviewers see them, and predictions that are shown to them; built from messages."""
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -107,6 +109,26 @@ class RequestInput:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Row of a unit that was decided shortly before or after another one."""
+
+    seconds: float
+    """Time from the unit to this one, s, with two significant digits; negative before it."""
+    values: tuple[float | None, ...]
+    """Values by column, in the column's unit; None: missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Rows just before and just after the unit of a request, both in the order of time."""
+
+    names: tuple[str, ...]
+    """Numeric columns, in the order of ``Neighbour.values``."""
+    before: tuple[Neighbour, ...]
+    after: tuple[Neighbour, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RevealedPrediction:
     """Prediction of a unit that this client has labelled."""
 
@@ -165,6 +187,18 @@ def label_request(message: labels_pb2.LabelRequest) -> LabelRequest:
 def waiting_request(message: labels_pb2.WaitingRequest) -> WaitingRequest:
     """Decode a request that waits."""
     return from_message(WaitingRequest, message, id=message.request)
+
+
+def request_neighbours(message: labels_pb2.Neighbours) -> Neighbours:
+    """Decode the rows around a unit."""
+
+    def rows(messages: Iterable[labels_pb2.Neighbour]) -> tuple[Neighbour, ...]:
+        return tuple(
+            Neighbour(row.seconds, tuple(None if math.isnan(value) else value for value in row.values))
+            for row in messages
+        )
+
+    return Neighbours(tuple(message.names), rows(message.before), rows(message.after))
 
 
 def revealed_prediction(message: labels_pb2.RevealedPrediction) -> RevealedPrediction:

@@ -275,6 +275,32 @@ class InputColumn(_message.Message):
     text: str
     def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ..., unit: _Optional[str] = ..., description: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
 
+class GetNeighboursRequest(_message.Message):
+    __slots__ = ("request", "lease")
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
+    LEASE_FIELD_NUMBER: _ClassVar[int]
+    request: str
+    lease: str
+    def __init__(self, request: _Optional[str] = ..., lease: _Optional[str] = ...) -> None: ...
+
+class Neighbours(_message.Message):
+    __slots__ = ("names", "before", "after")
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    BEFORE_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    names: _containers.RepeatedScalarFieldContainer[str]
+    before: _containers.RepeatedCompositeFieldContainer[Neighbour]
+    after: _containers.RepeatedCompositeFieldContainer[Neighbour]
+    def __init__(self, names: _Optional[_Iterable[str]] = ..., before: _Optional[_Iterable[_Union[Neighbour, _Mapping]]] = ..., after: _Optional[_Iterable[_Union[Neighbour, _Mapping]]] = ...) -> None: ...
+
+class Neighbour(_message.Message):
+    __slots__ = ("seconds", "values")
+    SECONDS_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    seconds: float
+    values: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, seconds: _Optional[float] = ..., values: _Optional[_Iterable[float]] = ...) -> None: ...
+
 class ExtendRequest(_message.Message):
     __slots__ = ("request", "lease", "seconds")
     REQUEST_FIELD_NUMBER: _ClassVar[int]

@@ -59,6 +59,11 @@ class LabelServiceStub(object):
                 request_serializer=demur_dot_v1_dot_labels__pb2.GetInputRequest.SerializeToString,
                 response_deserializer=demur_dot_v1_dot_labels__pb2.RequestInput.FromString,
                 _registered_method=True)
+        self.GetNeighbours = channel.unary_unary(
+                '/demur.v1.LabelService/GetNeighbours',
+                request_serializer=demur_dot_v1_dot_labels__pb2.GetNeighboursRequest.SerializeToString,
+                response_deserializer=demur_dot_v1_dot_labels__pb2.Neighbours.FromString,
+                _registered_method=True)
         self.Extend = channel.unary_unary(
                 '/demur.v1.LabelService/Extend',
                 request_serializer=demur_dot_v1_dot_labels__pb2.ExtendRequest.SerializeToString,
@@ -154,6 +159,13 @@ class LabelServiceServicer(object):
 
     def GetInput(self, request, context):
         """The input of a claimed request.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetNeighbours(self, request, context):
+        """Rows just before and just after the unit of a claimed request.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -266,6 +278,11 @@ def add_LabelServiceServicer_to_server(servicer, server):
                     servicer.GetInput,
                     request_deserializer=demur_dot_v1_dot_labels__pb2.GetInputRequest.FromString,
                     response_serializer=demur_dot_v1_dot_labels__pb2.RequestInput.SerializeToString,
+            ),
+            'GetNeighbours': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetNeighbours,
+                    request_deserializer=demur_dot_v1_dot_labels__pb2.GetNeighboursRequest.FromString,
+                    response_serializer=demur_dot_v1_dot_labels__pb2.Neighbours.SerializeToString,
             ),
             'Extend': grpc.unary_unary_rpc_method_handler(
                     servicer.Extend,
@@ -463,6 +480,33 @@ class LabelService(object):
             '/demur.v1.LabelService/GetInput',
             demur_dot_v1_dot_labels__pb2.GetInputRequest.SerializeToString,
             demur_dot_v1_dot_labels__pb2.RequestInput.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetNeighbours(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/demur.v1.LabelService/GetNeighbours',
+            demur_dot_v1_dot_labels__pb2.GetNeighboursRequest.SerializeToString,
+            demur_dot_v1_dot_labels__pb2.Neighbours.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,7 +1,8 @@
-// Columns of a row with their units, and where training lay; shared by all views of rows.
+// Columns of a row with their units, where training lay, and their neighbours in time; shared by all views of rows.
 
 import { number } from "../format.js";
 import { html, useEffect, useRef } from "../html.js";
+import { span, Sparkline, useNeighbours } from "./neighbours.js";
 
 /** Columns by name. */
 export function byName(request) {
@@ -19,18 +20,21 @@ export function trainedRanges(task) {
   return ranges;
 }
 
-/** Table of columns; `only` names those to show, in their order. */
-export function Columns({ request, task, locale, t, only }) {
+/** Table of columns; `only` names those to show, in their order, and `get` fetches what is below the request. */
+export function Columns({ request, task, locale, t, only, get }) {
+  const neighbours = useNeighbours(request, get);
   const ranges = trainedRanges(task);
   const columns = ((request.input && request.input.columns) || []).filter((column) => !only || only.includes(column.name));
   return html`<div class="scroll"><table class="columns-table">
     <thead><tr><th scope="col">${t("rows.column")}</th><th scope="col" class="num">${t("rows.value")}</th><th scope="col">${t("rows.unit")}</th>
-      <th scope="col">${t("rows.trained")}</th></tr></thead>
+      <th scope="col">${t("rows.trained")}</th>
+      ${neighbours && html`<th scope="col" class="nearby" title=${span(neighbours, t)}>${t("rows.near")}</th>`}</tr></thead>
     <tbody>${columns.map((column) => html`<tr key=${column.name} title=${column.description}>
       <th scope="row"><span>${column.name}</span> <small>${column.description}</small></th>
       <td class="num">${column.text ?? (column.value === null ? t("rows.missing") : number(column.value, locale))}</td>
       <td>${column.unit === "1" ? "" : column.unit}</td>
       <td>${ranges[column.name] && column.value !== null && html`<${RangeBar} range=${ranges[column.name]} value=${column.value} locale=${locale} t=${t} />`}</td>
+      ${neighbours && html`<td class="nearby"><${Sparkline} name=${column.name} neighbours=${neighbours} value=${column.value} locale=${locale} t=${t} /></td>`}
     </tr>`)}</tbody></table></div>`;
 }
 
