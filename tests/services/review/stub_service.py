@@ -59,8 +59,8 @@ class StubService:
     """Submitted values by id of the request, as JSON."""
     next_place: int = 0
     schema: Schema | None = None
-    trained: tuple[float, float] = (0.0, 1.0)
-    """Range of training of every column."""
+    trained: tuple[float, float] | None = (0.0, 1.0)
+    """Range of training of every column; None: not known."""
 
     def application(self) -> Starlette:
         one = "/v1/requests/{request}"
@@ -79,7 +79,7 @@ class StubService:
         head, features = self.head, self.schema.features if self.schema else ()
         names = ("name", "kind", "unit", "label", "error", "error_unit", "lower", "upper", "class_names")
         described = {name: getattr(head, name) for name in names} | {"classes": head.classes or 0}
-        lower, upper = ([bound] * len(features) for bound in self.trained)
+        lower, upper = ([bound] * len(features) for bound in self.trained) if self.trained else ([], [])
         trained = {"trained_lower": lower, "trained_upper": upper}
         return json_response({"heads": [described], "features": [{"name": own.name} for own in features], **trained})
 

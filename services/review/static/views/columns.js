@@ -10,7 +10,7 @@ export function byName(request) {
 
 /** Where training lay, by name of the column: [lower, upper] in its unit, or undefined. */
 export function trainedRanges(task) {
-  const ranges = {};
+  const ranges = Object.create(null); // columns may have the name of a property that every object has
   (task.schema || []).forEach((feature, index) => {
     const lower = task.trained_lower[index];
     const upper = task.trained_upper[index];
@@ -30,7 +30,7 @@ export function Columns({ request, task, locale, t, only }) {
       <th scope="row"><span>${column.name}</span> <small>${column.description}</small></th>
       <td class="num">${column.text ?? (column.value === null ? t("rows.missing") : number(column.value, locale))}</td>
       <td>${column.unit === "1" ? "" : column.unit}</td>
-      <td>${ranges[column.name] && column.value !== null && html`<${RangeBar} range=${ranges[column.name]} value=${column.value} locale=${locale} t=${t} />`}</td>
+      <td>${ranges[column.name] && column.value !== null && column.text === undefined && html`<${RangeBar} range=${ranges[column.name]} value=${column.value} locale=${locale} t=${t} />`}</td>
     </tr>`)}</tbody></table></div>`;
 }
 
