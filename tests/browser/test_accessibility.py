@@ -35,6 +35,19 @@ PLACES = Schema.of(
     )
 )
 LINES = ("The committee met on Tuesday.", "Комитет собрался во вторник.", "Комитет встретился во вторник, днём.")
+HEADS = {
+    "stations": PRECIPITATION,
+    "vessel": POWER,
+    "weather": TEMPERATURE,
+    "translation": HYPOTHESES,
+    "motion": TRAJECTORIES,
+    "lesion": LESIONS,
+}
+STYLE = """(rule => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(rule);
+  document.adoptedStyleSheets = [sheet];
+})"""
 FIELD = "document.activeElement && document.activeElement.id === 'label'"
 
 
@@ -45,6 +58,7 @@ def packed(schema: Schema, values: Mapping[str, float]) -> bytes:
 
 
 def stubs() -> dict[str, StubService]:
+    """Return services whose requests have a draft and two answers where their view shows them."""
     ship = packed(SHIP, SITUATION)
     station = packed(STATION, {})
     place = packed(PLACES, {"latitude": 54.3, "longitude": 10.1, "pressure": float("nan")})
@@ -54,7 +68,9 @@ def stubs() -> dict[str, StubService]:
             PRECIPITATION, [Prepared.small(ROW_TYPE, place, PLACES, draft=6, answers=(6, 2))] * 40, schema=PLACES
         ),
         "vessel": StubService(POWER, [Prepared.small(ROW_TYPE, ship, SHIP, draft=31_000.0)] * 40, schema=SHIP),
-        "weather": StubService(TEMPERATURE, [Prepared.small(ROW_TYPE, station, STATION, draft=4.5)] * 40, schema=STATION),
+        "weather": StubService(
+            TEMPERATURE, [Prepared.small(ROW_TYPE, station, STATION, draft=4.5)] * 40, schema=STATION
+        ),
         "translation": StubService(HYPOTHESES, [text] * 60),
         "motion": StubService(TRAJECTORIES, [Prepared("application/x-protobuf", a_street(), DRAFT)] * 40),
         "lesion": StubService(LESIONS, [Prepared("application/x-nifti", scan_file("LPS"))] * 40),
@@ -88,7 +104,12 @@ class View:
 
 
 VIEWS = {
-    "rows": View("stations", "document.querySelector('.classes input') && document.querySelector('figure canvas')", keys="3", widths=WIDTHS),
+    "rows": View(
+        "stations",
+        "document.querySelector('.classes input') && document.querySelector('figure canvas')",
+        keys="3",
+        widths=WIDTHS,
+    ),
     "rows, two labels": View("stations", "document.querySelector('.two button')", "adjudication"),
     "vessel": View("vessel", keys="31250"),
     "a value that is not possible": View("vessel", keys="-5"),
@@ -104,19 +125,26 @@ VIEWS = {
 
 def opened(page: Page, url: str, view: View) -> None:
     log_in(page, url)
-    page.value(f"location.hash = '#/review/{view.task}/{STUBS_HEADS[view.task]}/{view.queue}'")
+    page.value(f"location.hash = '#/review/{view.task}/{HEADS[view.task].name}/{view.queue}'")
     page.until(view.shown, 60)
     page.type(view.keys)
 
 
-STUBS_HEADS = {
-    "stations": "precipitation",
-    "vessel": "power",
-    "weather": "temperature",
-    "translation": "hypotheses",
-    "motion": "trajectories",
-    "lesion": "lesions",
+BROKEN = {
+    "document.querySelector('label[for=login]').removeAttribute('for')": "critical label",
+    f"{STYLE}('h1 {{ color: #777; background: #888 }}')": "serious color-contrast",
+    f"{STYLE}('h1 {{ min-width: 330px }}')": "px wide in a window of 320 px",
 }
+"""What breaks the login, and what is found then."""
+
+
+def test_what_is_wrong_is_found(page: Page, url: str) -> None:
+    for change, finding in BROKEN.items():
+        page.visit(url)
+        page.until("document.querySelector('#login')")
+        page.value(change)
+        with pytest.raises(AssertionError, match=finding):
+            check(page, "login", WIDTHS[:1])
 
 
 def test_login(page: Page, url: str) -> None:

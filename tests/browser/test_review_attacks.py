@@ -78,7 +78,8 @@ def schema(names: tuple[str, str] = (CHOICE, AMOUNT)) -> str:
     targets = [
         f"[[targets]]\ncolumn = {quoted(CHOICE)}\nname = {quoted(names[0])}\nkind = 'classification'\n"
         f"label = {quoted(CLASS_LABEL)}",
-        f"[[targets]]\ncolumn = {quoted(QUOTED)}\nname = {quoted(names[1])}\nkind = 'regression'\nunit = {quoted(UNIT)}",
+        f"[[targets]]\ncolumn = {quoted(QUOTED)}\nname = {quoted(names[1])}\nkind = 'regression'\n"
+        f"unit = {quoted(UNIT)}",
     ]
     return "\n".join(columns + targets)
 
@@ -138,9 +139,8 @@ def text(page: Page) -> str:
 
 def elements(page: Page) -> int:
     """Return the number of elements that only a name could have brought."""
-    number: int = page.value(
-        "document.querySelectorAll('img, svg, iframe, body script, b[onclick], .desk details, a[href^=javascript]').length"
-    )
+    names = "img, svg, iframe, body script, b[onclick], .desk details, a[href^=javascript]"
+    number: int = page.value(f"document.querySelectorAll('{names}').length")
     return number
 
 
@@ -234,7 +234,13 @@ def test_label_studio_gets_names_as_text(
     tasks = json.loads(path.read_bytes())
     assert all(f"{name} ({UNIT})" in task["data"]["columns"] for task in tasks for name in NUMBERS)
     for value, task in zip((CLASSES[0], IMAGE), tasks, strict=True):
-        result = {"id": "1", "from_name": "label", "to_name": "columns", "type": "choices", "value": {"choices": [value]}}
+        result = {
+            "id": "1",
+            "from_name": "label",
+            "to_name": "columns",
+            "type": "choices",
+            "value": {"choices": [value]},
+        }
         task |= {"id": 1, "annotations": [{"id": 1, "completed_by": 1, "result": [result], "was_cancelled": False}]}
     path.write_text(json.dumps(tasks))
     capsys.readouterr()

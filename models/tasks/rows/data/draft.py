@@ -112,8 +112,8 @@ class Draft(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         names = [column.name for column in self.columns]
         if unusable := next((name for name in names if _UNUSABLE.search(name)), ""):
             raise Refused(
-                f"columns: name = {unusable!r}: must hold no quotation mark, backslash or control character; rename the "
-                "column in data and model"
+                f"columns: name = {unusable!r}: must hold no quotation mark, backslash or control character; rename "
+                "the column in data and model"
             )
         if doubled := {name for name in names if names.count(name) > 1}:
             raise Refused(f"columns: {sorted(doubled)[0]!r} is there twice; each column needs a name of its own")
