@@ -231,6 +231,17 @@ def test_drafts_are_accepted_by_a_key_and_the_page_speaks_german(page: Page, run
     assert "gesendet" in answers(page)[0]
 
 
+def opinions_known(monitor: str, count: int) -> None:
+    """Wait until the monitor knows so many second opinions."""
+    end = time.monotonic() + 60
+    while True:
+        heads = httpx.get(f"{monitor}/v1/reviewers").json().get("heads", [])
+        if heads and heads[0]["second_opinions"] >= count:
+            return
+        assert time.monotonic() < end, heads
+        time.sleep(0.2)
+
+
 def test_operators_see_reviewers_and_the_worth_of_labels(page: Page, tmp_path: Path) -> None:
     """Two reviewers label and give second opinions; then the page of operators shows what follows."""
     settings = {"DEMUR_AUDIT_RATE": "1", "DEMUR_VESSEL_SECOND_OPINIONS": "1", "DEMUR_MONITOR_WINDOWS": "1h"}
@@ -247,6 +258,7 @@ def test_operators_see_reviewers_and_the_worth_of_labels(page: Page, tmp_path: P
                     label = {"lease": request["lease"], "value": 30_000 + offset, "seconds": 12.5}
                     sent = caller.post(f"/{request['request']}/submit", json=label)
                     assert sent.status_code == 200, sent.text
+        opinions_known(f"http://127.0.0.1:{3000 + running.offset}", 20)  # the page asks again after half a minute only
         log_in(page, running.url, "operator")
         page.value("location.hash = '#/operators'")
         page.until("document.body.innerText.includes('second opinions and')", 20)
@@ -256,6 +268,6 @@ def test_operators_see_reviewers_and_the_worth_of_labels(page: Page, tmp_path: P
         assert page.value("window.ran") is None
         assert page.value("document.querySelectorAll('img').length") == 0
         assert (complaints(page), foreign_requests(page, running.url)) == ([], [])
-        page.until("document.body.innerText.includes('One more label')", 20)
+        page.until("document.body.innerText.includes('One label narrows it by')", 20)
         page.value("document.querySelectorAll('details').forEach(own => { own.open = true; })")
         accessibility.check(page, "operators")

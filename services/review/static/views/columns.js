@@ -2,6 +2,7 @@
 
 import { number } from "../format.js";
 import { html, useEffect, useRef } from "../html.js";
+import { Scroll } from "../parts/scroll.js";
 
 /** Columns by name. */
 export function byName(request) {
@@ -23,7 +24,7 @@ export function trainedRanges(task) {
 export function Columns({ request, task, locale, t, only }) {
   const ranges = trainedRanges(task);
   const columns = ((request.input && request.input.columns) || []).filter((column) => !only || only.includes(column.name));
-  return html`<div class="scroll"><table class="columns-table">
+  return html`<${Scroll} label=${t("rows.column")}><table class="columns-table">
     <thead><tr><th scope="col">${t("rows.column")}</th><th scope="col" class="num">${t("rows.value")}</th><th scope="col">${t("rows.unit")}</th>
       <th scope="col">${t("rows.trained")}</th></tr></thead>
     <tbody>${columns.map((column) => html`<tr key=${column.name} title=${column.description}>
@@ -31,7 +32,7 @@ export function Columns({ request, task, locale, t, only }) {
       <td class="num">${column.text ?? (column.value === null ? t("rows.missing") : number(column.value, locale))}</td>
       <td>${column.unit === "1" ? "" : column.unit}</td>
       <td>${ranges[column.name] && column.value !== null && column.text === undefined && html`<${RangeBar} range=${ranges[column.name]} value=${column.value} locale=${locale} t=${t} />`}</td>
-    </tr>`)}</tbody></table></div>`;
+    </tr>`)}</tbody></table></${Scroll}>`;
 }
 
 /** Bar of the training range with the value on it; the words say the same. */
