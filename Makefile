@@ -17,6 +17,7 @@ VENV := .venv
 OIP := .venv-oip
 BUF := .buf
 GENERATORS := .venv-generators
+AXE := .axe
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
@@ -35,7 +36,7 @@ up: $(VENV)/serve
 down:
 	@$(BIN)/demur down
 
-environments: $(VENV)/train $(OIP)/ready $(BUF)/ready $(GENERATORS)/ready $(VENV)-audit/bin/pip-audit
+environments: $(VENV)/train $(OIP)/ready $(BUF)/ready $(GENERATORS)/ready $(AXE)/ready $(VENV)-audit/bin/pip-audit
 
 # Numerics, services and long tests in processes of their own, so that none holds the libraries and caches of all.
 PYTEST = $(THREADS) $(BIN)/python -m pytest -q -n $(WORKERS)
@@ -139,4 +140,9 @@ $(GENERATORS)/ready: tests/generators/requirements.txt
 	@test -x $(GENERATORS)/bin/python || $(PYTHON) -m venv $(GENERATORS)
 	@echo "installing generators of clients into $(GENERATORS)"
 	@$(GENERATORS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement $<
+	@touch $@
+
+# Rules of accessibility that pages are checked by in a browser: one script, which a package of PyPI brings unchanged.
+$(AXE)/ready: tests/browser/axe.txt | $(VENV)/train
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade --target $(AXE) --requirement $<
 	@touch $@

@@ -146,8 +146,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     def __post_init__(self) -> None:
         if self.outputs:
-            if tuple(head.name for head in self.outputs) != tuple(self.heads):
-                raise ValueError("outputs and heads must have the same names in the same order")
+            if sorted(head.name for head in self.outputs) != sorted(self.heads):
+                raise ValueError("outputs and heads must have the same names")
             if any(head.kind not in ("gaussian", "categorical") for head in self.outputs):
                 raise ValueError("outputs must be gaussian or categorical")
         if self.format == format_of(self.replay, self.training_inputs, self.outputs):

@@ -89,6 +89,12 @@ class Page:
         assert "exceptionDetails" not in response, response
         return response["result"].get("value")
 
+    def awaited(self, expression: str) -> Any:
+        """Return what the promise of a JavaScript expression resolves to."""
+        response = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in response, response
+        return response["result"].get("value")
+
     def until(self, expression: str, seconds: float = 10.0) -> Any:
         """Wait until a JavaScript expression is truthy, and return its value; True for an element."""
         end = time.monotonic() + seconds

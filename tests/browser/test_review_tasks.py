@@ -21,6 +21,7 @@ import demur
 from services.ledger.database import Database
 from services.ledger.tables import item
 from services.ledger.unit_ids import unit_text
+from tests.browser import accessibility
 from tests.browser.chromium import Page, chromium, installed
 from tests.browser.views import complaints, foreign_requests, log_in
 from tests.services.review.consoles import PROJECT, SITUATION, Consoles, consoles
@@ -142,6 +143,7 @@ def _labelled(page: Page, case: Case) -> None:
     for key in case.keys:
         page.press(*key)
     _shots(page, case)
+    _accessible(page, case.task)
     page.press(*case.submit)
     page.until(f"{_ANSWERS} === 1")
     time.sleep(0.5)
@@ -156,6 +158,13 @@ def _labelled(page: Page, case: Case) -> None:
     page.press("r", *case.command)
     page.until("document.querySelector('.reveal')", 30)
     _shots(page, case, "-reveal")
+    _accessible(page, f"{case.task}, reveal")
+
+
+def _accessible(page: Page, where: str) -> None:
+    """Check the page by axe-core, where it is installed; ``test_accessibility.py`` requires it."""
+    if accessibility.SCRIPT.is_file():
+        accessibility.check(page, where)
 
 
 def _shots(page: Page, case: Case, end: str = "") -> None:

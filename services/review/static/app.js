@@ -45,6 +45,7 @@ function App() {
     document.documentElement.lang = lang;
     document.documentElement.dataset.theme = theme;
   }, [lang, theme]);
+  useEffect(() => { document.title = titleOf(name && !ended, place, hash, t); }, [name, ended, hash, t]);
   useEffect(() => {
     if (!name) return undefined;
     let [alive, opened] = [true, null];
@@ -83,6 +84,12 @@ function App() {
   return html`${bar}${place
     ? html`<${ReviewPage} key=${addressOf(place)} place=${place} ...${shared} />`
     : hash === OPERATORS ? html`<${OperatorsPage} ...${shared} />` : html`<${QueuePage} ...${shared} />`}`;
+}
+
+/** Title of the window: the page, then the product. */
+function titleOf(inside, place, hash, t) {
+  const page = !inside ? t("login.title") : place ? t("review.title", place) : t(hash === OPERATORS ? "operators.title" : "queue.title");
+  return `${page} – Demur`;
 }
 
 function Bar({ t, lang, theme, setTheme, setLanguage, session, logOut }) {

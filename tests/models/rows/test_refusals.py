@@ -10,7 +10,10 @@ import onnx
 import pandas as pd
 import pytest
 from onnx import TensorProto, helper
+from sklearn.linear_model import LinearRegression
 
+import demur
+from models.tasks.rows.refusal import Refused
 from services.cli import main
 from tests.models.rows.worlds import world
 
@@ -76,6 +79,13 @@ CASES: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
             *("--calibration", table(at / "t.parquet", rows=20), "--target", "y"),
         ],
         "20 labelled rows; 100 or more are needed",
+    ),
+    "a column that no JSON body can name": (
+        lambda at: [
+            *("--model", linear(at / "m.onnx"), "--target", "y"),
+            *("--calibration", table(at / "t.parquet", lambda frame: frame.rename(columns={"x5": 'x"5'}))),
+        ],
+        "columns: name = 'x\"5': must hold no quotation mark, backslash or control character",
     ),
     "text where numbers were": (
         lambda at: [
@@ -163,6 +173,20 @@ CASES: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
         "needs the largest acceptable error",
     ),
 }
+
+
+@pytest.mark.parametrize("name", ["<img src=x>", "__proto__", "model", "a-b", ""])
+def test_a_head_is_refused_whose_name_answers_cannot_have(name: str, tmp_path: Path) -> None:
+    lines = [f"[[columns]]\nname = 'x{place}'\nlower = -9.0\nupper = 9.0" for place in range(6)]
+    schema = tmp_path / "schema.toml"
+    schema.write_text("\n".join([*lines, f"[[targets]]\ncolumn = 'y'\nname = '{name}'\nkind = 'regression'"]))
+    frame, labels = world(400)
+    with pytest.raises(Refused) as refused:
+        demur.build(
+            LinearRegression().fit(frame, labels), frame, pd.Series(labels, name="y"),
+            name="made", schema=schema, home=tmp_path / "home",
+        )  # fmt: skip
+    assert f"schema: target y: name = {name!r}: must be letters, digits and underscores" in str(refused.value)
 
 
 def written(path: Path, content: bytes) -> Path:

@@ -126,26 +126,27 @@ def test_quantiles_are_named_by_their_levels(tmp_path: Path) -> None:
         built(tmp_path, labelled(), model, options=Options(levels=(0.95, 0.5, 0.05)))
 
 
-def test_one_model_of_two_targets_and_one_model_each(tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_one_model_of_two_targets_and_one_model_each(tmp_path: Path, names: tuple[str, str]) -> None:
     frame, labels = world(400, seed=3)
-    columns = frames.labels(pd.DataFrame({"a": labels, "b": -labels}), "y").columns
+    columns = frames.labels(pd.DataFrame(dict(zip(names, (labels, -labels), strict=True))), "y").columns
     table = Table({**frames.table(frame, "rows").columns, **columns}, "rows")
     weights = np.stack([WEIGHTS, -WEIGHTS], axis=1)
     nodes = [helper.make_node("MatMul", ["rows", "w"], ["out"])]
     both = graph(tmp_path / "m.onnx", nodes, {"out": 2}, {"rows": (FLOAT, 6)}, ("w", weights))
-    joint = built(tmp_path, table, both, targets=("a", "b"))
+    joint = built(tmp_path, table, both, targets=names)
     single = [
         graph(tmp_path / f"{at}.onnx", nodes, {"out": 1}, {"rows": (FLOAT, 6)}, ("w", weights[:, [at]]))
         for at in (0, 1)
     ]
-    groups = [Group((name,), (files.opened(path),)) for name, path in zip("ab", single, strict=True)]
-    apart = build(Recipe("made", table, ("a", "b")), groups, tmp_path / "apart")
+    groups = [Group((name,), (files.opened(path),)) for name, path in zip(names, single, strict=True)]
+    apart = build(Recipe("made", table, names), groups, tmp_path / "apart")
     rows = joint.plan.rows[:50]
     for made in (joint, apart):
         opened = executors.of_artefact(made.artefact)
         predictives = opened.read(opened.plain(rows))[0]
-        np.testing.assert_allclose(predictives["a"].mean, rows @ WEIGHTS, rtol=1e-4, atol=1e-4)  # type: ignore[attr-defined]
-        np.testing.assert_allclose(predictives["b"].mean, rows @ -WEIGHTS, rtol=1e-4, atol=1e-4)  # type: ignore[attr-defined]
+        np.testing.assert_allclose(predictives[names[0]].mean, rows @ WEIGHTS, rtol=1e-4, atol=1e-4)  # type: ignore[attr-defined]
+        np.testing.assert_allclose(predictives[names[1]].mean, rows @ -WEIGHTS, rtol=1e-4, atol=1e-4)  # type: ignore[attr-defined]
 
 
 def test_several_files_are_members_whose_disagreement_is_knowledge(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 import uvicorn
@@ -15,8 +15,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from models.head import Head
+from models.schema import Schema
 from services.cli.http_client import client_context
 from services.cli.review import VIEWS
+from services.labels.label_types import input_json
 from services.review.assets import load
 from services.review.console import Console, application, with_headers, with_session
 from services.review.installation import Installation
@@ -38,6 +40,13 @@ class Prepared:
     content: bytes
     draft: Any = None
     answers: tuple[Any, ...] = ()
+    shown: dict[str, Any] | None = None
+    """Input as a claim shows it; None: by reference."""
+
+    @classmethod
+    def small(cls, media_type: str, content: bytes, schema: Schema | None = None, **more: Any) -> Self:
+        """Return a request whose input, a row or a text, comes with the claim."""
+        return cls(media_type, content, shown=input_json(content, media_type, schema), **more)
 
 
 @dataclass
@@ -49,12 +58,15 @@ class StubService:
     values: dict[str, Any] = field(default_factory=dict)
     """Submitted values by id of the request, as JSON."""
     next_place: int = 0
+    schema: Schema | None = None
+    trained: tuple[float, float] | None = (0.0, 1.0)
+    """Range of training of every column; None: not known."""
 
     def application(self) -> Starlette:
         one = "/v1/requests/{request}"
         return Starlette(
             routes=[
-                Route("/v1/schema", self.schema),
+                Route("/v1/schema", self.described),
                 Route("/v1/requests", self.counts),
                 Route("/v1/requests/waiting", self.waiting),
                 Route("/v1/requests/claim", self.claim, methods=["POST"]),
@@ -63,19 +75,33 @@ class StubService:
             ]
         )
 
-    async def schema(self, request: Request) -> Response:
-        head = self.head
-        names = ("name", "kind", "unit", "label", "error", "error_unit", "lower", "upper")
-        described = {name: getattr(head, name) for name in names} | {"classes": 0, "class_names": []}
-        return json_response({"heads": [described], "features": []})
+    async def described(self, request: Request) -> Response:
+        head, features = self.head, self.schema.features if self.schema else ()
+        names = ("name", "kind", "unit", "label", "error", "error_unit", "lower", "upper", "class_names")
+        described = {name: getattr(head, name) for name in names} | {"classes": head.classes or 0}
+        lower, upper = ([bound] * len(features) for bound in self.trained) if self.trained else ([], [])
+        trained = {"trained_lower": lower, "trained_upper": upper}
+        return json_response({"heads": [described], "features": [{"name": own.name} for own in features], **trained})
 
     async def counts(self, request: Request) -> Response:
         counts = {"requested": len(self.queue) - self.next_place, "claimed": 0, "labelled": len(self.values)}
-        document = {"heads": {self.head.name: counts}, "keeps_inputs": True, "drafts": True, "adjudications": 0}
+        document = {"heads": {self.head.name: counts}, "keeps_inputs": True, "drafts": True, "adjudications": 1}
         return json_response(document)
 
     async def waiting(self, request: Request) -> Response:
-        return json_response({"requests": [], "next": None})
+        open_requests = [
+            {
+                "request": f"{place:032x}",
+                "head": self.head.name,
+                "time": time.time() - 7200,
+                "due": time.time() + 86_400 if place % 2 else None,
+                "state": "claimed" if place < self.next_place else "requested",
+                "mine": place + 1 == self.next_place,
+                "must_complete": False,
+            }
+            for place in range(len(self.queue))
+        ]
+        return json_response({"requests": open_requests, "next": None})
 
     async def claim(self, request: Request) -> Response:
         body = msgspec.json.decode(await request.body())
@@ -94,7 +120,8 @@ class StubService:
                     "head": self.head.name,
                     "label": self.head.label,
                     "queue": body["queue"],
-                    "input": {"media_type": prepared.media_type, "href": f"/v1/requests/{name}/input"},
+                    "input": prepared.shown
+                    or {"media_type": prepared.media_type, "href": f"/v1/requests/{name}/input"},
                     "draft": prepared.draft if body["queue"] == "drafts" else None,
                     "answers": prepared.answers if body["queue"] == "adjudication" else (),
                 }
@@ -114,6 +141,18 @@ class StubService:
         if request.path_params["action"] == "submit":
             self.values[name] = body["value"]
             return json_response({"outcome": "accepted"})
+        if request.path_params["action"] == "reveal":
+            return json_response(
+                {
+                    "prediction": self.queue[int(name, 16)].draft,
+                    "uncertainty": 2.5,
+                    "measure": self.head.ensemble_measure,
+                    "threshold": 1.25,
+                    "decision": "defer",
+                    "error": 4.0,
+                    "error_unit": self.head.error_unit,
+                }
+            )
         return json_response({"request": name, "state": "claimed", "lease_until": time.time() + 600})
 
 

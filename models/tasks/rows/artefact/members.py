@@ -82,6 +82,11 @@ def targets_of(
 def _checked(target: TargetDraft, recipe: Recipe) -> TargetDraft:
     if target.column not in recipe.targets:
         raise Refused(f"schema: target {target.column} is not one of --target {', '.join(recipe.targets)}")
+    if not drafts.HEAD.fullmatch(target.name) or target.name in drafts.RESERVED:
+        raise Refused(
+            f"schema: target {target.column}: name = {target.name!r}: must be letters, digits and underscores, begin "
+            f"with a letter, and be none of {', '.join(sorted(drafts.RESERVED))}, which answers have already"
+        )
     if target.kind == "classification" and not target.classes:
         classes = drafts.class_texts(recipe.calibration[target.column].values)
         return msgspec.structs.replace(target, classes=classes)

@@ -23,7 +23,10 @@ MOST_CLASSES = 1000
 _WIDER = 10.0
 """Widths of the range seen in the data by which the range of possible values is wider, on each side."""
 _UNIT = re.compile(r"\[([^\[\]]+)\]\s*$")
-_HEAD = re.compile("[A-Za-z][A-Za-z0-9_]*")
+HEAD = re.compile("[A-Za-z][A-Za-z0-9_]*")
+"""Names of heads."""
+_UNUSABLE = re.compile(r'["\\\x00-\x1f]')
+"""Characters that no field of a JSON body can have in its name."""
 
 
 class ColumnDraft(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -104,12 +107,17 @@ class Draft(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         """Return the schema; ``metadata`` are names of columns that may come along and are ignored.
 
         Raises:
-            Refused: two columns of one name, or see ``ColumnDraft.feature``.
+            Refused: two columns of one name, a name that no request could hold, or see ``ColumnDraft.feature``.
         """
         names = [column.name for column in self.columns]
+        if unusable := next((name for name in names if _UNUSABLE.search(name)), ""):
+            raise Refused(
+                f"columns: name = {unusable!r}: must hold no quotation mark, backslash or control character; rename "
+                "the column in data and model"
+            )
         if doubled := {name for name in names if names.count(name) > 1}:
             raise Refused(f"columns: {sorted(doubled)[0]!r} is there twice; each column needs a name of its own")
-        kept = tuple(name for name in metadata if name not in names)
+        kept = tuple(name for name in metadata if name not in names and not _UNUSABLE.search(name))
         return Schema(tuple(column.feature() for column in self.columns), kept)
 
 
@@ -191,7 +199,7 @@ def target(name: str, data: Column, *, classes: tuple[str, ...] | None) -> Targe
         classes: labels in the order of the model's outputs; None for numbers.
     """
     head = re.sub("[^A-Za-z0-9_]+", "_", _UNIT.sub("", name)).strip("_") or "target"
-    head = head if _HEAD.fullmatch(head) else f"target_{head}"
+    head = head if HEAD.fullmatch(head) else f"target_{head}"
     head = f"{head}_value" if head in RESERVED else head
     if classes is not None:
         return TargetDraft(column=name, name=head, kind="classification", classes=classes)

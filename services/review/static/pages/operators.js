@@ -3,6 +3,7 @@
 import { reviewers as fetchReviewers, worth as fetchWorth } from "../api.js";
 import { moment, number } from "../format.js";
 import { html, useEffect, useState } from "../html.js";
+import { Scroll } from "../parts/scroll.js";
 
 const REFRESH_MS = 30_000;
 const FIGURES = ["system_error", "answered_error", "mean_error", "error", "r_auc"];
@@ -77,22 +78,22 @@ function queueText(queue, t, lang) {
 
 function People({ t, lang, own }) {
   const measures = MEASURES.filter((name) => own.agreement[name]);
-  return html`<div class="scroll"><table><caption>${t("operators.people")}</caption>
+  return html`<${Scroll} label=${t("operators.people")}><table><caption>${t("operators.people")}</caption>
     <thead><tr><th scope="col">${t("operators.name")}</th><th scope="col" class="num">${t("operators.labels")}</th>
       <th scope="col" class="num">${t("operators.seconds")}</th>${measures.map((name) => html`<th scope="col">${t(`operators.${name}`)}</th>`)}</tr></thead>
     <tbody>${own.reviewers.map((person) => html`<tr key=${person.name}><th scope="row">${person.name}</th>
       <td class="num">${person.pace.labels}</td><td class="num">${number(person.pace.seconds.median, lang)}</td>
-      ${measures.map((name) => html`<td>${range(person.agreement[name], lang)}</td>`)}</tr>`)}</tbody></table></div>`;
+      ${measures.map((name) => html`<td>${range(person.agreement[name], lang)}</td>`)}</tr>`)}</tbody></table></${Scroll}>`;
 }
 
 function Pairs({ t, lang, own }) {
   const measures = MEASURES.filter((name) => own.agreement[name]);
-  return html`<div class="scroll"><table><caption>${t("operators.pairs")}</caption>
+  return html`<${Scroll} label=${t("operators.pairs")}><table><caption>${t("operators.pairs")}</caption>
     <thead><tr><th scope="col">${t("operators.name")}</th><th scope="col">${t("operators.name")}</th>
       <th scope="col" class="num">${t("operators.both")}</th>${measures.map((name) => html`<th scope="col">${t(`operators.${name}`)}</th>`)}</tr></thead>
     <tbody>${own.pairs.map(({ names, agreement }) => html`<tr key=${names.join(" ")}><th scope="row">${names[0]}</th><td>${names[1]}</td>
       <td class="num">${agreement.difference ? agreement.difference.pairs : "–"}</td>
-      ${measures.map((name) => html`<td>${range(agreement[name], lang)}</td>`)}</tr>`)}</tbody></table></div>`;
+      ${measures.map((name) => html`<td>${range(agreement[name], lang)}</td>`)}</tr>`)}</tbody></table></${Scroll}>`;
 }
 
 /** What one more label narrows: by kind of request, and the most valuable units. */
@@ -106,16 +107,16 @@ function Worth({ t, lang, place, unit }) {
       ${FIGURES.map((name) => html`<option value=${name} selected=${name === figure}>${t(`worth.${name}`)}</option>`)}</select></label>
     ${error && html`<p class="note">${error.message}</p>`}
     ${value && html`<p class="note">${t("worth.now", { half: `${number(value.half_width, lang)} ${unit === "1" ? "" : unit}` })}</p>
-      <div class="scroll"><table><thead><tr><th scope="col">${t("worth.kind")}</th><th scope="col" class="num">${t("worth.propensity")}</th>
+      <${Scroll} label=${t("worth.title")}><table><thead><tr><th scope="col">${t("worth.kind")}</th><th scope="col" class="num">${t("worth.propensity")}</th>
         <th scope="col" class="num">${t("queue.waiting")}</th><th scope="col" class="num">${t("worth.narrowing")}</th></tr></thead>
       <tbody>${value.strata.map((stratum, index) => html`<tr key=${index}><th scope="row">${t(`worth.${stratum.decision}`)}</th>
         <td class="num">${stratum.propensity.map((share) => number(share, lang)).filter((text, at, all) => all.indexOf(text) === at).join(" – ")}</td>
-        <td class="num">${stratum.waiting}</td><td class="num">${share(stratum, lang, t)}</td></tr>`)}</tbody></table></div>
+        <td class="num">${stratum.waiting}</td><td class="num">${share(stratum, lang, t)}</td></tr>`)}</tbody></table></${Scroll}>
       ${value.units.length > 0 && html`<details><summary>${t("worth.units", { n: Math.min(MOST_UNITS, value.units.length), all: value.waiting })}</summary>
-        <div class="scroll"><table><thead><tr><th scope="col">${t("worth.unit")}</th><th scope="col">${t("worth.time")}</th>
+        <${Scroll} label=${t("worth.unit")}><table><thead><tr><th scope="col">${t("worth.unit")}</th><th scope="col">${t("worth.time")}</th>
           <th scope="col" class="num">${t("worth.narrowing")}</th></tr></thead>
         <tbody>${value.units.slice(0, MOST_UNITS).map((own) => html`<tr key=${own.unit}><th scope="row"><code>${own.unit}</code></th>
-          <td>${moment(own.time, lang)}</td><td class="num">${number(own.narrowing, lang)}</td></tr>`)}</tbody></table></div></details>`}`}`;
+          <td>${moment(own.time, lang)}</td><td class="num">${number(own.narrowing, lang)}</td></tr>`)}</tbody></table></${Scroll}></details>`}`}`;
 }
 
 /** Share of the interval that one more label takes away. */

@@ -3,6 +3,7 @@
 import { tasks as fetchTasks } from "../api.js";
 import { addressOf, OPERATORS } from "../address.js";
 import { html, useEffect, useState } from "../html.js";
+import { Scroll } from "../parts/scroll.js";
 import { WaitingList } from "../parts/waiting_list.js";
 
 const REFRESH_MS = 10_000;
@@ -37,7 +38,7 @@ export function QueuePage({ t, lang, store }) {
 
 function Heads({ t, tasks }) {
   const rows = tasks.filter((task) => task.ready).flatMap((task) => task.heads.map((head) => ({ task, head })));
-  return html`<div class="scroll"><table class="heads">
+  return html`<${Scroll} label=${t("queue.title")}><table class="heads">
     <thead><tr>
       <th scope="col">${t("queue.task")}</th><th scope="col">${t("queue.head")}</th><th scope="col" class="less">${t("queue.label")}</th>
       <th scope="col" class="num">${t("queue.waiting")}</th><th scope="col" class="num less">${t("queue.claimed")}</th>
@@ -56,5 +57,5 @@ function Heads({ t, tasks }) {
           ${task.adjudications > 0 && html`<a class="button" href=${addressOf({ ...place, queue: "adjudication" })}>
             ${t("queue.adjudicate", { n: task.adjudications })}</a>`}
         </td></tr>`;
-    })}</tbody></table></div>`;
+    })}</tbody></table></${Scroll}>`;
 }

@@ -2,6 +2,7 @@
 
 import { number } from "../format.js";
 import { html, useEffect, useRef } from "../html.js";
+import { Scroll } from "../parts/scroll.js";
 import { span, Sparkline, useNeighbours } from "./neighbours.js";
 
 /** Columns by name. */
@@ -11,7 +12,7 @@ export function byName(request) {
 
 /** Where training lay, by name of the column: [lower, upper] in its unit, or undefined. */
 export function trainedRanges(task) {
-  const ranges = {};
+  const ranges = Object.create(null); // columns may have the name of a property that every object has
   (task.schema || []).forEach((feature, index) => {
     const lower = task.trained_lower[index];
     const upper = task.trained_upper[index];
@@ -25,7 +26,7 @@ export function Columns({ request, task, locale, t, only, get }) {
   const neighbours = useNeighbours(request, get);
   const ranges = trainedRanges(task);
   const columns = ((request.input && request.input.columns) || []).filter((column) => !only || only.includes(column.name));
-  return html`<div class="scroll"><table class="columns-table">
+  return html`<${Scroll} label=${t("rows.column")}><table class="columns-table">
     <thead><tr><th scope="col">${t("rows.column")}</th><th scope="col" class="num">${t("rows.value")}</th><th scope="col">${t("rows.unit")}</th>
       <th scope="col">${t("rows.trained")}</th>
       ${neighbours && html`<th scope="col" class="nearby" title=${span(neighbours, t)}>${t("rows.near")}</th>`}</tr></thead>
@@ -33,9 +34,9 @@ export function Columns({ request, task, locale, t, only, get }) {
       <th scope="row"><span>${column.name}</span> <small>${column.description}</small></th>
       <td class="num">${column.text ?? (column.value === null ? t("rows.missing") : number(column.value, locale))}</td>
       <td>${column.unit === "1" ? "" : column.unit}</td>
-      <td>${ranges[column.name] && column.value !== null && html`<${RangeBar} range=${ranges[column.name]} value=${column.value} locale=${locale} t=${t} />`}</td>
+      <td>${ranges[column.name] && column.value !== null && column.text === undefined && html`<${RangeBar} range=${ranges[column.name]} value=${column.value} locale=${locale} t=${t} />`}</td>
       ${neighbours && html`<td class="nearby"><${Sparkline} name=${column.name} neighbours=${neighbours} value=${column.value} locale=${locale} t=${t} /></td>`}
-    </tr>`)}</tbody></table></div>`;
+    </tr>`)}</tbody></table></${Scroll}>`;
 }
 
 /** Bar of the training range with the value on it; the words say the same. */

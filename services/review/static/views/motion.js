@@ -2,6 +2,7 @@
 
 import { number } from "../format.js";
 import { html, useEffect, useRef, useState } from "../html.js";
+import { keyText } from "../keys.js";
 import { registerActions, useHistory, useUndoKey } from "./edits.js";
 import { MotionCanvas, zoomed } from "./motion_canvas.js";
 import { stateAt, usualCamera } from "./motion_drawing.js";
@@ -175,6 +176,8 @@ function Scene({ request, scene, value, setValue, draft, t, locale, onAction }) 
       <div class="toolbar" role="group" aria-label=${t("motion.path")}>
         <button type="button" onClick=${handlers["motion.constant"]}>${t("motion.constant")} <kbd>c</kbd></button>
         <button type="button" onClick=${handlers["motion.stand"]}>${t("motion.stand")} <kbd>x</kbd></button>
+        ${Object.entries(ARROWS).map(([name, key]) => html`<button type="button" aria-label=${t(`motion.${name}`)}
+          onClick=${handlers[`motion.${name}`]}>${keyText(key, t)}</button>`)}
         <button type="button" aria-pressed=${drawing} onClick=${handlers["motion.draw"]}>${t("motion.draw")} <kbd>d</kbd></button>
         <button type="button" disabled=${history.size === 0} onClick=${undo}>${t("motion.undo")} <kbd>z</kbd></button>
         <button type="button" onClick=${handlers["motion.closer"]} aria-label=${t("motion.closer")}>+</button>

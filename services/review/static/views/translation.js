@@ -4,6 +4,7 @@ import { html, useLayoutEffect, useRef, useState } from "../html.js";
 import { doubtful, wordDifference } from "./word_difference.js";
 
 const PROPOSALS = 9;
+const TO = "ru"; // language of translations, for screen readers and spelling
 
 /** Text of an input: UTF-8 in base64. */
 function sourceOf(request) {
@@ -32,14 +33,14 @@ function View({ request, value, setValue, draft, t, onAction }) {
     <section class="source" aria-labelledby="source-title"><h2 id="source-title">${t("translation.source")}</h2>
       <p lang="en" class="text">${sourceOf(request)}</p></section>
     <div class="label"><label for="label">${request.label}</label>
-      <textarea id="label" ref=${field} rows="4" value=${text} spellcheck="true" maxlength="20000" onInput=${(event) => setValue(event.target.value)}></textarea>
+      <textarea id="label" lang=${TO} ref=${field} rows="4" value=${text} spellcheck="true" maxlength="20000" onInput=${(event) => setValue(event.target.value)}></textarea>
       <p class="note">${t("translation.keys")}</p></div>
     ${proposals.length > 0 && html`<section aria-labelledby="proposals-title"><h2 id="proposals-title">${t("translation.proposals")}</h2>
-      <p class="doubt">${doubtful(proposals).map((word) => (underlined && word.doubtful ? html`<u class="doubtful">${word.text}</u>` : word.text))}
+      <p class="doubt"><span lang=${TO}>${doubtful(proposals).map((word) => (underlined && word.doubtful ? html`<u class="doubtful">${word.text}</u>` : word.text))}</span>
         <button type="button" class="link" aria-pressed=${underlined} onClick=${() => setUnderlined(!underlined)}>${t("translation.doubt")}</button></p>
       <ol class="proposals">${proposals.map((proposal, index) => html`<li><button type="button" onClick=${() => setValue(proposal)}><kbd>${index + 1}</kbd></button>
-        <span>${difference(proposals[0], proposal)}</span></li>`)}</ol>
-      ${text !== proposals[0] && html`<p><b>${t("translation.changes")}</b> ${difference(proposals[0], text)}</p>`}
+        <span lang=${TO}>${difference(proposals[0], proposal)}</span></li>`)}</ol>
+      ${text !== proposals[0] && html`<p><b>${t("translation.changes")}</b> <span lang=${TO}>${difference(proposals[0], text)}</span></p>`}
     </section>`}`;
 }
 
@@ -54,6 +55,6 @@ export default {
   complete: (value) => typeof value === "string" && value.trim() !== "",
   fromDraft: (draft) => textsOf(draft)[0],
   summary: (value) => (typeof value === "string" ? value.slice(0, 80) : textsOf(value)[0] || "–"),
-  prediction: (prediction) => html`<ol class="proposals">${textsOf(prediction).map((text) => html`<li>${text}</li>`)}</ol>`,
+  prediction: (prediction) => html`<ol class="proposals" lang=${TO}>${textsOf(prediction).map((text) => html`<li>${text}</li>`)}</ol>`,
   flags: ["punctuation", "spelling", "capitalization", "fluency", "slang", "emojis", "tags"].map((name) => `anomaly.${name}`),
 };
