@@ -87,6 +87,18 @@ def test_a_path_by_arrows_alone(page: Page) -> None:
         CorrectedNll(TRAJECTORIES).label(value)
 
 
+def test_a_path_by_buttons_alone(page: Page) -> None:
+    """Nothing needs dragging."""
+    service = stub()
+    with console_beside({"motion": service}) as url:
+        opened(page, url)
+        for way in ("to the left", "to the left", "ahead"):
+            page.value(f"document.querySelector('[aria-label=\"Handle 0.5 m {way}\"]').click()")
+        page.until("document.querySelector('canvas.scene').getAttribute('aria-label').includes('1 m to the left')")
+        value = submitted(page, service.values)
+    np.testing.assert_allclose(value[-1], (SPEED * TIMES[-1] + 0.5, 1.0), atol=1e-3)
+
+
 def test_time_plays_through_the_past_and_along_the_path(page: Page) -> None:
     with console_beside({"motion": stub()}) as url:
         opened(page, url)
