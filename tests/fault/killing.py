@@ -38,6 +38,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 REFERENCE = PROJECT / "artefacts" / "vessel" / "dnn-10"
 HOST = "127.0.0.1"
 START_SECONDS = 240.0
+_PATIENCE_SECONDS = 120.0
+"""Longest wait for enough to kill a service by."""
 
 
 @dataclass(frozen=True)
@@ -162,14 +164,26 @@ def inputs() -> NDArray[np.float32]:
 
 
 def endure(
-    url: str, home: Path, callers: Sequence[Caller], *, kills: int, seed: int, most_seconds: float = 1.5
+    url: str,
+    home: Path,
+    callers: Sequence[Caller],
+    *,
+    kills: int,
+    seed: int,
+    most_seconds: float = 1.5,
+    enough: Callable[[], bool] = lambda: True,
 ) -> Outcome:
-    """Kills a real service again and again while callers ask, each time at a random moment within so many seconds."""
+    """Kills a real service again and again while callers ask, each time at a random moment within so many seconds.
+
+    Args:
+        enough: the last kill waits until it returns true: a busy machine acknowledges little before random moments.
+    """
     generator = random.Random(seed)
     for number in range(kills):
         process, address = _start(url, home)
         moment = generator.uniform(0.02, most_seconds)
-        asyncio.run(_load(process, address, callers, generator, moment))
+        last = number == kills - 1
+        asyncio.run(_load(process, address, callers, generator, moment, enough if last else lambda: True))
         sys.stdout.write(f"\r{number + 1} of {kills} kills") if sys.stdout.isatty() else None
     process, address = _start(url, home)
     asyncio.run(asyncio.sleep(2.5))  # what was killed is taken over end_leases_and_notify after the start
@@ -187,9 +201,13 @@ async def _load(
     callers: Sequence[Caller],
     generator: random.Random,
     moment: float,
+    enough: Callable[[], bool],
 ) -> None:
     tasks = [asyncio.create_task(caller.ask(address, generator)) for caller in callers for _ in range(4)]
     await asyncio.sleep(moment)
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while not enough() and time.monotonic() < end:
+        await asyncio.sleep(0.01)
     _kill(process)
     await asyncio.wait(tasks, timeout=30)
     for task in tasks:

@@ -10,14 +10,16 @@ from tests.fault.labelling import Labelling
 
 def judged(url: str, home: Path, kills: int) -> None:
     decisions, labelling = Decisions(inputs()), Labelling()
-    outcome = endure(url, home, [decisions, labelling], kills=kills, seed=kills)
+
+    def enough() -> bool:
+        asked = len(decisions.recorded) > 10 * kills and len(decisions.deferred) > kills
+        answered = len(labelling.labelled) > kills and len(labelling.given) > 10 * kills
+        return asked and answered and bool(labelling.skipped)
+
+    outcome = endure(url, home, [decisions, labelling], kills=kills, seed=kills, enough=enough)
     assert outcome.wrong == ()
-    assert len(decisions.recorded) > 10 * kills
-    assert len(decisions.deferred) > kills
     assert len(outcome.snapshot.writers) == kills + 1
-    assert len(labelling.labelled) > kills
-    assert len(labelling.given) > 10 * kills
-    assert labelling.skipped
+    assert enough(), (len(decisions.recorded), len(decisions.deferred), labelling)
     labels, units = len(outcome.snapshot.labels), len(decisions.recorded)
     print(
         f"{kills} kills: acknowledged {len(labelling.given)} labels, {len(labelling.labelled)} answers of requests, "

@@ -101,6 +101,9 @@ export const fromBase64 = (text) => Uint8Array.from(atob(text), (character) => c
 const LENGTHS = [3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258];
 const EXTRA_BITS = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0];
 
+const LONGEST = LENGTHS.at(-1);
+const LONGEST_CODE = 0b10100011; // 0xc5, the code of the longest run, from behind, and five zeros: from one byte before
+
 /** Bits of a deflate stream, the least significant first. */
 class Bits {
   constructor() {
@@ -145,12 +148,12 @@ export function gzipped(bytes) {
     const byte = bytes[at];
     literal(byte);
     at += 1;
-    let run = 0;
-    while (at + run < bytes.length && bytes[at + run] === byte) run += 1;
+    let run = runAt(bytes, at, byte);
     at += run;
+    for (; run >= LONGEST; run -= LONGEST) bits.put(LONGEST_CODE, 8 + 5);
     while (run >= LENGTHS[0]) {
       const code = LENGTHS.findLastIndex((length) => length <= run);
-      const part = Math.min(run, (LENGTHS[code + 1] ?? 259) - 1);
+      const part = Math.min(run, (LENGTHS[code + 1] ?? LONGEST + 1) - 1);
       if (code < 23) bits.code(code + 1, 7);
       else bits.code(0xc0 + code - 23, 8);
       bits.put(part - LENGTHS[code], EXTRA_BITS[code]);
@@ -168,6 +171,22 @@ export function gzipped(bytes) {
   view.setUint32(file.length - 8, checksum(bytes), true);
   view.setUint32(file.length - 4, bytes.length, true);
   return file;
+}
+
+/** Number of bytes from a place on that are this one. */
+function runAt(bytes, from, byte) {
+  let at = from;
+  const odd = (bytes.byteOffset + at) % 4;
+  for (let left = odd ? 4 - odd : 0; left > 0 && bytes[at] === byte; left -= 1) at += 1;
+  if ((bytes.byteOffset + at) % 4 === 0) { // four at a time
+    const words = new Uint32Array(bytes.buffer, bytes.byteOffset + at, (bytes.length - at) >> 2);
+    const four = Math.imul(byte, 0x01010101) >>> 0;
+    let word = 0;
+    while (word < words.length && words[word] === four) word += 1;
+    at += 4 * word;
+  }
+  while (at < bytes.length && bytes[at] === byte) at += 1;
+  return at - from;
 }
 
 function checksum(bytes) {

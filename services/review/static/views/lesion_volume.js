@@ -7,13 +7,16 @@ const LAYOUTS = { planes: 3, planes3d: 3, axial: 0, coronal: 1, sagittal: 2, vol
 export const LAYOUT_NAMES = Object.keys(LAYOUTS);
 const [NEVER, ALWAYS, GRID] = [0, 1, 2];
 let library; // one script for all scans
+let webGl2; // whether there is one: a context of its own costs seconds beside another that draws by software
 
 /** Whether this browser draws volumes. */
 export function hasWebGl2() {
-  const context = document.createElement("canvas").getContext("webgl2");
-  const has = context !== null;
-  if (has) context.getExtension("WEBGL_lose_context")?.loseContext();
-  return has;
+  if (webGl2 === undefined) {
+    const context = document.createElement("canvas").getContext("webgl2");
+    webGl2 = context !== null;
+    if (webGl2) context.getExtension("WEBGL_lose_context")?.loseContext();
+  }
+  return webGl2;
 }
 
 /** NiiVue, loaded as a script from beside this module. */
@@ -105,6 +108,7 @@ export function VolumeDisplay({ bytes, mask, cursor, shades, layout, zoom, hidde
   useEffect(() => {
     if (!shown.current || !shades) return;
     const { viewer, volume } = shown.current;
+    if (volume.cal_min === shades[0] && volume.cal_max === shades[1]) return; // as it was opened
     [volume.cal_min, volume.cal_max] = shades;
     viewer.updateGLVolume();
   }, [shades]);
