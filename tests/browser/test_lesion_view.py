@@ -3,6 +3,7 @@
 import base64
 import gzip
 import io
+import time
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -23,6 +24,7 @@ from tests.browser.views import (
     drag,
     foreign_requests,
     log_in,
+    next_figure,
     submitted,
 )
 from tests.services.review.stub_service import Prepared, StubService, console_beside
@@ -39,6 +41,7 @@ OCTANTS = [
 """A voxel of each octant, in the order of the world."""
 ORIENTATIONS = ("RAS", "LPS", "LAS", "SLP")
 VOXEL = "document.querySelector('.place').dataset.voxel"
+NO_VOLUMES = """document.createElement("canvas").getContext("webgl2") === null"""
 VALUE = "document.querySelector('.place').dataset.value"
 
 
@@ -258,3 +261,28 @@ def test_a_draft_of_another_grid_is_refused_with_a_reason(volumes: Page) -> None
         log_in(volumes, url)
         volumes.value("location.hash = '#/review/lesion/lesions/blind'")
         volumes.until("document.body.innerText.includes('cannot be shown')")
+
+
+def test_the_next_scan_is_fetched_once_and_ahead(page: Page) -> None:
+    stub = StubService(LESIONS, [Prepared("application/x-nifti", scan_file("RAS"))] * 2)
+    with console_beside({"lesion": stub}) as url:
+        opened(page, url)
+        middle = f"slices/axial/{SHAPE[2] // 2}.png" if page.value(NO_VOLUMES) else "/input"
+        first = page.value("document.querySelector('.lesion').dataset.request")
+
+        def fetched() -> list[str]:
+            page.value("0")  # events up to now
+            urls = [event["request"]["url"] for event in page.named("Network.requestWillBeSent")]
+            return [own for own in urls if own.partition("?")[0].endswith(middle) and first not in own]
+
+        end = time.monotonic() + 20
+        while not fetched() and time.monotonic() < end:
+            time.sleep(0.05)
+        assert len(fetched()) == 1
+        page.press("2")
+        page.press(" ")
+        submitted(page, stub.values)
+        next_figure(page, "lesion", stub.values)
+        page.until(VOXEL)
+        time.sleep(0.3)
+        assert len(fetched()) == 1

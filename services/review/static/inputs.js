@@ -18,14 +18,14 @@ export class Inputs {
     return early ? early.catch(late) : late();
   }
 
-  /** Fetch what a view needs first of requests, one after the other; forget that of others. */
+  /** Fetch what a view needs first of all requests but the one on the screen; forget that of others. */
   prepare(requests, view) {
     clearTimeout(this.timer);
     const keys = requests.map((request) => keyOf(request, ""));
     for (const key of this.kept.keys()) if (!keys.some((own) => key.startsWith(own))) this.kept.delete(key);
     if (!view.ahead) return;
     this.timer = setTimeout(async () => {
-      for (const request of requests) {
+      for (const request of requests.slice(1)) {
         try {
           await view.ahead((path) => this.early(request, path));
         } catch {

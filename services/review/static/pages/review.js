@@ -84,7 +84,7 @@ function Desk({ t, lang, place, store, outbox, task, view, feed }) {
     if (current) announce(t("review.question", { label: current.label }));
   }, [current && current.request]);
 
-  useEffect(() => inputs.prepare(feed.requests.slice(1), view), [inputs, feed.requests, view]);
+  useEffect(() => inputs.prepare(feed.requests, view), [inputs, feed.requests, view]);
 
   const say = (text) => { setMessage(text); announce(text); };
   const keep = (request, next) => {
