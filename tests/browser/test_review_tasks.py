@@ -171,6 +171,7 @@ def _shots(page: Page, case: Case, end: str = "") -> None:
     folder = os.environ.get("DEMUR_SHOTS")
     if not folder:
         return
+    Path(folder).mkdir(parents=True, exist_ok=True)
     for theme in ("light", "dark"):
         page.value(f"document.documentElement.dataset.theme = '{theme}'")
         time.sleep(0.6)

@@ -76,11 +76,14 @@ function queueText(queue, t, lang) {
   return `${empty}; ${t("operators.tomorrow", { waiting: range(queue.waiting_tomorrow, lang) })}`;
 }
 
+/** Name of a measure, with its unit where it has one. */
+const measureName = (name, own, t) => t(`operators.${name}`) + (name === "difference" && own.difference_unit !== "1" ? `, ${own.difference_unit}` : "");
+
 function People({ t, lang, own }) {
   const measures = MEASURES.filter((name) => own.agreement[name]);
   return html`<${Scroll} label=${t("operators.people")}><table><caption>${t("operators.people")}</caption>
     <thead><tr><th scope="col">${t("operators.name")}</th><th scope="col" class="num">${t("operators.labels")}</th>
-      <th scope="col" class="num">${t("operators.seconds")}</th>${measures.map((name) => html`<th scope="col">${t(`operators.${name}`)}</th>`)}</tr></thead>
+      <th scope="col" class="num">${t("operators.seconds")}</th>${measures.map((name) => html`<th scope="col">${measureName(name, own, t)}</th>`)}</tr></thead>
     <tbody>${own.reviewers.map((person) => html`<tr key=${person.name}><th scope="row">${person.name}</th>
       <td class="num">${person.pace.labels}</td><td class="num">${number(person.pace.seconds.median, lang)}</td>
       ${measures.map((name) => html`<td>${range(person.agreement[name], lang)}</td>`)}</tr>`)}</tbody></table></${Scroll}>`;
@@ -90,7 +93,7 @@ function Pairs({ t, lang, own }) {
   const measures = MEASURES.filter((name) => own.agreement[name]);
   return html`<${Scroll} label=${t("operators.pairs")}><table><caption>${t("operators.pairs")}</caption>
     <thead><tr><th scope="col">${t("operators.name")}</th><th scope="col">${t("operators.name")}</th>
-      <th scope="col" class="num">${t("operators.both")}</th>${measures.map((name) => html`<th scope="col">${t(`operators.${name}`)}</th>`)}</tr></thead>
+      <th scope="col" class="num">${t("operators.both")}</th>${measures.map((name) => html`<th scope="col">${measureName(name, own, t)}</th>`)}</tr></thead>
     <tbody>${own.pairs.map(({ names, agreement }) => html`<tr key=${names.join(" ")}><th scope="row">${names[0]}</th><td>${names[1]}</td>
       <td class="num">${agreement.difference ? agreement.difference.pairs : "–"}</td>
       ${measures.map((name) => html`<td>${range(agreement[name], lang)}</td>`)}</tr>`)}</tbody></table></${Scroll}>`;
@@ -106,7 +109,7 @@ function Worth({ t, lang, place, unit }) {
     <label class="choice">${t("worth.figure")} <select value=${figure} onChange=${(event) => setFigure(event.target.value)}>
       ${FIGURES.map((name) => html`<option value=${name} selected=${name === figure}>${t(`worth.${name}`)}</option>`)}</select></label>
     ${error && html`<p class="note">${error.message}</p>`}
-    ${value && html`<p class="note">${t("worth.now", { half: `${number(value.half_width, lang)} ${unit === "1" ? "" : unit}` })}</p>
+    ${value && html`<p class="note">${value.half_width === null ? t("worth.unknown") : t("worth.now", { half: `${number(value.half_width, lang)} ${unit === "1" ? "" : unit}` })}</p>
       <${Scroll} label=${t("worth.title")}><table><thead><tr><th scope="col">${t("worth.kind")}</th><th scope="col" class="num">${t("worth.propensity")}</th>
         <th scope="col" class="num">${t("queue.waiting")}</th><th scope="col" class="num">${t("worth.narrowing")}</th></tr></thead>
       <tbody>${value.strata.map((stratum, index) => html`<tr key=${index}><th scope="row">${t(`worth.${stratum.decision}`)}</th>
