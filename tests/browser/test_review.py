@@ -251,8 +251,15 @@ def test_without_neighbours_there_is_no_column_for_them(page: Page, running: Con
     page.press("Enter")
     page.until("document.querySelector('#label').value === ''")
     time.sleep(1)
-    assert page.value(PLOTS) == 0
-    assert page.value("document.querySelectorAll('.columns-table thead th').length") == 4
+    heads = "document.querySelectorAll('.columns-table thead th').length"
+    assert (page.value(PLOTS), page.value(heads)) == (0, 4)
+    page.call("Network.setBlockedURLs", urls=[])
+    page.press("Enter", "Shift")
+    page.until("document.querySelector('.outbox li.sent')")
+    page.press("p")
+    page.until("document.querySelector('#label').value === '9000'")
+    time.sleep(1)
+    assert (page.value(PLOTS), page.value(heads)) == (0, 4), "after the label, the answer is empty"
 
 
 def test_drafts_are_accepted_by_a_key_and_the_page_speaks_german(page: Page, running: Consoles) -> None:

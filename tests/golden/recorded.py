@@ -17,6 +17,7 @@ from services.app.assembly import assemble
 from services.labels.intake import Outcome
 from services.labels.label_types import Batch, Request, RevealedPrediction
 from services.labels.label_validation import Rejection
+from services.labels.neighbours import Neighbour, Neighbours
 from services.labels.queue_entries import ClaimedRequest, Lease
 from services.labels.resolution_view import ResolutionView
 from services.labels.waiting_requests import WaitingPage, WaitingRequest
@@ -235,6 +236,9 @@ def labelled() -> Iterator[tuple[str, Any]]:
             [review_bodies.revealed_json(revealed), message(review_messages.revealed_message(revealed))],
         )
     page = WaitingPage((WaitingRequest("f", head.name, 1.5, None, "claimed", True, False),), "f")
+    rows = (Neighbour(-61.0, (1.5, None)),), (Neighbour(0.0, (2.5, -3.0)),)
+    around = Neighbours(("speed", "wave"), *rows)
+    yield "labels: neighbours", [msgspec.to_builtins(around), message(review_messages.neighbours_message(around))]
     yield "labels: waiting", [review_bodies.waiting_json(page), message(review_messages.waiting_message(page))]
     for until in (None, 1.5):
         lease = Lease("r", "claimed", until)
