@@ -13,6 +13,7 @@ const MODELS = [
   { name: "CMC", ink: "series-2", now: "cmc_0_0_0_2", next: "cmc_0_0_0_2_next" },
   { name: "WRF", ink: "series-3", now: "wrf_t2", next: "wrf_t2_next" },
 ];
+const NAME_PX = 13;
 const RAIN = [["GFS", "gfs_precipitations"], ["CMC", "cmc_precipitations"], ["WRF", "wrf_rain"], ["WRF", "wrf_snow"]];
 const IMPORTANT = [
   "climate_temperature", "topography_bathymetry", "sun_elevation", "gfs_pressure", "gfs_humidity", "gfs_cloudness",
@@ -30,6 +31,17 @@ function celsius(column) {
 function bounds(values, margin) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   return [Math.floor(low - margin), Math.ceil(high + margin)];
+}
+
+/** Heights of words that stand where they would, or as little lower as they need to keep apart. */
+function apart(heights, least) {
+  const moved = [...heights];
+  let before = -Infinity;
+  for (const place of heights.map((_, index) => index).sort((one, other) => heights[one] - heights[other])) {
+    moved[place] = Math.max(moved[place], before + least);
+    before = moved[place];
+  }
+  return moved;
 }
 
 function drawForecasts(columns, t) {
@@ -69,8 +81,11 @@ function drawForecasts(columns, t) {
       context.textAlign = "left";
       context.fillText(t("weather.climate"), left + 4, y(climate) - 4);
     }
-    for (const model of series) {
-      const points = model.values.map((value, index) => (value === null ? null : [x[index], y(value)])).filter(Boolean);
+    const lines = series.map((model) => (
+      { model, points: model.values.map((value, index) => (value === null ? null : [x[index], y(value)])).filter(Boolean) }
+    )).filter(({ points }) => points.length);
+    const nameY = apart(lines.map(({ points }) => points.at(-1)[1]), NAME_PX);
+    for (const [place, { model, points }] of lines.entries()) {
       context.strokeStyle = context.fillStyle = ink(model.ink);
       context.lineWidth = 2;
       context.beginPath();
@@ -82,7 +97,7 @@ function drawForecasts(columns, t) {
         context.fill();
       }
       context.textAlign = "left";
-      if (points.length) context.fillText(model.name, points.at(-1)[0] + 8, points.at(-1)[1] + 4);
+      context.fillText(model.name, points.at(-1)[0] + 8, nameY[place] + 4);
     }
   };
 }
