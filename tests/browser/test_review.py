@@ -256,9 +256,11 @@ def test_without_neighbours_there_is_no_column_for_them(page: Page, running: Con
     page.call("Network.setBlockedURLs", urls=[])
     page.press("Enter", "Shift")
     page.until("document.querySelector('.outbox li.sent')")
+    fetched = "performance.getEntriesByType('resource').filter(entry => entry.name.endsWith('/neighbours')).length"
+    before = page.value(fetched)
     page.press("p")
-    page.until("document.querySelector('#label').value === '9000'")
-    time.sleep(1)
+    page.until(f"document.querySelector('#label').value === '9000' && {fetched} > {before}")
+    time.sleep(0.3)  # to be drawn
     assert (page.value(PLOTS), page.value(heads)) == (0, 4), "after the label, the answer is empty"
 
 
