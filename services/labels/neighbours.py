@@ -2,13 +2,13 @@
 
 They are as blind as the queue:
 
-- A neighbour is a unit with a label request, thus a deferral or an audit; which of them, nobody learns. Units that are
-  kept for a census only are none: their number would tell how many of a time were answered.
+- A neighbour is a unit with a label request, thus a deferral or an audit; the answer does not tell which. Units
+  that are kept for a census only are none: their number would tell how many of a time were answered.
 - The answer has values of numeric columns and a distance in time, and no id. The query reads no column that
   distinguishes a deferral from an audit, neither of the unit nor of its neighbours.
-- An opinion shows a time of expiry that is not its unit's. What came later than such a request could know of is left
+- An opinion shows a time of expiry that is not its unit's. Rows later than the time that the request shows are left
   out, else an old unit would be recognised by its many successors. Nothing is told after the label, when the time that
-  an opinion shows is known no more.
+  an opinion showed is gone.
 - Distances have two digits, enough for a small plot, so that they do not match times of the list of waiting requests.
 
 How dense neighbours are is no secret: that list has the times of all requests. A reviewer who keeps inputs can
@@ -77,8 +77,8 @@ def kept_neighbours(connection: Connection, unit: Unit, head: str, most_seconds:
     """Return the rows around a unit that were decided by the same process.
 
     Items are read by their primary key, (epoch, sequence): the only index in the order of time. ``item_feed`` has the
-    priority, which is a time with an hour of noise. An epoch is random, so that another process is no neighbour in this
-    order: after a restart there are fewer before, and of replicas each has neighbours of its own.
+    priority, which is a time with a hundredth of a second of noise. An epoch is random, so that another process is no
+    neighbour in this order: after a restart there are fewer before, and of replicas each has neighbours of its own.
 
     Args:
         most_seconds: largest distance of a neighbour after the unit, s.

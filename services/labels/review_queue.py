@@ -1,8 +1,9 @@
 """Review queue of label requests: reviewers claim some for a time, and answer, skip or release them.
 
-The queue is blind. A claim hands out the input and the meaning of its label; the order is random, and nothing here
-depends on the score, the prediction, or on whether a unit was deferred or audited. The only exception is the queue of
-drafts, whose condition is passed in: it holds no audits, since a missing draft would tell them.
+The queue is blind. A claim hands out the input and the meaning of its label; their order is that of time, random within
+a hundredth of a second, and nothing here depends on the score, the prediction, or on whether a unit was deferred or
+audited. The only exception is the queue of drafts, whose condition is passed in: it holds no audits, since a request
+without a draft would be recognised.
 """
 
 import secrets
@@ -182,7 +183,7 @@ class ReviewQueue:
         return labelled
 
     def _claimed_requests(self, connection: Connection, units: list[Unit], queue: Queue) -> list[ClaimedRequest]:
-        """Return claimed requests by priority, which is random, too."""
+        """Return claimed requests by priority: in the order of time."""
         columns = (item.c.head, item.c.lease, item.c.lease_until, item.c.due, item.c.time, drawn().label("drawn"))
         payload = (item.c.payload, item.c.payload_ref, item.c.payload_type)
         by_priority: list[tuple[float, ClaimedRequest]] = []

@@ -111,7 +111,8 @@ class ReviewService:
             requests: ids of requests of which any that are open are claimed; None: the next ones.
 
         Raises:
-            InvalidInput: the count, the head or the time is invalid, or there is no such queue here.
+            InvalidInput: the count, the head or the time is invalid, there is no such queue here, or requests of the
+                queue of drafts are named.
         """
         check_range("count", count, 1, MOST_CLAIMED, "requests")
         check_lease(seconds)
@@ -123,6 +124,9 @@ class ReviewService:
                 allowed="blind, adjudication",
                 advice="set DEMUR_DRAFTS=1 to allow drafts",
             )
+        if queue == "drafts" and requests is not None:
+            problem = "drafts come in their own order; none can be chosen, which would tell deferrals from audits"
+            raise InvalidInput.about("requests", len(requests), problem, code="no_drafts", allowed="none")
         only = deferred_units() if queue == "drafts" else None
         spec = ClaimSpec(count, self._heads(head), queue, only, requests)
         review_queue, now = (await self.queues()).queue, self._clock()

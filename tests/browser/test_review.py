@@ -90,6 +90,24 @@ def test_one_label_by_keys_alone_reaches_the_caller(page: Page, running: Console
     assert foreign_requests(page, running.url) == []
 
 
+def test_theme_and_language_keep_what_is_claimed(page: Page, running: Consoles) -> None:
+    log_in(page, running.url, "dora")
+    start(page)
+    page.type("9123")
+    page.value("[...document.querySelectorAll('.bar button')].find(own => /Dark|Light/.test(own.innerText)).click()")
+    language = "document.querySelector('.bar select')"
+    page.value(f"{language}.value = 'de', {language}.dispatchEvent(new Event('change', {{ bubbles: true }}))")
+    page.until("document.documentElement.lang === 'de'")
+    assert page.value("document.querySelector('#label').value") == "9123"
+    page.value("document.querySelector('#label').focus()")
+    page.press("Enter")
+    page.press("Enter", "Shift")
+    page.until("document.querySelector('.outbox li.sent')")
+    page.value(f"{language}.value = 'en', {language}.dispatchEvent(new Event('change', {{ bubbles: true }}))")
+    released = [event for event in page.named("Network.requestWillBeSent") if "/release" in event["request"]["url"]]
+    assert (released, complaints(page)) == ([], [])
+
+
 def test_skipping_flagging_giving_back_and_help_by_keys(page: Page, running: Consoles) -> None:
     log_in(page, running.url, "ben")
     start(page)

@@ -39,7 +39,7 @@ REFERENCE = PROJECT / "artefacts" / "vessel" / "dnn-10"
 HOST = "127.0.0.1"
 START_SECONDS = 240.0
 _PATIENCE_SECONDS = 120.0
-"""Longest wait for enough to kill a service by."""
+"""Longest wait until enough was acknowledged for the last kill."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def endure(
         asyncio.run(_load(process, address, callers, generator, moment, enough if last else lambda: True))
         sys.stdout.write(f"\r{number + 1} of {kills} kills") if sys.stdout.isatty() else None
     process, address = _start(url, home)
-    asyncio.run(asyncio.sleep(2.5))  # what was killed is taken over end_leases_and_notify after the start
+    asyncio.run(asyncio.sleep(2.5))  # the journal of the killed process is taken over soon after the start
     process.send_signal(signal.SIGTERM)
     process.wait(60)
     snapshot = read(Database(url))

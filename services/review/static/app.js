@@ -35,6 +35,7 @@ function App() {
   const place = placeOf(hash);
   const name = session && session.reviewer;
   const store = useMemo(() => (name ? storage(name) : null), [name]);
+  const claims = useMemo(() => (name ? storage(name, sessionStorage) : null), [name]);
   const [outbox, setOutbox] = useState(null);
 
   useEffect(() => {
@@ -80,7 +81,7 @@ function App() {
     return html`${bar}<${LoginPage} t=${t} tokens=${session.tokens} ended=${ended} kept=${kept}
       done=${(next) => { setSession(next); setEnded(false); if (outbox) outbox.flush(); }} />`;
   }
-  const shared = { ...settings, outbox, session: storage(name, sessionStorage) };
+  const shared = { ...settings, outbox, session: claims };
   return html`${bar}${place
     ? html`<${ReviewPage} key=${addressOf(place)} place=${place} ...${shared} />`
     : hash === OPERATORS ? html`<${OperatorsPage} ...${shared} />` : html`<${QueuePage} ...${shared} />`}`;

@@ -10,9 +10,9 @@ const IDLE_MS = 120_000;
 const TICK_MS = 15_000;
 
 export class Feed {
-  /** `place` is {task, head, queue}; `store` keeps blind claims over a reload. */
+  /** `place` is {task, head, queue}; `store` keeps blind claims over a crash of the page. */
   constructor(place, store, { now = () => Date.now() } = {}) {
-    Object.assign(this, { place, store, now, requests: [], begun: new Map(), empty: false, error: null, claiming: null });
+    Object.assign(this, { place, store, now, requests: [], empty: false, error: null, claiming: null, closed: false });
     this.listeners = new Set();
     this.active = now();
     this.key = `claimed.${place.task}.${place.head}.${place.queue}`;
@@ -47,6 +47,10 @@ export class Feed {
       try {
         const body = { count: missing, seconds: LEASE_SECONDS, head: this.place.head, queue: this.place.queue, inputs: false };
         const claimed = await claim(this.place.task, requests ? { ...body, requests } : body);
+        if (this.closed) { // nobody is here for them any more
+          this.giveBack(claimed);
+          return;
+        }
         const known = new Set(this.requests.map((request) => request.request));
         this.requests = [...this.requests, ...claimed.filter((request) => !known.has(request.request))];
         this.empty = this.requests.length === 0;
@@ -94,19 +98,28 @@ export class Feed {
         }
       }),
     );
+    const left = this.requests.filter((request, place) => place === 0 || !request.lost); // nobody has begun with the others
+    const dropped = left.length < this.requests.length;
+    this.requests = left;
     this.changed();
+    if (dropped) this.fill();
   }
 
   /** Give everything back that is not decided; also while the page closes. */
   release() {
-    for (const request of this.requests.filter((one) => !one.sent && !one.lost)) {
-      act(this.place.task, request.request, "release", { lease: request.lease }, { keepalive: true }).catch(() => {});
-    }
+    this.giveBack(this.requests.filter((one) => !one.sent && !one.lost));
     this.requests = [];
     this.store.remove(this.key);
   }
 
+  giveBack(requests) {
+    for (const request of requests) {
+      act(this.place.task, request.request, "release", { lease: request.lease }, { keepalive: true }).catch(() => {});
+    }
+  }
+
   close() {
+    this.closed = true;
     clearInterval(this.timer);
     removeEventListener("pagehide", this.leave);
     this.release();

@@ -14,7 +14,7 @@ export function typedNumber(text) {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : Number.NaN;
 }
 
-/** Duration in words of two units at most, from seconds. */
+/** Duration in words, in one unit, from seconds. */
 export function duration(seconds, t) {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return t("time.seconds", { n: whole });

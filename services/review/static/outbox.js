@@ -11,6 +11,9 @@ const RETRY_MS = [1_000, 3_000, 10_000, 30_000];
 const FINAL = new Set(["lease_lost", "wrong_state", "no_request", "already_labelled", "superseded", "must_complete"]);
 const isFinal = (error) => FINAL.has(error.code) || [400, 409, 413, 415, 422].includes(error.status); // 404: a service may be down
 
+/** What the browser may keep of an entry: the draft and the answers of others stay in memory. */
+const withoutPredictions = (entry) => ({ ...entry, request: { ...entry.request, draft: null, answers: [] } });
+
 export class Outbox {
   /** `kept` holds answers over a reload, see KeptAnswers. */
   constructor(kept, { now = () => Date.now(), send = act } = {}) {
@@ -37,10 +40,10 @@ export class Outbox {
     this.entries = this.entries.filter((entry) => entry.id !== request.request);
     const entry = {
       id: request.request, task, action, body, summary, at: this.now(), state: "waiting", tries: 0, error: "",
-      request: { ...request, draft: null, answers: [], hadDraft: request.draft !== null },
+      request: { ...request },
     };
     this.entries.push(entry);
-    this.kept.put(entry).then((safe) => {
+    this.kept.put(withoutPredictions(entry)).then((safe) => {
       if (safe) return;
       entry.due = 0; // it would be lost by a reload
       this.schedule();
@@ -110,7 +113,7 @@ export class Outbox {
       entry.code = error.code;
       if (isFinal(error)) {
         entry.state = "failed"; // kept, so that the value can be copied
-        this.kept.put(entry);
+        this.kept.put(withoutPredictions(entry));
       } else {
         entry.state = "waiting";
         entry.due = this.now() + RETRY_MS[Math.min(entry.tries, RETRY_MS.length - 1)];

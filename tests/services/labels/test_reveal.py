@@ -65,6 +65,15 @@ async def test_drafts_are_of_deferred_units_only_and_their_labels_are_assisted(l
         assert await ledger.rows(label, "actor", "assisted") == [("anna", 1), ("ben", 0)]
 
 
+async def test_drafts_cannot_be_chosen(tmp_path: Path) -> None:
+    """Else a request that is named and does not come would be known as an audit."""
+    async with opened(scratch(tmp_path), options=replace(OPTIONS, drafts=True)) as ledger:
+        await ledger.units(range(2))
+        named = tuple(request.claimed.request for request in await claim(ledger, count=2))
+        for request in named:
+            await refused("no_drafts", claim(ledger, "ben", queue="drafts", requests=(request,)))
+
+
 async def test_without_the_setting_there_are_no_drafts(tmp_path: Path) -> None:
     async with opened(scratch(tmp_path)) as ledger:
         await refused("no_drafts", claim(ledger, queue="drafts"))

@@ -70,7 +70,8 @@ function Desk({ t, lang, place, store, outbox, task, view, feed }) {
   const viewHandlers = useRef({ request: undefined, byAction: {} });
   const began = useRef({});
   const current = feed.current;
-  const head = task.heads.find((one) => one.name === (current ? current.head : place.head)) || task.heads[0];
+  const headOf = (name) => task.heads.find((one) => one.name === name) || task.heads[0];
+  const head = headOf(current ? current.head : place.head);
   const value = current ? values[current.request] : undefined;
   const actions = useMemo(() => bound([...COMMON, ...(view.actions || [])], own), [view, own]);
   const inputs = useMemo(() => new Inputs(task.name), [task]);
@@ -84,12 +85,20 @@ function Desk({ t, lang, place, store, outbox, task, view, feed }) {
     if (current) announce(t("review.question", { label: current.label }));
   }, [current && current.request]);
 
-  useEffect(() => inputs.prepare(feed.requests, view), [inputs, feed.requests, view]);
+  useEffect(() => {
+    inputs.prepare(feed.requests, view);
+    return () => inputs.stop();
+  }, [inputs, feed.requests, view]);
 
   const say = (text) => { setMessage(text); announce(text); };
   const keep = (request, next) => {
     latest.current = { ...latest.current, [request]: next };
     setValues(latest.current);
+  };
+  const forget = (request) => {
+    const { [request]: gone, ...rest } = latest.current;
+    latest.current = rest;
+    setValues(rest);
   };
   const setValue = (next) => current && keep(current.request, typeof next === "function" ? next(latest.current[current.request]) : next);
   const seconds = (request) => Math.min(86_400, Math.round((performance.now() - (began.current[request] || performance.now())) / 100) / 10);
@@ -101,6 +110,7 @@ function Desk({ t, lang, place, store, outbox, task, view, feed }) {
   function decide(action, body, summary) {
     const decided = feed.current;
     outbox.add({ task: place.task, request: decided, action, body: { lease: decided.lease, ...body }, summary });
+    if ("value" in body) forget(decided.request); // the outbox has it, and a mask is large
     setMessage("");
     decided.sent = true; // it is not given back when the page closes: the outbox has it
     feed.advance();
@@ -111,13 +121,14 @@ function Desk({ t, lang, place, store, outbox, task, view, feed }) {
       const request = feed.current; // not the one that was drawn: a key may come before the next frame
       if (!request) return;
       const typed = latest.current[request.request];
-      const label = typed === undefined && view.initial ? view.initial(request, head) : typed;
-      if (label === undefined || !view.complete(label, head)) {
+      const own = headOf(request.head);
+      const label = typed === undefined && view.initial ? view.initial(request, own) : typed;
+      if (label === undefined || !view.complete(label, own)) {
         say(t("review.incomplete"));
         return;
       }
-      const sent = view.toValue ? view.toValue(label, head) : label;
-      decide(request.correcting ? "correct" : "submit", { value: sent, seconds: seconds(request.request) }, view.summary(label, head, t, lang));
+      const sent = view.toValue ? view.toValue(label, own) : label;
+      decide(request.correcting ? "correct" : "submit", { value: sent, seconds: seconds(request.request) }, view.summary(label, own, t, lang));
     },
     accept() {
       if (current && current.draft !== null && view.fromDraft) setValue(view.fromDraft(current.draft, head));
@@ -149,7 +160,7 @@ function Desk({ t, lang, place, store, outbox, task, view, feed }) {
       if (last.state !== "sent") return;
       try {
         const revealed = await api.act(place.task, last.id, "reveal", { lease: last.body.lease });
-        setShown({ entry: last, revealed: { ...revealed, worth: await worthOf(revealed) } });
+        setShown({ entry: last, revealed: { ...revealed, worth: await worthOf(revealed, last.request.head) } });
         last.revealed = true;
       } catch (failure) {
         say(failure.message);
@@ -160,9 +171,9 @@ function Desk({ t, lang, place, store, outbox, task, view, feed }) {
   };
 
   /** What a label of this kind is worth; undefined where no monitor says so. */
-  async function worthOf(revealed) {
+  async function worthOf(revealed, name) {
     try {
-      return (await api.worthOfKinds({ task: place.task, head: head.name }))[revealed.decision];
+      return (await api.worthOfKinds({ task: place.task, head: name }))[revealed.decision];
     } catch {
       return undefined;
     }
@@ -173,17 +184,20 @@ function Desk({ t, lang, place, store, outbox, task, view, feed }) {
     location.hash = "#/";
   }
 
+  /** What the view edits, from the value of an answer. */
+  const typedOf = ({ body, request }) => (view.fromValue ? view.fromValue(body.value, headOf(request.head)) : body.value);
+
   /** Take an answer back that was not sent. */
   function reopen(entry) {
     const back = outbox.takeBack(entry.id);
     if (!back) return;
-    if ("value" in back.body) keep(back.id, view.fromValue ? view.fromValue(back.body.value, head) : back.body.value);
-    feed.bringBack({ ...back.request, sent: false });
+    if ("value" in back.body) keep(back.id, typedOf(back));
+    feed.bringBack({ ...back.request, sent: Boolean(back.request.correcting) });
   }
 
   /** Open an answer that was sent, to correct it. */
   function correct(entry) {
-    keep(entry.id, view.fromValue ? view.fromValue(entry.body.value, head) : entry.body.value);
+    keep(entry.id, typedOf(entry));
     feed.bringBack({ ...entry.request, sent: true, correcting: true, revealed: entry.revealed });
   }
 
@@ -240,7 +254,7 @@ function Desk({ t, lang, place, store, outbox, task, view, feed }) {
           ${button("unknown")} ${button("skip")} ${button("flag")} ${button("release")} ${button("help")}</div>`}
       </div>
       <aside class="side">
-        ${shown && html`<${RevealPanel} t=${t} lang=${lang} shown=${shown} head=${head} view=${view} close=${() => setShown(null)} />`}
+        ${shown && html`<${RevealPanel} t=${t} lang=${lang} shown=${shown} head=${headOf(shown.entry.request.head)} view=${view} close=${() => setShown(null)} />`}
         <${OutboxBar} t=${t} outbox=${outbox} task=${place.task} takeBack=${reopen} correct=${correct} />
         <div class="actions">${button("undo")} ${button("reveal")} ${button("send")} ${button("queue")}</div>
       </aside>

@@ -14,10 +14,11 @@ const REFRESH_MS = 30_000;
 const SPANS = { hour: 3600, day: 86_400, week: 604_800 };
 const EMPTY = { task: "", head: "", older: "", due: "", state: "" };
 
-/** All waiting requests, page by page; every page is shown as it comes. */
+/** All waiting requests, page by page; those of a task that does not answer stay as they were. */
 function useRequests(tasks) {
   const [rows, setRows] = useState([]);
   const [loading, setLoading] = useState(true);
+  const known = useRef([]);
   const names = tasks.map((task) => task.name).join(" ");
   useEffect(() => {
     let alive = true;
@@ -26,18 +27,22 @@ function useRequests(tasks) {
       let all = [];
       for (const task of names.split(" ").filter(Boolean)) {
         let after = "";
+        let own = [];
         do {
           let page;
           try {
             page = await waiting(task, { limit: PAGE, ...(after ? { after } : {}) });
           } catch {
-            break; // the queue above says why
+            own = known.current.filter((row) => row.task === task); // the queue above says why
+            break;
           }
-          all = all.concat(page.requests.map((request) => ({ ...request, task })));
+          own = own.concat(page.requests.map((request) => ({ ...request, task })));
           after = page.next;
-        } while (after && all.length < MOST_ROWS && alive);
+        } while (after && all.length + own.length < MOST_ROWS && alive);
+        all = all.concat(own);
       }
       if (alive) {
+        known.current = all;
         setRows(all);
         setLoading(false);
       }

@@ -21,7 +21,7 @@ export function trainedRanges(task) {
   return ranges;
 }
 
-/** Table of columns; `only` names those to show, in their order, and `get` fetches what is below the request. */
+/** Table of columns; `only` names those to show, and `get` fetches what is below the request. */
 export function Columns({ request, task, locale, t, only, get }) {
   const neighbours = useNeighbours(request, get);
   const ranges = trainedRanges(task);

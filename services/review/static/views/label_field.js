@@ -52,10 +52,10 @@ export const CLASS_ACTIONS = Array.from({ length: MOST_DIGITS }, (_, index) => (
   id: `class.${index}`, keys: [String((index + 1) % 10)], text: `class.${index}`,
 }));
 
-/** Parts of a view whose labels are numbers or classes. */
 /** Whether a head's target can have a value; a slip of the finger is no label. */
 const possible = (value, head) => !((head.lower !== null && value < head.lower) || (head.upper !== null && value > head.upper));
 
+/** Parts of a view whose labels are numbers or classes. */
 export const LABELS = {
   complete(value, head) {
     if (head.kind === "categorical") return Number.isInteger(value);

@@ -172,6 +172,7 @@ function Scan({ request, scan, volumes, noVolumes, get, value, setValue, draft, 
     show(latest.current.candidate + (accepted ? 1 : 0));
   }
   function shade(lower, upper) {
+    if (!usual) return;
     setShades(([low, high]) => {
       const step = SHADE_STEP * (usual[1] - usual[0]);
       const next = [low + lower * step, high + upper * step];
@@ -199,7 +200,7 @@ function Scan({ request, scan, volumes, noVolumes, get, value, setValue, draft, 
     "lesion.darker": () => shade(1, 1),
     "lesion.more": () => shade(1, -1),
     "lesion.less": () => shade(-1, 1),
-    "lesion.window": () => { setShades(usual); setZoom(1); },
+    "lesion.window": () => { if (usual) setShades(usual); setZoom(1); },
     "lesion.nextPart": () => mask && show(latest.current.candidate + 1),
     "lesion.previousPart": () => mask && show(Math.max(0, latest.current.candidate) - 1),
     "lesion.accept": () => judge(true),

@@ -25,7 +25,10 @@ function niivue() {
     const script = document.createElement("script");
     script.src = new URL("../vendor/niivue/niivue.umd.js", import.meta.url);
     script.onload = () => resolve(window.niivue);
-    script.onerror = () => reject(new Error("niivue.umd.js"));
+    script.onerror = () => {
+      library = undefined; // the next scan tries again
+      reject(new Error("niivue.umd.js"));
+    };
     document.head.append(script);
   });
   return library;

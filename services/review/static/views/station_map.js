@@ -25,7 +25,10 @@ export function StationMap({ request, t }) {
   useEffect(() => {
     if (!place) return;
     land = land || fetch(new URL("../vendor/natural-earth/land-110m.json", import.meta.url)).then((response) => response.json());
-    land.then(setRings, () => setRings([]));
+    land.then(setRings, () => {
+      land = undefined; // the next row tries again
+      setRings([]);
+    });
   }, [request.request]);
   if (!place || !rings) return null;
   const words = t("map.words", { latitude: place.latitude.toFixed(1), longitude: place.longitude.toFixed(1) });
