@@ -22,17 +22,14 @@ import demur
 from benchmarks import harness
 from benchmarks.harness import Figure
 from tests.browser.chromium import Page, chromium, installed
+from tests.browser.review_trial import FIRST_NUMBER, NUMBER, send_situations
 from tests.browser.views import NO_WEBGL2, log_in
-from tests.services.review.consoles import PROJECT, SITUATION, Consoles, consoles
+from tests.services.review.consoles import PROJECT, Consoles, consoles
 
 PARTS = ("items", "list", "scans")
 CLAIMED_SCANS = 4
 """Number of scans of a reviewer: as many as the page claims at once."""
 SCAN_SHAPE = (182, 218, 182)
-NUMBER = "timeSinceDryDock"
-"""Column whose value tells the situations apart."""
-_FIRST_NUMBER = 1_000_000
-_ROWS = 500
 _READY_SECONDS = 240.0
 _LOOKED_AT_SECONDS = 3.0
 _OPEN = "document.querySelector('.lesion[data-ready=yes]')"
@@ -145,7 +142,7 @@ def _items(running: Consoles, count: int) -> Iterator[Figure]:
 def _list(running: Consoles, count: int) -> Iterator[Figure]:
     """Longest stall while the list of waiting requests is loaded, scrolled and filtered."""
     open_ones = httpx.get(f"{running.vessel}/v1/requests").json()["heads"]["power"]["requested"]
-    send_situations(running, count - open_ones, first=_FIRST_NUMBER * 2)
+    send_situations(running, count - open_ones, first=2 * FIRST_NUMBER)
     part = f"List of {count:,} waiting requests"
     rows = "document.querySelector('.list .rows')"
     with chromium(installed()) as page:
@@ -264,14 +261,6 @@ def _send_scans(running: Consoles, scans: Iterator[Path], count: int) -> int:
             client.lesion.predict(path)
             size = path.stat().st_size
     return size
-
-
-def send_situations(running: Consoles, count: int, first: int = _FIRST_NUMBER) -> None:
-    """Send situations that all become requests."""
-    for begin in range(first, first + count, _ROWS):
-        numbers = range(begin, min(begin + _ROWS, first + count))
-        rows = [SITUATION | {NUMBER: float(number)} for number in numbers]
-        httpx.post(f"{running.vessel}/v1/predict", json={"rows": rows}, timeout=60).raise_for_status()
 
 
 def _spread(waits_ms: np.ndarray) -> str:

@@ -85,13 +85,19 @@ class Command(click.Command):
 class LazyGroup(click.Group):
     """Group whose commands are imported when they are used: training needs torch, serving does not."""
 
-    def __init__(self, *, places: Mapping[str, str], texts: Mapping[str, str] | None = None, **settings: Any) -> None:
+    def __init__(
+        self, *, places: Mapping[str, str], texts: Mapping[str, str] | None = None, default: str = "", **settings: Any
+    ) -> None:
         """
         Args:
             places: ``module:attribute`` by command name.
             texts: lines of the help text by command name; None takes them from the commands, which imports them all.
+            default: command that runs where none is named; empty: the help text is shown then.
         """
+        if default:
+            settings |= {"invoke_without_command": True, "result_callback": self._run_default}
         super().__init__(**settings, context_settings=CONTEXT)
+        self._default = default
         self._places = places
         self._texts = texts
 
@@ -106,6 +112,14 @@ class LazyGroup(click.Group):
         module, _, attribute = self._places[cmd_name].partition(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
+
+    def _run_default(self, code: int | None) -> int:
+        """Run the default command if none was named; return the exit code."""
+        context = click.get_current_context()
+        default = self.get_command(context, self._default)
+        if context.invoked_subcommand is None and default is not None:
+            code = context.invoke(default)
+        return code or 0
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands; with texts, none is imported."""

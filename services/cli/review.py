@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-import click
 from prometheus_client import CollectorRegistry
 
 from services.access.factory import check_access, open_access
@@ -88,13 +87,5 @@ review = LazyGroup(
     },
     help="Serve the page on which people label what was deferred, or use another labelling tool for that.",
     epilog="Example: demur review export vessel -o tasks.json --config config.xml",
-    invoke_without_command=True,
+    default="run",
 )
-
-
-@review.result_callback()
-@click.pass_context
-def _run_by_default(context: click.Context, code: int | None) -> int:
-    if context.invoked_subcommand is None:
-        code = context.invoke(run)
-    return code or 0

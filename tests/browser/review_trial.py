@@ -33,11 +33,11 @@ EVENTS = {"reload": 0.25, "offline": 0.2, "lease": 0.2, "browser": 0.15, "consol
 """Kinds of events and their probabilities."""
 
 
-def send_situations(running: Consoles, count: int) -> dict[Unit, int]:
-    """Send situations that all become requests; return the number of each by its unit."""
+def send_situations(running: Consoles, count: int, first: int = FIRST_NUMBER) -> dict[Unit, int]:
+    """Send situations with numbers from ``first`` on, which are all deferred; return the number of each by its unit."""
     numbers: dict[Unit, int] = {}
-    for first in range(0, count, _ROWS):
-        own = [FIRST_NUMBER + number for number in range(first, min(first + _ROWS, count))]
+    for begin in range(first, first + count, _ROWS):
+        own = range(begin, min(begin + _ROWS, first + count))
         rows = [SITUATION | {NUMBER: float(number), "awind_vcomp_provider": 40.0} for number in own]
         answer = httpx.post(f"{running.vessel}/v1/predict", json={"rows": rows}, timeout=60)
         for unit, number in zip(answer.json()["power"]["prediction_ids"], own, strict=True):

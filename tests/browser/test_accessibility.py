@@ -142,7 +142,7 @@ BROKEN = {
     f"{STYLE}('h1 {{ color: #777; background: #888 }}')": "serious color-contrast",
     f"{STYLE}('h1 {{ min-width: 330px }}')": "px wide in a window of 320 px",
 }
-"""What breaks the login, and what is found then."""
+"""Changes that break the login page, with the finding of each."""
 
 
 def test_what_is_wrong_is_found(page: Page, url: str) -> None:

@@ -139,7 +139,7 @@ def text(page: Page) -> str:
 
 def elements(page: Page) -> int:
     """Return the number of elements that only a name could have brought."""
-    names = "img, svg, iframe, body script, b[onclick], .desk details, a[href^=javascript]"
+    names = "img, svg, iframe, body script, b[onclick], main.review details, a[href^=javascript]"
     number: int = page.value(f"document.querySelectorAll('{names}').length")
     return number
 

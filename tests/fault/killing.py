@@ -54,11 +54,11 @@ class Caller(Protocol):
     """One kind of load."""
 
     async def ask(self, address: Address, generator: random.Random) -> None:
-        """Asks again and again; ends with the service (any exception is the service's death)."""
+        """Send calls until the service dies: any exception counts as its death."""
         ...
 
     def judge(self, snapshot: Snapshot) -> list[str]:
-        """What is wrong with the ledger, in words; empty where nothing is."""
+        """Return the faults of the ledger, in words."""
         ...
 
 
@@ -146,7 +146,7 @@ class Decisions:
 
 @dataclass(frozen=True)
 class Outcome:
-    """After all kills and one start and stop in peace."""
+    """State after all kills and one more start and stop."""
 
     kills: int
     wrong: tuple[str, ...]
@@ -154,7 +154,7 @@ class Outcome:
 
 
 def inputs() -> NDArray[np.float32]:
-    """Rows that the service takes."""
+    """Return rows that the service accepts."""
     reference = artefact.read(REFERENCE, "vessel")
     with np.load(reference.path(reference.manifest.golden)) as arrays:
         rows = arrays["rows"]
@@ -173,7 +173,7 @@ def endure(
     most_seconds: float = 1.5,
     enough: Callable[[], bool] = lambda: True,
 ) -> Outcome:
-    """Kills a real service again and again while callers ask, each time at a random moment within so many seconds.
+    """Kill a real service repeatedly while callers send calls, each time at a random moment within so many seconds.
 
     Args:
         enough: the last kill waits until it returns true: a busy machine acknowledges little before random moments.
@@ -216,13 +216,13 @@ async def _load(
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """The service, without a word."""
+    """Kill the service; it has no chance to clean up."""
     process.kill()
     process.wait()
 
 
 def _start(url: str, home: Path) -> tuple[subprocess.Popen[bytes], Address]:
-    """A service that is ready, and its address."""
+    """Start a service; return it with its address once it is ready."""
     ports = free_ports(2)
     settings = {
         "DEMUR_HOME": str(home),

@@ -8,13 +8,13 @@ from tests.fault.killing import Decisions, endure, inputs
 from tests.fault.labelling import Labelling
 
 
-def judged(url: str, home: Path, kills: int) -> None:
+def check_after_kills(url: str, home: Path, kills: int) -> None:
     decisions, labelling = Decisions(inputs()), Labelling()
 
     def enough() -> bool:
-        asked = len(decisions.recorded) > 10 * kills and len(decisions.deferred) > kills
-        answered = len(labelling.labelled) > kills and len(labelling.given) > 10 * kills
-        return asked and answered and bool(labelling.skipped)
+        enough_decisions = len(decisions.recorded) > 10 * kills and len(decisions.deferred) > kills
+        enough_labels = len(labelling.labelled) > kills and len(labelling.given) > 10 * kills
+        return enough_decisions and enough_labels and bool(labelling.skipped)
 
     outcome = endure(url, home, [decisions, labelling], kills=kills, seed=kills, enough=enough)
     assert outcome.wrong == ()
@@ -28,10 +28,10 @@ def judged(url: str, home: Path, kills: int) -> None:
 
 
 def test_a_few_kills(ledger_url: str, tmp_path: Path) -> None:
-    judged(ledger_url, tmp_path / "home", 2)
+    check_after_kills(ledger_url, tmp_path / "home", 2)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_a_hundred_kills(ledger_url: str, tmp_path: Path) -> None:
-    judged(ledger_url, tmp_path / "home", 100)
+    check_after_kills(ledger_url, tmp_path / "home", 100)

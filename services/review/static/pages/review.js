@@ -57,10 +57,10 @@ export function ReviewPage({ t, lang, place, store, session, outbox }) {
   const feed = useFeed(place, session);
   if (error) return html`<main><p class="bad" role="alert">${error.message}</p><p><a href="#/">${t("review.back")}</a></p></main>`;
   if (!task || !view) return html`<main aria-busy="true"></main>`;
-  return html`<${Desk} t=${t} lang=${lang} place=${place} store=${store} outbox=${outbox} task=${task} view=${view} feed=${feed} />`;
+  return html`<${ReviewForm} t=${t} lang=${lang} place=${place} store=${store} outbox=${outbox} task=${task} view=${view} feed=${feed} />`;
 }
 
-function Desk({ t, lang, place, store, outbox, task, view, feed }) {
+function ReviewForm({ t, lang, place, store, outbox, task, view, feed }) {
   const [values, setValues] = useState({}); // by request: what is typed is kept while other answers are looked at
   const latest = useRef({}); // the same before the page is drawn again: keys come faster than frames
   const [dialog, setDialog] = useState("");
@@ -228,8 +228,8 @@ function Desk({ t, lang, place, store, outbox, task, view, feed }) {
   const onAction = (id, handler) => { viewHandlers.current.byAction[id] = handler; };
   const change = (next) => { setOwn(next); store.set("keys", next); };
 
-  return html`<main class="desk">
-    <div class="deskhead">
+  return html`<main class="review">
+    <div class="reviewhead">
       <h1>${t("review.title", { task: task.name, head: head.name })}</h1>
       ${current && !current.correcting && html`<span class="lease">${t("review.lease", { time: duration(current.lease_until - Date.now() / 1000, t) })}</span>`}
       <span class="soft">${t("review.ahead", { n: Math.max(0, feed.requests.length - 1) })}</span>

@@ -27,7 +27,7 @@ export default {
     "vessel.waves": "waves {height} m",
     "vessel.speed": "through water {speed} kn",
     "vessel.ship.caption": "The ship from above, bow to the right. The side of wind and current is not known.",
-    "vessel.power.caption": "Power against speed: the dot is your label, the line its cube law; shaded is where training lay.",
+    "vessel.power.caption": "Power against speed: the dot is your label, the line its cube law; shaded is the range of the training data.",
     "vessel.power.words": "At {speed} kn, your label is {label} kW.",
     "vessel.trained": "training",
     "vessel.axis.speed": "speed through water, kn",

@@ -1,4 +1,4 @@
-// Columns of a row with their units, where training lay, and their neighbours in time; shared by all views of rows.
+// Columns of a row with their units, the range of the training data, and their neighbours in time; shared by all views of rows.
 
 import { number } from "../format.js";
 import { html, useEffect, useRef } from "../html.js";
@@ -10,7 +10,7 @@ export function byName(request) {
   return Object.fromEntries(((request.input && request.input.columns) || []).map((column) => [column.name, column]));
 }
 
-/** Where training lay, by name of the column: [lower, upper] in its unit, or undefined. */
+/** Range of the training data, by name of the column: [lower, upper] in its unit, or undefined. */
 export function trainedRanges(task) {
   const ranges = Object.create(null); // columns may have the name of a property that every object has
   (task.schema || []).forEach((feature, index) => {

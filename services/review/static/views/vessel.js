@@ -1,4 +1,4 @@
-// View of a ship's situation: the ship from above with wind, waves and current, and its speed where training lay.
+// View of a ship's situation: the ship from above with wind, waves and current, and its speed in the range of the training data.
 
 import { number, typedNumber } from "../format.js";
 import { html } from "../html.js";
