@@ -5,19 +5,20 @@ when somebody claims. An adjudication is requested where two labels differ by mo
 opinions and known units are mixed into the blind queue and look like every other request.
 """
 
+import math
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, update
 
 from services.labels.label_options import Options
-from services.labels.queue_entries import ClaimedRequest, OpinionKind
-from services.labels.request_expiry import for_update
+from services.labels.queue_entries import ClaimedRequest, OpinionKind, seen_with_draft
+from services.labels.request_expiry import due, for_update
 from services.labels.request_ids import new_request_id, unit_draw
 from services.labels.requests import LABEL
-from services.labels.stand_ins import stand_ins
+from services.labels.stand_ins import SHOWN, hidden_units, next_open, stand_ins
 from services.ledger.contract import Place
 from services.ledger.database import insert_missing
 from services.ledger.tables import item, opinion
@@ -88,28 +89,50 @@ class Opinions:
             requests.append(_request(connection, place, unit, head, "known", now, label=label))
         return [request for request in requests if request is not None]
 
-    def lend(self, connection: Connection, requests: Iterable[str], holder: str, until: float) -> None:
-        """Give leases on opinions until a time, seconds since 1970."""
-        for request in requests:
-            values = {"state": "claimed", "holder": holder, "lease": secrets.token_hex(16), "lease_until": until}
-            change = update(opinion).where(opinion.c.request == request)
-            connection.execute(change.values(values | {"revealed": None}))
+    def lend(
+        self, connection: Connection, requests: Sequence[str], holder: str, until: float, free: dict[Unit, str]
+    ) -> None:
+        """Give leases on opinions until a time, seconds since 1970.
 
-    def claimed_requests(self, connection: Connection, requests: Sequence[str]) -> list[ClaimedRequest]:
-        """Return claimed opinions, with the same content as a request of the unit."""
+        Each shows the times of an open request of its head: of a random one of those that this claim could take, so
+        that neither the times nor their order tell opinions from requests, else of the next one.
+
+        Args:
+            free: heads of the open requests, of which those that are shown are removed.
+        """
+        query = select(opinion.c.request, opinion.c.head, opinion.c.kind).where(opinion.c.request.in_(requests))
+        rows = connection.execute(query).all()
+        taken = hidden_units(stand_ins(connection, sorted({row.head for row in rows}), self._request_seconds))
+        for row in rows:
+            shown = None
+            if row.kind != "adjudication":
+                choices = [unit for unit, head in free.items() if head == row.head]
+                shown = secrets.choice(choices) if choices else next_open(connection, row.head, taken)
+            if shown is not None:
+                free.pop(shown, None)
+                taken.add(shown)
+            epoch, sequence = shown or (None, None)
+            values = {"state": "claimed", "holder": holder, "lease": secrets.token_hex(16), "lease_until": until}
+            values |= {"revealed": None, "shown_epoch": epoch, "shown_sequence": sequence}
+            connection.execute(update(opinion).where(opinion.c.request == row.request).values(values))
+
+    def claimed_requests(self, connection: Connection, requests: Sequence[str]) -> list[tuple[float, ClaimedRequest]]:
+        """Return claimed opinions with the priority that they show; their content is that of a request of the unit."""
         same = and_(item.c.epoch == opinion.c.epoch, item.c.sequence == opinion.c.sequence)
         columns = (opinion, item.c.payload, item.c.payload_ref, item.c.payload_type)
         query = select(*columns).join_from(opinion, item, same).where(opinion.c.request.in_(requests))
-        rows = connection.execute(query).all()
-        seconds = self.options.request_days * 86_400
-        hidden = stand_ins(connection, sorted({row.head for row in rows}), seconds)
-        due = {stand_in.request: stand_in.due for stand_in in hidden.values()}
-        return [
-            ClaimedRequest(
+        expires = due(self._request_seconds).label("expires")
+        times = select(opinion.c.request, item.c.priority, expires).join_from(opinion, item, SHOWN)
+        times = times.where(opinion.c.request.in_(requests))
+        shown = {row.request: (row.priority, row.expires) for row in connection.execute(times)}
+        claimed = []
+        for row in connection.execute(query):
+            priority, expiry = shown.get(row.request, (math.inf, row.time + self._request_seconds))
+            request = ClaimedRequest(
                 request=row.request,
                 lease=row.lease,
                 lease_until=row.lease_until,
-                due=due.get(row.request, row.time + seconds),
+                due=expiry,
                 must_complete=False,
                 head=row.head,
                 payload=row.payload,
@@ -117,8 +140,12 @@ class Opinions:
                 payload_type=row.payload_type,
                 queue="adjudication" if row.kind == "adjudication" else "blind",
             )
-            for row in rows
-        ]
+            claimed.append((priority, request))
+        return claimed
+
+    @property
+    def _request_seconds(self) -> float:
+        return self.options.request_days * 86_400
 
     def _open(self, kind: OpinionKind, heads: Sequence[str], actor: str, now: float) -> list[ColumnElement[bool]]:
         return [
@@ -128,7 +155,8 @@ class Opinions:
             opinion.c.erased.is_(None),
             opinion.c.author != actor,
             opinion.c.other_author != actor,
-            opinion.c.time >= now - self.options.request_days * 86_400,
+            ~seen_with_draft(opinion, actor),
+            opinion.c.time >= now - self._request_seconds,
         ]
 
     def _adjudicated(
@@ -209,7 +237,13 @@ def _unit_kind(unit: Unit, head: str, kind: OpinionKind) -> ColumnElement[bool]:
 
 
 def _seen_by(actor: str) -> ColumnElement[bool]:
-    """Return the condition for items on which a reviewer has, or gave, an opinion."""
+    """Return the condition for items that a reviewer has labelled, or seen with a prediction, or has an opinion on."""
     own = opinion.alias()
     same_unit = and_(own.c.epoch == item.c.epoch, own.c.sequence == item.c.sequence)
-    return exists(select(own.c.request).where(same_unit, or_(own.c.actor == actor, own.c.holder == actor)))
+    labelled = labels.alias()
+    of_item = and_(labelled.c.epoch == item.c.epoch, labelled.c.sequence == item.c.sequence)
+    return or_(
+        exists(select(own.c.request).where(same_unit, or_(own.c.actor == actor, own.c.holder == actor))),
+        exists(select(labelled.c.id).where(of_item, labelled.c.source == "requested", labelled.c.actor == actor)),
+        seen_with_draft(item, actor),
+    )

@@ -7,12 +7,12 @@ import secrets
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Row, Table, and_, select
+from sqlalchemy import ColumnElement, Connection, Row, Table, and_, exists, literal, select
 
 from services.labels.request_expiry import drawn
 from services.labels.request_ids import RequestIds, is_request_id
 from services.labels.requests import State
-from services.ledger.tables import item, opinion
+from services.ledger.tables import item, opinion, request_event
 from services.ledger.unit_ids import Unit
 from services.runtime.errors import NotFound
 
@@ -22,6 +22,8 @@ Queue = Literal["blind", "drafts", "adjudication"]
 OpinionKind = Literal["second", "known", "adjudication"]
 """``second``: another reviewer labels the unit again; ``known``: the label is known; ``adjudication``: a third reviewer
 decides between two."""
+WITH_DRAFT = "with its prediction"
+"""Reason in the event of a claim from the queue of drafts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,17 @@ def find_entry(connection: Connection, ids: RequestIds, request: str, *, lock: b
 def is_item(unit: Unit) -> ColumnElement[bool]:
     """Return the condition that selects the item of a unit."""
     return and_(item.c.epoch == unit[0], item.c.sequence == unit[1])
+
+
+def seen_with_draft(table: Table, actor: str) -> ColumnElement[bool]:
+    """Return the condition for rows of a table whose unit a reviewer has claimed as a draft, thus with its prediction.
+
+    Nobody can forget what they saw: the draft may be given back, and a later label would still not be blind.
+    """
+    of_unit = (request_event.c.epoch == table.c.epoch, request_event.c.sequence == table.c.sequence)
+    return exists(
+        select(literal(1)).where(*of_unit, request_event.c.actor == actor, request_event.c.reason == WITH_DRAFT)
+    )
 
 
 def _one(connection: Connection, query: Any, table: Table, lock: bool) -> Row[Any] | None:

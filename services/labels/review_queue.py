@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, bindparam, false, func, or_, select, update
 
 from services.labels.opinions import Opinions
-from services.labels.queue_entries import ClaimedRequest, Lease, Queue, find_entry
+from services.labels.queue_entries import WITH_DRAFT, ClaimedRequest, Lease, Queue, find_entry, seen_with_draft
 from services.labels.request_expiry import SERVICE, drawn, due, end_leases, for_update
 from services.labels.request_ids import RequestIds
 from services.labels.requests import CLAIM, EXTEND, LABEL, STATES, Move, State, next_state
-from services.labels.stand_ins import stand_ins
+from services.labels.stand_ins import hidden_units, stand_ins
 from services.labels.statements import note, of_units
 from services.ledger.contract import Place
 from services.ledger.tables import UNASKED, item
@@ -57,25 +57,23 @@ class ReviewQueue:
         until = now + seconds
         if spec.queue == "adjudication":
             chosen = self.opinions.candidates(connection, "adjudication", spec.heads, actor, now, count=spec.count)
-            self.opinions.lend(connection, chosen, actor, until)
-            return self.opinions.claimed_requests(connection, chosen)
-        others = self._mixed_in(connection, place, spec, actor, now)
-        claimed: list[Unit] = []
-        missing = spec.count - len(others)
-        while len(claimed) < missing and (units := self._open(connection, missing - len(claimed), spec, now)):
-            answered = self._answered_before(connection, place, units, now)
-            mine = [unit for unit in units if unit not in answered]
-            _lend(connection, mine, actor, until, revealed=now if spec.queue == "drafts" else None)
-            note(connection, place, mine, CLAIM.target, now, actor, "")
-            claimed += mine
-        if len(claimed) < missing and spec.queue == "blind" and spec.requests is None:  # all that is left
+            self.opinions.lend(connection, chosen, actor, until, {})
+            return [request for _, request in self.opinions.claimed_requests(connection, chosen)]
+        hidden = hidden_units(stand_ins(connection, spec.heads, self.request_seconds))
+        free = self._next(connection, place, spec, actor, now, hidden)
+        others = self._mixed_in(connection, place, spec, actor, now, len(free), len(hidden))
+        missing = spec.count - len(others) - len(free)
+        if missing > 0 and spec.queue == "blind" and spec.requests is None:  # all that is left
             more = self.opinions.candidates(connection, "second", spec.heads, actor, now, spec.count)
-            others += [request for request in more if request not in others][: missing - len(claimed)]
-        self.opinions.lend(connection, others, actor, until)
+            others += [request for request in more if request not in others][:missing]
+        self.opinions.lend(connection, others, actor, until, free)
+        claimed = list(free)[: spec.count - len(others)]
+        with_draft = spec.queue == "drafts"
+        _lend(connection, claimed, actor, until, revealed=now if with_draft else None)
+        note(connection, place, claimed, CLAIM.target, now, actor, WITH_DRAFT if with_draft else "")
         handed = self._claimed_requests(connection, claimed, spec.queue)
-        for request in self.opinions.claimed_requests(connection, others):
-            handed.insert(secrets.randbelow(len(handed) + 1), request)
-        return handed
+        handed += self.opinions.claimed_requests(connection, others)
+        return [request for _, request in sorted(handed, key=lambda pair: pair[0])]
 
     def extend(self, connection: Connection, request: str, lease: str, *, seconds: float, now: float) -> Lease:
         """Extend a lease to so many seconds from now; no event, since nothing changes for others."""
@@ -120,8 +118,8 @@ class ReviewQueue:
         if entry.state != LABEL.target or not entry.held_by(lease):
             next_state(entry.state, EXTEND, holds=entry.held_by(lease))
         if entry.opinion is None:
-            return self._claimed_requests(connection, [entry.unit], "blind")[0]
-        return self.opinions.claimed_requests(connection, [request])[0]
+            return self._claimed_requests(connection, [entry.unit], "blind")[0][1]
+        return self.opinions.claimed_requests(connection, [request])[0][1]
 
     def counts(self, connection: Connection) -> dict[str, dict[State, int]]:
         """Return the number of requests by head and state, without erased ones."""
@@ -129,47 +127,73 @@ class ReviewQueue:
         by_head: dict[str, dict[State, int]] = {}
         for head, state, count in connection.execute(query.group_by(item.c.head, item.c.state)):
             by_head.setdefault(head, dict.fromkeys(STATES, 0))[state] = count
-        for stand_in in stand_ins(connection, list(by_head), self.request_seconds).values():
-            by_head[stand_in.head]["requested"] -= 1
+        for stand_in in stand_ins(connection, list(by_head), self.request_seconds):
+            by_head[stand_in.head]["requested"] -= stand_in.hidden is not None
             by_head[stand_in.head]["claimed"] += 1
         return by_head
 
-    def _mixed_in(self, connection: Connection, place: Place, spec: ClaimSpec, actor: str, now: float) -> list[str]:
-        """Return the opinions that take the place of some requests, at random by their share of what waits."""
+    def _mixed_in(
+        self, connection: Connection, place: Place, spec: ClaimSpec, actor: str, now: float, free: int, hidden: int
+    ) -> list[str]:
+        """Return the opinions that take the place of some requests, at random by their share of what waits.
+
+        Args:
+            free: number of open requests that this claim could take.
+            hidden: number of open requests that nobody can claim now.
+        """
         options = self.opinions.options
         if spec.queue != "blind" or spec.requests is not None or not (options.second_opinions or options.known_units):
             return []
         second = self.opinions.waiting(connection, spec.heads, actor, now)
-        query = select(item.c.sequence).where(*self._conditions(spec, now), item.c.head.in_(spec.heads))
-        waiting = connection.scalar(select(func.count()).select_from(query.limit(_MOST_COUNTED).subquery())) or 0
+        query = select(item.c.sequence).where(*self._conditions(spec, actor, now), item.c.head.in_(spec.heads))
+        found = connection.scalar(select(func.count()).select_from(query.limit(_MOST_COUNTED).subquery())) or 0
+        waiting = max(found - hidden, free)
         if not second + waiting:
             return []
-        known = _successes(spec.count, options.known_units)
+        known = _successes(free, options.known_units)
         requests = self.opinions.known(connection, place, spec.heads, actor, now, known)
         seconds = _successes(spec.count - len(requests), second / (second + waiting))
         return requests + self.opinions.candidates(connection, "second", spec.heads, actor, now, seconds)
 
-    def _conditions(self, spec: ClaimSpec, now: float) -> tuple[ColumnElement[bool], ...]:
-        """Return the conditions for open requests."""
+    def _conditions(self, spec: ClaimSpec, actor: str, now: float) -> tuple[ColumnElement[bool], ...]:
+        """Return the conditions for open requests that this reviewer may get."""
         return (
             item.c.state == "requested",
             item.c.erased.is_(None),
             (due(self.request_seconds) >= now) | drawn(),
+            *([~seen_with_draft(item, actor)] if spec.queue == "blind" else []),
             *([] if spec.only is None else [spec.only]),
         )
 
-    def _open(self, connection: Connection, count: int, spec: ClaimSpec, now: float) -> list[Unit]:
-        """Return open requests in the order of the queue, locked where other processes claim, too."""
-        conditions = self._conditions(spec, now)
-        columns = (item.c.priority, item.c.epoch, item.c.sequence)
+    def _next(
+        self, connection: Connection, place: Place, spec: ClaimSpec, actor: str, now: float, hidden: set[Unit]
+    ) -> dict[Unit, str]:
+        """Return the heads of the next open requests by unit, in the order of the queue; without those labelled before.
+
+        Args:
+            hidden: units that are left out as if they were claimed, since they stand in for claimed opinions.
+        """
+        while units := self._open(connection, spec, actor, now, hidden):
+            answered = self._answered_before(connection, place, list(units), now)
+            if not answered:
+                break
+        return units
+
+    def _open(
+        self, connection: Connection, spec: ClaimSpec, actor: str, now: float, hidden: set[Unit]
+    ) -> dict[Unit, str]:
+        """Return the heads of open requests by unit in the order of the queue, locked where other processes claim."""
+        conditions = self._conditions(spec, actor, now)
+        columns = (item.c.priority, item.c.epoch, item.c.sequence, item.c.head)
         if spec.requests is not None:
             named = [unit for request in spec.requests if (unit := self.ids.unit(request)) is not None]
             conditions = (*conditions, or_(false(), *of_units(item, named)))
-        candidates: list[tuple[float, int, int]] = []
+        found: list[tuple[float, int, int, str]] = []
         for head in spec.heads:  # each in the order of its index
-            query = select(*columns).where(item.c.head == head, *conditions).order_by(item.c.priority).limit(count)
-            candidates += [tuple(row) for row in connection.execute(for_update(connection, query))]
-        return [(epoch, sequence) for _, epoch, sequence in sorted(candidates)[:count]]
+            query = select(*columns).where(item.c.head == head, *conditions).order_by(item.c.priority)
+            rows = connection.execute(for_update(connection, query.limit(spec.count + len(hidden))))
+            found += [tuple(row) for row in rows if (row.epoch, row.sequence) not in hidden]
+        return {(epoch, sequence): head for _, epoch, sequence, head in sorted(found)[: spec.count]}
 
     def _answered_before(self, connection: Connection, place: Place, units: list[Unit], now: float) -> set[Unit]:
         """Mark and return units whose label came before their request was claimed."""
@@ -182,32 +206,30 @@ class ReviewQueue:
         note(connection, place, sorted(labelled), LABEL.target, now, SERVICE, "the label was there")
         return labelled
 
-    def _claimed_requests(self, connection: Connection, units: list[Unit], queue: Queue) -> list[ClaimedRequest]:
-        """Return claimed requests by priority: in the order of time."""
+    def _claimed_requests(
+        self, connection: Connection, units: list[Unit], queue: Queue
+    ) -> list[tuple[float, ClaimedRequest]]:
+        """Return claimed requests with their priority."""
         columns = (item.c.head, item.c.lease, item.c.lease_until, item.c.due, item.c.time, drawn().label("drawn"))
         payload = (item.c.payload, item.c.payload_ref, item.c.payload_type)
-        by_priority: list[tuple[float, ClaimedRequest]] = []
+        claimed = []
         for condition in of_units(item, units):
             query = select(item.c.epoch, item.c.sequence, item.c.priority, *columns, *payload).where(condition)
-            by_priority += [
-                (
-                    row.priority,
-                    ClaimedRequest(
-                        request=self.ids.text((row.epoch, row.sequence)),
-                        lease=row.lease,
-                        lease_until=row.lease_until,
-                        due=None if row.drawn else row.due if row.due is not None else row.time + self.request_seconds,
-                        must_complete=bool(row.drawn),
-                        head=row.head,
-                        payload=row.payload,
-                        payload_ref=row.payload_ref,
-                        payload_type=row.payload_type,
-                        queue=queue,
-                    ),
+            for row in connection.execute(query):
+                request = ClaimedRequest(
+                    request=self.ids.text((row.epoch, row.sequence)),
+                    lease=row.lease,
+                    lease_until=row.lease_until,
+                    due=None if row.drawn else row.due if row.due is not None else row.time + self.request_seconds,
+                    must_complete=bool(row.drawn),
+                    head=row.head,
+                    payload=row.payload,
+                    payload_ref=row.payload_ref,
+                    payload_type=row.payload_type,
+                    queue=queue,
                 )
-                for row in connection.execute(query)
-            ]
-        return [request for _, request in sorted(by_priority, key=lambda pair: pair[0])]
+                claimed.append((row.priority, request))
+        return claimed
 
 
 def _lend(connection: Connection, units: list[Unit], holder: str, until: float, revealed: float | None) -> None:

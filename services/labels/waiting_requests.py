@@ -6,12 +6,12 @@ from typing import Any
 
 from sqlalchemy import Connection, select, tuple_
 
-from services.labels.queue_entries import is_item
+from services.labels.queue_entries import is_item, seen_with_draft
 from services.labels.request_expiry import drawn, due
-from services.labels.request_ids import RequestIds
-from services.labels.requests import State
-from services.labels.stand_ins import StandIn, stand_ins
-from services.ledger.tables import OPEN, item
+from services.labels.request_ids import RequestIds, is_request_id
+from services.labels.requests import CLAIM, State
+from services.labels.stand_ins import SHOWN, StandIn, hidden_units, stand_ins
+from services.ledger.tables import OPEN, item, opinion
 from services.runtime.errors import InvalidInput
 
 MOST_LISTED = 1000
@@ -65,36 +65,59 @@ class WaitingRequests:
         query = (
             select(*columns, drawn().label("drawn"))
             .where(item.c.state.in_(OPEN), item.c.head.in_(heads), item.c.erased.is_(None))
-            .where((expires >= now) | drawn())
+            .where((expires >= now) | drawn(), ~seen_with_draft(item, actor) | (item.c.state == CLAIM.target))
         )
-        if after:
-            query = query.where(tuple_(*place) > tuple_(*self._place(connection, after)))
-        rows = connection.execute(query.order_by(*place).limit(limit + 1)).all()
-        hidden = stand_ins(connection, heads, self.request_seconds)
-        requests = tuple(self._listed(row, hidden.get((row.epoch, row.sequence)), actor) for row in rows[:limit])
-        last = None if len(rows) <= limit else self.ids.text((rows[limit - 1].epoch, rows[limit - 1].sequence))
-        return WaitingPage(requests, last)
+        behind = self._place(connection, after) if after else None
+        if behind is not None:
+            query = query.where(tuple_(*place) > tuple_(*behind))
+        opinions = stand_ins(connection, heads, self.request_seconds)
+        hidden = hidden_units(opinions)
+        rows = connection.execute(query.order_by(*place).limit(limit + 1 + len(hidden))).all()
+        listed = [
+            ((row.priority, row.epoch, row.sequence), self._request(row, actor))
+            for row in rows
+            if (row.epoch, row.sequence) not in hidden
+        ]
+        listed += [
+            (shown.place, _opinion(shown, actor)) for shown in opinions if behind is None or shown.place > behind
+        ]
+        listed.sort(key=lambda pair: pair[0])
+        requests = tuple(request for _, request in listed[:limit])
+        return WaitingPage(requests, requests[-1].request if len(listed) > limit else None)
 
-    def _listed(self, row: Any, stand_in: StandIn | None, actor: str) -> WaitingRequest:
-        state: State = row.state if stand_in is None else "claimed"
-        holder = row.holder if stand_in is None else stand_in.holder
+    def _request(self, row: Any, actor: str) -> WaitingRequest:
         return WaitingRequest(
-            request=self.ids.text((row.epoch, row.sequence)) if stand_in is None else stand_in.request,
+            request=self.ids.text((row.epoch, row.sequence)),
             head=row.head,
             time=row.time,
             due=None if row.drawn else row.expires,
-            state=state,
-            mine=state == "claimed" and holder == actor,
+            state=row.state,
+            mine=row.state == CLAIM.target and row.holder == actor,
             must_complete=bool(row.drawn),
         )
 
     def _place(self, connection: Connection, cursor: str) -> tuple[float, int, int]:
+        """Return the place of the last request of a page: of its unit, or of what an opinion shows."""
+        columns = (item.c.priority, item.c.epoch, item.c.sequence)
         unit = self.ids.unit(cursor)
-        row = None
-        if unit is not None:
-            row = connection.execute(select(item.c.priority).where(is_item(unit))).one_or_none()
-        if unit is None or row is None:
+        row = None if unit is None else connection.execute(select(*columns).where(is_item(unit))).one_or_none()
+        if row is None and is_request_id(cursor):
+            shown = select(*columns).join_from(opinion, item, SHOWN).where(opinion.c.request == cursor)
+            row = connection.execute(shown).one_or_none()
+        if row is None:
             raise InvalidInput.about(
                 "after", cursor, "must be the `next` of an earlier call", code="bad_cursor", allowed="a cursor"
             )
-        return row.priority, *unit
+        return row.priority, row.epoch, row.sequence
+
+
+def _opinion(stand_in: StandIn, actor: str) -> WaitingRequest:
+    return WaitingRequest(
+        request=stand_in.request,
+        head=stand_in.head,
+        time=stand_in.time,
+        due=stand_in.due,
+        state="claimed",
+        mine=stand_in.holder == actor,
+        must_complete=False,
+    )

@@ -27,13 +27,18 @@ def _review(connection: Connection) -> None:
     metadata.create_all(connection, tables=[opinion, flag])
 
 
+def _shown_requests(connection: Connection) -> None:
+    _add(connection, "opinion", "shown_epoch", "BIGINT")
+    _add(connection, "opinion", "shown_sequence", "BIGINT")
+
+
 def _add(connection: Connection, table: str, column: str, kind: str) -> None:
     """Add a column to a table that has not got it, which a new ledger has."""
     if column not in {existing["name"] for existing in inspect(connection).get_columns(table)}:
         connection.execute(text(f"ALTER TABLE {table} ADD COLUMN {column} {kind}"))
 
 
-MIGRATIONS: tuple[Migration, ...] = (_first, _raw_uncertainty, _review)
+MIGRATIONS: tuple[Migration, ...] = (_first, _raw_uncertainty, _review, _shown_requests)
 """All migrations, the first one first. A released migration is never changed."""
 
 

@@ -214,6 +214,8 @@ opinion = Table(
     Column("correction_ref", String(80)),
     Column("difference", Double),  # from the label, see models.label_errors; null: not compared; -1: not comparable
     Column("erased", Double),
+    Column("shown_epoch", BigInteger),  # of the open request whose times and place in the list its claim shows
+    Column("shown_sequence", BigInteger),
     UniqueConstraint("epoch", "sequence", "head", "kind", "number", name="opinion_once"),
     Index("opinion_place", "writer", "flush"),
     Index("opinion_feed", "state", "difference", "head", "kind"),

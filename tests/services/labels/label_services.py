@@ -97,7 +97,7 @@ class Opened:
                 "payload_type": "application/x-demur-row-f32",
                 "state": "requested",
                 "census": 0,
-                "priority": rng.random(),
+                "priority": self.wall.now + 0.01 * rng.random(),
             }
             | columns
             for sequence in sequences

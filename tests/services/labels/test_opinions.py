@@ -71,6 +71,21 @@ async def test_the_set_share_of_units_is_drawn(tmp_path: Path) -> None:
         assert 70 < len(await opinions(ledger)) < 130
 
 
+async def test_a_label_is_no_known_unit_for_who_has_labelled_the_unit(tmp_path: Path) -> None:
+    async with opened(scratch(tmp_path), options=replace(OPTIONS, known_units=1.0)) as ledger:
+        (unit,) = await ledger.units([0], census=1)
+        (request,) = await claim(ledger, "anna", 1)
+        await submit(ledger, request, 1.0, "anna")
+        await ledger.take(SubmittedLabel(unit, 2.0, "census"))
+        await ledger.units(range(100, 103))
+        assert [row[1] for row in await opinions(ledger)] == []
+        for request in await claim(ledger, "anna", 1):
+            await submit(ledger, request, 1.0, "anna")
+        assert await opinions(ledger) == []
+        await claim(ledger, "ben", 1)
+        assert [row[1] for row in await opinions(ledger)] == ["known"]
+
+
 async def test_second_opinions_are_spread_over_the_queue(tmp_path: Path) -> None:
     async with opened(scratch(tmp_path), options=ALWAYS) as ledger:
         await ledger.units(range(100))
@@ -80,6 +95,8 @@ async def test_second_opinions_are_spread_over_the_queue(tmp_path: Path) -> None
         handed: list[Request] = []
         while part := await claim(ledger, "ben", 20):
             handed += part
+            for request in part:
+                await submit(ledger, request, 1.0, "ben")
         ids = (await ledger.label_service.reviews.queues()).ids
         is_second = np.array(
             [(ids.unit(request.claimed.request) or (0, 0))[0] != ledger.writer.epoch for request in handed]

@@ -58,11 +58,29 @@ async def test_drafts_are_of_deferred_units_only_and_their_labels_are_assisted(l
         reviews = ledger.label_service.reviews
         assert await reviews.submit(answer(one, 1.5)) is Outcome.ACCEPTED
         await reviews.release(other.claimed.request, other.claimed.lease, actor="anna", reason="lunch")
+        audits = await claim(ledger, count=6)
+        assert len(audits) == 3, "nothing whose draft she gave back"
+        listed = await reviews.waiting(head="", actor="anna", limit=10, after="")
+        assert {row.request for row in listed.requests} == {r.claimed.request for r in (*audits, drafts[2])}
+        for request in audits:
+            await reviews.release(request.claimed.request, request.claimed.lease, actor="anna", reason="lunch")
         blind = await claim(ledger, "ben", count=6)
         assert [request.draft for request in blind] == [None] * 4
         (again,) = [request for request in blind if request.claimed.request == other.claimed.request]
         assert await reviews.submit(answer(again, 2.5, "ben")) is Outcome.ACCEPTED
         assert await ledger.rows(label, "actor", "assisted") == [("anna", 1), ("ben", 0)]
+
+
+async def test_who_saw_a_draft_gives_no_second_opinion_on_it(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, drafts=True, second_opinions=1.0)) as ledger:
+        await ledger.units([1])
+        reviews = ledger.label_service.reviews
+        (draft,) = await claim(ledger, queue="drafts")
+        await reviews.release(draft.claimed.request, draft.claimed.lease, actor="anna", reason="lunch")
+        (request,) = await claim(ledger, "ben")
+        assert await reviews.submit(answer(request, 1.5, "ben")) is Outcome.ACCEPTED
+        assert await claim(ledger) == []
+        assert len(await claim(ledger, "carl")) == 1
 
 
 async def test_drafts_cannot_be_chosen(tmp_path: Path) -> None:

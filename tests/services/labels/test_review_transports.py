@@ -131,7 +131,7 @@ async def test_the_way_of_a_reviewer(transport: Transport, tmp_path: Path) -> No
         ended = await anna("skip", other, reason="no log", unlabelable=True)
         assert ended == {"request": other["request"], "state": "unlabelable", "lease_until": None}
         reasons = [reason for _, reason in rows(served, request_event, "state", "reason") if reason]
-        assert reasons == ["lunch", "no log"]
+        assert reasons == ["with its prediction", "lunch", "no log"]
 
 
 async def test_another_reviewers_lease_is_refused(transport: Transport, tmp_path: Path) -> None:

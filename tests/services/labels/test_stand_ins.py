@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from services.labels.label_types import Request
 from services.labels.label_validation import SubmittedLabel
+from services.labels.submissions import Answer
 from services.ledger.tables import UNASKED
 from tests.services.labels.label_services import DAY, OPTIONS, Opened, opened
 
@@ -57,3 +58,81 @@ async def test_the_list_goes_on_behind_a_stand_in(ledger_url: str) -> None:
             after = page.next
         assert len({row.request for row in rows}) == 5
         assert sum(row.mine for row in rows) == 3
+        assert [row.time for row in rows] == sorted(row.time for row in rows)
+
+
+async def _decided(ledger: Opened, sequences: range) -> None:
+    """One unit a minute."""
+    for sequence in sequences:
+        ledger.wall.now += 60
+        await ledger.units([sequence])
+
+
+async def test_times_stay_the_same_while_others_claim(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, known_units=0.5)) as ledger:
+        known = await ledger.units(range(40), state=UNASKED, census=1)
+        await ledger.take(*(SubmittedLabel(unit, 2.0, "census") for unit in known))
+        ledger.wall.now += 5 * DAY
+        await _decided(ledger, range(100, 140))
+        seen: dict[str, list[tuple[float | None, float]]] = {}
+        handed = await _claim(ledger, 8)
+        for _ in range(6):
+            page = await ledger.label_service.reviews.waiting(head="", actor="anna", limit=100, after="")
+            assert len({row.time for row in page.requests}) == len(page.requests) == 40, "as many as were decided"
+            assert [row.time for row in page.requests] == sorted(row.time for row in page.requests)
+            for row in page.requests:
+                if row.mine:
+                    seen.setdefault(row.request, []).append((row.due, row.time))
+            assert len(await ledger.label_service.reviews.claim(count=5, head="", actor="ben", seconds=600)) == 5
+        assert sum(state == "unasked" for state in await ledger.states()) >= 1
+        assert seen.keys() == {request.claimed.request for request in handed}
+        assert all(len(times) == 6 and len(set(times)) == 1 for times in seen.values()), seen
+
+
+async def test_a_claim_of_opinions_and_requests_shows_the_times_of_the_next_requests_in_order(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, known_units=0.5)) as ledger:
+        known = await ledger.units(range(40), state=UNASKED, census=1)
+        await ledger.take(*(SubmittedLabel(unit, 2.0, "census") for unit in known))
+        ledger.wall.now += 5 * DAY
+        await _decided(ledger, range(100, 140))
+        first = ledger.wall.now - 39 * 60
+        ids = (await ledger.label_service.reviews.queues()).ids
+        places = []
+        for part in range(4):
+            handed = await _claim(ledger, 8)
+            expiry = [request.claimed.due for request in handed]
+            assert expiry == [first + 30 * DAY + 60 * n for n in range(8 * part, 8 * part + 8)]
+            requests = [request.claimed.request for request in handed]
+            places += [n for n, name in enumerate(requests) if (ids.unit(name) or (0, 0))[0] != ledger.writer.epoch]
+        assert len(set(places)) > 4, "opinions are anywhere"
+
+
+async def test_a_request_that_is_hidden_comes_back_with_the_label_or_the_end_of_the_lease(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, known_units=1.0)) as ledger:
+        known = await ledger.units(range(2), state=UNASKED, census=1)
+        await ledger.take(*(SubmittedLabel(unit, 2.0, "census") for unit in known))
+        await ledger.units(range(100, 102))
+        reviews = ledger.label_service.reviews
+        assert len(await _claim(ledger, 2)) == 2
+        assert await reviews.claim(count=2, head="", actor="ben", seconds=600) == []
+        assert await _counts(ledger) == (0, 2)
+        ledger.wall.now += 601
+        for request in await _claim(ledger, 4):
+            name, lease = request.claimed.request, request.claimed.lease
+            await reviews.submit(Answer(name, lease, 2.0, "anna", seconds=2.0))
+        ids = (await reviews.queues()).ids
+        left = [ids.unit(request.claimed.request) for request in await _claim(ledger, 4)]
+        assert set(left) == {(ledger.writer.epoch, 100), (ledger.writer.epoch, 101)}
+
+
+async def test_a_place_that_somebody_answered_is_kept(ledger_url: str) -> None:
+    """The request whose times are shown is labelled from elsewhere: another one is hidden, and the times stay."""
+    async with opened(ledger_url, options=replace(OPTIONS, known_units=1.0)) as ledger:
+        known = await ledger.units([0], state=UNASKED, census=1)
+        await ledger.take(*(SubmittedLabel(unit, 2.0, "census") for unit in known))
+        await _decided(ledger, range(100, 103))
+        (request,) = await _claim(ledger, 1)
+        before = await _listed(ledger, "anna")
+        await ledger.take(SubmittedLabel((ledger.writer.epoch, 100), 2.0, "requested"))
+        assert await _listed(ledger, "anna") == before == {request.claimed.request: request.claimed.due}
+        assert await _counts(ledger) == (1, 1)
