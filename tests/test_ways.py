@@ -14,13 +14,13 @@ from benchmarks import wire
 from benchmarks.inputs import rows
 from models import artefact
 from services.contract_tests.served import artefact_served
+from tests.module_recorder import PROJECT, ModuleRecorder
 from tests.services.monitor.conftest import Scene, quick_scene
 from tests.services.monitor.simulated import label_asked, simulate
-from tests.ways import PROJECT, Ways
 
 __all__ = ["quick_scene"]
 MOST_MODULES = 20
-BESIDE = {
+NOT_COUNTED = {
     "traces, logs and counts": ("services/tracing/", "services/runtime/logging.py", "services/runtime/histogram.py"),
     "metrics": ("services/request/metrics.py", "services/ledger/metrics.py"),
     "threads and the state of the process": ("services/runtime/offload.py", "services/runtime/lifecycle.py"),
@@ -51,17 +51,17 @@ BESIDE = {
         *("services/policy/audit_draws.py", "services/transport/http/number_parsing.py"),
     ),
 }
-"""What a call uses on its way without being handed over to it."""
-ASIDE = tuple(path for paths in BESIDE.values() for path in paths)
-
+"""Modules that a call uses without being handed over to them, by what they do."""
 
 REPETITIONS = 5
 PAUSE_SECONDS = 0.3
 """The journal of an earlier request is written by then."""
 
 
-def way(modules: list[str]) -> list[str]:
-    return [module for module in modules if not module.startswith(ASIDE)]
+def counted(modules: list[str]) -> list[str]:
+    """Modules that the call is handed over to."""
+    prefixes = tuple(path for paths in NOT_COUNTED.values() for path in paths)
+    return [module for module in modules if not module.startswith(prefixes)]
 
 
 def common(records: list[list[str]]) -> list[str]:
@@ -70,17 +70,17 @@ def common(records: list[list[str]]) -> list[str]:
 
 
 def checked(name: str, modules: list[str]) -> None:
-    stations = way(modules)
+    passed = counted(modules)
     if os.environ.get("DEMUR_SHOW_WAYS"):
-        print(f"{name}: {len(stations)} modules", *stations, "beside:", *(set(modules) - set(stations)), sep="\n  ")
-    assert len(stations) <= MOST_MODULES, stations
+        print(f"{name}: {len(passed)} modules", *passed, "not counted:", *(set(modules) - set(passed)), sep="\n  ")
+    assert len(passed) <= MOST_MODULES, passed
 
 
 @dataclass(frozen=True)
 class Served:
     """A vessel service whose calls are recorded."""
 
-    ways: Ways
+    recorder: ModuleRecorder
     body: bytes
     row: dict[str, float]
     predict: Any
@@ -90,15 +90,15 @@ class Served:
 @pytest.fixture
 async def served(tmp_path: Path) -> AsyncIterator[Served]:
     model = artefact.read(PROJECT / "artefacts" / "vessel" / "dnn-10")
-    ways = Ways()
-    with ways.installed():
+    recorder = ModuleRecorder()
+    with recorder.installed():
         async with artefact_served(model, "vessel", tmp_path) as (_, channel, http):
             values = rows(model, 1)
             body = wire.protobuf_body("vessel", model.schema, values)
             row = {name: float(value) for name, value in zip(model.schema.names, values[0], strict=True)}
             predict = channel.unary_unary("/demur.v1.VesselService/Predict")
             await predict(body)
-            yield Served(ways, body, row, predict, http)
+            yield Served(recorder, body, row, predict, http)
 
 
 def until_the_journal(modules: list[str]) -> list[str]:
@@ -109,7 +109,7 @@ async def test_a_row_over_grpc(served: Served) -> None:
     records = []
     for _ in range(REPETITIONS):
         await asyncio.sleep(PAUSE_SECONDS)
-        with served.ways.recorded("ledger") as modules:
+        with served.recorder.recorded("ledger") as modules:
             await served.predict(served.body)
         records.append(until_the_journal(modules))
     checked("gRPC, from the bytes to the journal", common(records))
@@ -119,7 +119,7 @@ async def test_a_row_over_http(served: Served) -> None:
     records = []
     for _ in range(REPETITIONS):
         await asyncio.sleep(PAUSE_SECONDS)
-        with served.ways.recorded("ledger") as modules:
+        with served.recorder.recorded("ledger") as modules:
             await served.http.post("/v1/predict", json={"rows": [served.row]})
         records.append(until_the_journal(modules))
     checked("HTTP, from the bytes to the journal", common(records))
@@ -131,7 +131,7 @@ async def test_a_label_until_it_is_durable(served: Served) -> None:
     await served.http.post("/v1/labels", json={"labels": [{"unit": first, "value": 31180}]})  # moves the journal
     records = []
     for unit in units:
-        with served.ways.recorded("ledger-read") as modules:
+        with served.recorder.recorded("ledger-read") as modules:
             taken = await served.http.post("/v1/labels", json={"labels": [{"unit": unit, "value": 31180}]})
             await asyncio.sleep(0)
         assert taken.json()["outcomes"] in (["accepted"], ["orphan"]), json.dumps(taken.json())
@@ -146,9 +146,9 @@ def test_a_figure_of_the_monitor(quick_scene: Scene) -> None:
     now = label_asked(book, simulate(2000, rate=0.1, seconds=6300))
     book.beat(now + 3)
     watch = quick_scene.watch(now + 3)
-    ways = Ways()
+    recorder = ModuleRecorder()
     label_asked(book, simulate(200, 2, rate=0.1, start=now, seconds=60))
     book.beat(now + 63)
-    with ways.installed(), ways.recorded() as modules:
+    with recorder.installed(), recorder.recorded() as modules:
         watch.at(now + 63)
     checked("monitor, from the ledger to the figures", modules)

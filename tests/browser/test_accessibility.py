@@ -178,9 +178,11 @@ def test_view(page: Page, url: str, name: str) -> None:
 
 def test_slices_without_webgl(page: Page, url: str) -> None:
     script = page.call("Page.addScriptToEvaluateOnNewDocument", source=NO_WEBGL2)
-    opened(page, url, VIEWS["lesion"])
-    check(page, "lesion without WebGL2", WIDTHS[:1])
-    page.call("Page.removeScriptToEvaluateOnNewDocument", **script)
+    try:
+        opened(page, url, VIEWS["lesion"])
+        check(page, "lesion without WebGL2", WIDTHS[:1])
+    finally:
+        page.call("Page.removeScriptToEvaluateOnNewDocument", **script)
 
 
 def test_dialogs_and_what_follows_an_answer(page: Page, url: str) -> None:

@@ -150,7 +150,7 @@ def test_pictures_are_radiological_and_the_pointer_paints_where_it_is(volumes: P
     with console_beside({"lesion": stub}) as url:
         opened(volumes, url)
         for _ in range(2):  # the axial plane alone
-            volumes.press("v")
+            volumes.press("t")
         volumes.until("document.querySelector('.lesion').innerText.includes('Axial v')")
         left, top, width, height = volumes.value(
             "(b => [b.left, b.top, b.width, b.height])(document.querySelector('.volume').getBoundingClientRect())"
@@ -215,6 +215,15 @@ def test_lesions_of_a_draft_are_judged_one_by_one(page: Page) -> None:
         page.until(
             "document.querySelector('.mask') && document.querySelector('.mask').innerText.includes('not an answer')", 60
         )
+        for key in ("n", "y", "x"):
+            page.press(key)
+        page.until("document.querySelector('.mask').innerText.startsWith('Lesions: 2')")
+        page.press("a")
+        page.until("document.querySelector('.mask').innerText.startsWith('Lesions: 3')")
+        for place in (3, 1):
+            page.press("n")
+            page.until(f"document.querySelector('.label .note').innerText.includes('{place} of 3')")
+        assert "not judged" in page.value("document.querySelector('.label .note').innerText"), "as before all edits"
         page.press("N", "Shift")
         page.until("document.querySelector('.mask').innerText.startsWith('Lesions: 0')")
         empty = submitted(page, stub.values)
@@ -261,6 +270,22 @@ def test_a_draft_of_another_grid_is_refused_with_a_reason(volumes: Page) -> None
         log_in(volumes, url)
         volumes.value("location.hash = '#/review/lesion/lesions/blind'")
         volumes.until("document.body.innerText.includes('cannot be shown')")
+
+
+def test_a_slice_that_does_not_come_is_told_and_asked_for_again(volumes: Page) -> None:
+    volumes.call("Page.addScriptToEvaluateOnNewDocument", source=NO_WEBGL2)
+    stub = StubService(LESIONS, [Prepared("application/x-nifti", scan_file("RAS"))] * 2)
+    with console_beside({"lesion": stub}) as url:
+        opened(volumes, url)
+        volumes.call("Network.setBlockedURLs", urls=["*coronal*"])
+        volumes.press("t")
+        volumes.until("document.querySelector('[role=alert]').innerText.includes('has not come')")
+        volumes.call("Network.setBlockedURLs", urls=[])
+        volumes.value("document.querySelector('[role=alert] button').click()")
+        volumes.until("!document.querySelector('[role=alert]')")
+        middle = """(canvas => canvas.getContext("2d").getImageData(
+          canvas.width * 0.4, canvas.height * 0.4, 1, 1).data[0] > 20)(document.querySelector(".volume canvas"))"""
+        volumes.until(middle)
 
 
 def test_the_next_scan_is_fetched_once_and_ahead(page: Page) -> None:

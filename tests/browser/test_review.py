@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -134,6 +135,49 @@ def test_skipping_flagging_giving_back_and_help_by_keys(page: Page, running: Con
     page.press("Enter", "Shift")
     page.until("document.querySelectorAll('.outbox li.sent').length === 2")
     assert complaints(page) == []
+
+
+def test_a_common_key_must_be_free_in_every_view(page: Page, running: Consoles) -> None:
+    log_in(page, running.url, "eva")
+    start(page)
+    page.press("?")
+    change = "[...document.querySelectorAll('dialog .keys button')].find(own => own.ariaLabel.includes('Skip')).click()"
+    for key, word in (("x", "in another view"), ("f", "is used for")):
+        page.until("document.querySelector('dialog[open] table.keys')")
+        page.value(change)
+        page.press(key)
+        page.until(f"(document.querySelector('dialog [role=alert]') || {{}}).innerText?.includes('{word}')")
+    page.value(change)
+    page.press("#")
+    page.until("[...document.querySelectorAll('dialog .keys kbd')].some(own => own.innerText === '#')")
+    page.press("Escape")
+    page.until("!document.querySelector('dialog[open]')")
+    page.press("#")
+    page.until("document.querySelector('dialog[open] textarea')")
+    assert complaints(page) == []
+
+
+def test_a_chosen_request_that_somebody_took_is_told(page: Page, running: Consoles) -> None:
+    rows = httpx.get(f"{running.vessel}/v1/requests/waiting", params={"limit": 100}).json()["requests"]
+    first, second = [row["request"] for row in rows if row["state"] == "requested"][-2:]
+    body = {"count": 1, "requests": [second]}
+    assert len(httpx.post(f"{running.vessel}/v1/requests/claim", json=body).json()["requests"]) == 1
+    log_in(page, running.url, "finn")
+    page.value(f"location.hash = '#/review/vessel/power/blind/{first}'")
+    page.until("document.activeElement && document.activeElement.id === 'label'")
+    assert not page.value("Boolean(document.querySelector('main [role=alert]'))")
+    claims = [json.loads(event["request"]["postData"]) for event in posted(page, "/claim")]
+    assert [claim.get("requests") for claim in claims][:1] == [[first]]
+    page.press("Escape")
+    page.until("location.hash === '#/'")
+    page.value(f"location.hash = '#/review/vessel/power/blind/{second}'")
+    page.until("(document.querySelector('main [role=alert]') || {}).innerText?.includes('Somebody else')")
+    page.press("u")
+    page.until("!document.querySelector('main [role=alert]')")
+
+
+def posted(page: Page, end: str) -> list[dict[str, Any]]:
+    return [own for own in page.named("Network.requestWillBeSent") if own["request"]["url"].endswith(end)]
 
 
 def test_nothing_of_a_prediction_reaches_the_browser_before_the_label(page: Page, running: Consoles) -> None:

@@ -54,7 +54,7 @@ class Caller(Protocol):
     """One kind of load."""
 
     async def ask(self, address: Address, generator: random.Random) -> None:
-        """Send calls until the service dies: any exception counts as its death."""
+        """Send calls until one fails, as it does when the service is killed; before that, it must not end."""
         ...
 
     def judge(self, snapshot: Snapshot) -> list[str]:
@@ -179,18 +179,19 @@ def endure(
         enough: the last kill waits until it returns true: a busy machine acknowledges little before random moments.
     """
     generator = random.Random(seed)
+    wrong: list[str] = []
     for number in range(kills):
         process, address = _start(url, home)
         moment = generator.uniform(0.02, most_seconds)
         last = number == kills - 1
-        asyncio.run(_load(process, address, callers, generator, moment, enough if last else lambda: True))
+        wrong += asyncio.run(_load(process, address, callers, generator, moment, enough if last else lambda: True))
         sys.stdout.write(f"\r{number + 1} of {kills} kills") if sys.stdout.isatty() else None
     process, address = _start(url, home)
     asyncio.run(asyncio.sleep(2.5))  # the journal of the killed process is taken over soon after the start
     process.send_signal(signal.SIGTERM)
     process.wait(60)
     snapshot = read(Database(url))
-    wrong = [f"{path.name} is left" for path in (home / "ledger").glob("*.journal")]
+    wrong += [f"{path.name} is left" for path in (home / "ledger").glob("*.journal")]
     wrong += [f"writer {row['epoch']} is not ended" for row in snapshot.writers if row["ended"] is None]
     return Outcome(kills, tuple(wrong + [words for caller in callers for words in caller.judge(snapshot)]), snapshot)
 
@@ -202,17 +203,20 @@ async def _load(
     generator: random.Random,
     moment: float,
     enough: Callable[[], bool],
-) -> None:
+) -> list[str]:
+    """Kill a service under load; return how callers failed before, in words."""
     tasks = [asyncio.create_task(caller.ask(address, generator)) for caller in callers for _ in range(4)]
     await asyncio.sleep(moment)
     end = time.monotonic() + _PATIENCE_SECONDS
     while not enough() and time.monotonic() < end:
         await asyncio.sleep(0.01)
+    failed = [f"a call failed before the kill: {task.exception()!r}" for task in tasks if task.done()]
     _kill(process)
     await asyncio.wait(tasks, timeout=30)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+    return failed
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -246,6 +250,7 @@ def _start(url: str, home: Path) -> tuple[subprocess.Popen[bytes], Address]:
     end = time.monotonic() + START_SECONDS
     while not _ready(ports[0]):
         if process.poll() is not None or time.monotonic() > end:
+            _kill(process)
             raise RuntimeError(f"the service did not become ready:\n{log.read_text()[-4000:]}")
         time.sleep(0.05)
     return process, Address(f"{HOST}:{ports[0]}", f"{HOST}:{ports[1]}")

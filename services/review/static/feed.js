@@ -12,7 +12,7 @@ const TICK_MS = 15_000;
 export class Feed {
   /** `place` is {task, head, queue}; `store` keeps blind claims over a crash of the page. */
   constructor(place, store, { now = () => Date.now() } = {}) {
-    Object.assign(this, { place, store, now, requests: [], empty: false, error: null, claiming: null, closed: false });
+    Object.assign(this, { place, store, now, requests: [], empty: false, taken: false, error: null, claiming: null, closed: false });
     this.listeners = new Set();
     this.active = now();
     this.key = `claimed.${place.task}.${place.head}.${place.queue}`;
@@ -38,14 +38,23 @@ export class Feed {
     this.active = this.now();
   }
 
+  /** Claim a request that somebody chose and put it on the screen, or note that it was taken; then claim more. */
+  async choose(id) {
+    await this.fill([id]);
+    const chosen = this.requests.find((request) => request.request === id);
+    if (chosen) this.bringBack(chosen);
+    else this.taken = !this.error && !this.closed;
+    await this.fill();
+  }
+
   /** Claim until enough requests are ahead. */
   async fill(requests) {
     if (this.claiming) return this.claiming;
     const missing = AHEAD + 1 - this.requests.length;
-    if (missing <= 0) return undefined;
+    if (missing <= 0 && !requests) return undefined;
     this.claiming = (async () => {
       try {
-        const body = { count: missing, seconds: LEASE_SECONDS, head: this.place.head, queue: this.place.queue, inputs: false };
+        const body = { count: Math.max(1, missing), seconds: LEASE_SECONDS, head: this.place.head, queue: this.place.queue, inputs: false };
         const claimed = await claim(this.place.task, requests ? { ...body, requests } : body);
         if (this.closed) { // nobody is here for them any more
           this.giveBack(claimed);
@@ -67,6 +76,7 @@ export class Feed {
 
   /** The current request is decided: show the next one at once, and claim more behind it. */
   advance() {
+    this.taken = false;
     this.requests = this.requests.slice(1);
     this.changed();
     this.fill();

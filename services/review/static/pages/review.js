@@ -36,7 +36,8 @@ function useFeed(place, store) {
   const feed = useMemo(() => new Feed({ task: place.task, head: place.head, queue: place.queue }, store), [addressOf(place), store]);
   useEffect(() => {
     const unsubscribe = feed.subscribe(() => renew((count) => count + 1));
-    feed.fill(place.request ? [place.request] : undefined).then(() => feed.fill());
+    if (place.request) feed.choose(place.request);
+    else feed.fill();
     const touch = () => feed.touch();
     addEventListener("keydown", touch);
     addEventListener("pointerdown", touch);
@@ -239,6 +240,7 @@ function ReviewForm({ t, lang, place, store, outbox, task, view, feed }) {
         ${feed.error && html`<p class="bad" role="alert">${feed.error.code === "network" ? t("error.network") : feed.error.message}
           <button type="button" onClick=${() => feed.fill()}>${t("review.refresh")}</button></p>`}
         ${!current && !feed.error && feed.empty && html`<p>${t("review.empty")} <button type="button" onClick=${() => feed.fill()}>${t("review.refresh")}</button></p>`}
+        ${feed.taken && html`<p class="notice" role="alert">${t("review.taken")}</p>`}
         ${current && html`
           ${current.lost && html`<p class="notice" role="alert">${t("review.lost")} <button type="button" onClick=${() => feed.drop(current.request)}>${t("review.continue")}</button></p>`}
           ${current.correcting && html`<p class="notice">${t("review.correcting")} ${current.revealed && t("review.assisted")}</p>`}

@@ -1,7 +1,8 @@
 // Dialogs: a reason or a note in few keys, and the keys themselves.
 
-import { html, useEffect, useRef, useState } from "../html.js";
-import { keyText, pressed } from "../keys.js";
+import { html, useEffect, useMemo, useRef, useState } from "../html.js";
+import { bound, COMMON, keyText, pressed } from "../keys.js";
+import { allActions } from "../views/index.js";
 
 /** Modal dialog: the browser keeps the focus inside, and gives it back. */
 function Dialog({ title, close, children }) {
@@ -48,15 +49,20 @@ export function ReasonDialog({ t, title, presets, optional, most, done, close })
 export function HelpDialog({ t, actions, own, setOwn, close }) {
   const [changing, setChanging] = useState("");
   const [problem, setProblem] = useState("");
-  const take = (event) => {
+  const everywhere = useMemo(allActions, []); // a common key must be free in each view
+  const take = async (event) => {
     if (!changing) return;
     event.preventDefault();
     event.stopPropagation();
     if (["Shift", "Control", "Alt", "Meta"].includes(event.key)) return;
     const key = pressed(event);
-    const holder = actions.find((action) => action.id !== changing && action.keys.includes(key));
+    const takes = (action) => action.id !== changing && action.keys.includes(key);
+    const holder = actions.find(takes);
+    const isCommon = COMMON.some((action) => action.id === changing);
+    const elsewhere = isCommon && bound(await everywhere.catch(() => []), own).find(takes); // without a network: this view
     if (key === "Escape" || key === "Tab") setChanging("");
     else if (holder) setProblem(t("help.taken", { key: keyText(key, t), action: t(holder.text) }));
+    else if (elsewhere) setProblem(t("help.takenIn", { key: keyText(key, t), action: t(elsewhere.text) }));
     else {
       setOwn({ ...own, [changing]: [key] });
       setChanging("");

@@ -13,3 +13,9 @@ const VIEWS = {
 export async function loadView(name) {
   return (await (VIEWS[name] || VIEWS.rows)()).default;
 }
+
+/** Return the actions of all views, with their keys and texts. */
+export async function allActions() {
+  const views = await Promise.all(Object.keys(VIEWS).map(loadView));
+  return views.flatMap((view) => view.actions || []);
+}

@@ -52,15 +52,17 @@ function View(props) {
 /** Mask of the view, filled with what is known already: the answer so far, or a draft. */
 function useMask({ value, setValue, draft, header, t }) {
   const [state, setState] = useState({ mask: null, problem: "" });
-  const given = useRef(null); // file that is in the mask
-  async function fill(mask, base64) {
-    given.current = base64;
+  const given = useRef(null); // answer or draft whose file is in the mask, or on its way there
+  async function fill(mask, answer) {
+    given.current = answer;
     try {
-      mask.load(await maskOf(fromBase64(base64), header));
+      const voxels = await maskOf(fromBase64(answer.base64), header);
+      if (given.current !== answer) return false; // another one was taken over meanwhile
+      mask.load(voxels);
       setState({ mask, problem: "" });
       return true;
     } catch (error) {
-      setState({ mask, problem: t("lesion.misfit", { reason: error.message }) });
+      if (given.current === answer) setState({ mask, problem: t("lesion.misfit", { reason: error.message }) });
       return false;
     }
   }
@@ -70,14 +72,13 @@ function useMask({ value, setValue, draft, header, t }) {
       return;
     }
     const mask = new Mask(grid, header);
-    const file = (value && value.base64) || (draft && draft.base64);
-    if (!file) setState({ mask, problem: "" });
-    else if ((await fill(mask, file)) && value) setValue({ mask });
+    const answer = [value, draft].find((one) => one && one.base64);
+    if (!answer) setState({ mask, problem: "" });
+    else if ((await fill(mask, answer)) && answer === value) setValue({ mask });
   }
   const { mask } = state;
   useEffect(() => { // a draft or another label was taken over
-    if (mask && value && value.base64 && value.base64 !== given.current) fill(mask, value.base64).then((fits) => fits && setValue({ mask }));
-    else if (mask && value && value.base64) setValue({ mask });
+    if (mask && value && value.base64 && value !== given.current) fill(mask, value).then((fits) => fits && setValue({ mask }));
   }, [mask, value]);
   return { ...state, open };
 }
@@ -226,7 +227,7 @@ function Scan({ request, scan, volumes, noVolumes, get, value, setValue, draft, 
       <${Toolbar} tool=${tool} brush=${brush} pen=${pen} hidden=${hidden} layout=${layout} volumes=${volumes} handlers=${handlers} t=${t} />
       ${volumes
         ? html`<${VolumeDisplay} ...${display} bytes=${scan.bytes} layout=${layout} opened=${opened} failed=${noVolumes} />`
-        : mask && html`<${SliceDisplay} ...${display} get=${get} axis=${axis} />`}
+        : mask && html`<${SliceDisplay} ...${display} get=${get} axis=${axis} t=${t} />`}
       <figcaption>
         <output class="place" data-voxel=${cursor ? cursor.join(",") : ""} data-value=${gray ?? ""}>${cursor && mask && t("lesion.place", {
           plane: t(`lesion.${PLANE_NAMES[axis]}`), x: cursor[0] + 1, y: cursor[1] + 1, z: cursor[2] + 1,

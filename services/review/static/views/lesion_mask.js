@@ -23,6 +23,7 @@ export class Mask {
   load(inFile) {
     this.eachInFile((own, file) => { this.voxels[own] = inFile[file]; });
     this.edits = [];
+    this.accepted = new Set();
     this.touch();
   }
 

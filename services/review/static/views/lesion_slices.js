@@ -1,6 +1,6 @@
 // Slices of a scan as pictures from the server, with the mask painted over them: for browsers without WebGL2.
 
-import { html, useEffect, useLayoutEffect, useRef } from "../html.js";
+import { announce, html, useEffect, useLayoutEffect, useRef, useState } from "../html.js";
 import { gridOf } from "./lesion_mask.js";
 
 const PLANES = { 2: "axial", 1: "coronal", 0: "sagittal" };
@@ -23,9 +23,10 @@ const pathOf = (axis, slice, [low, high]) => `slices/${PLANES[axis]}/${slice}.pn
 /** Path of the picture that is shown first, by the server's description. */
 export const firstPicture = ({ planes, window }) => pathOf(2, Math.floor(planes.axial.slices / 2), window);
 
-export function SliceDisplay({ get, mask, cursor, shades, axis, zoom, hidden, stroke, ended, look, words }) {
+export function SliceDisplay({ get, mask, cursor, shades, axis, zoom, hidden, stroke, ended, look, words, t }) {
   const canvas = useRef(null);
   const pictures = useRef(new Map());
+  const [missing, setMissing] = useState({}); // why pictures have not come, by path
   const latest = useRef({});
   latest.current = { mask, cursor, axis, zoom, stroke, ended, look };
 
@@ -35,11 +36,17 @@ export function SliceDisplay({ get, mask, cursor, shades, axis, zoom, hidden, st
     const kept = pictures.current;
     if (slice < 0 || slice >= mask.grid.dims[axis]) return undefined;
     if (!kept.has(path)) {
-      if (kept.size >= MOST_PICTURES) kept.delete(kept.keys().next().value);
+      if (kept.size >= MOST_PICTURES) drop(kept, kept.keys().next().value);
       const entry = {};
       kept.set(path, entry);
-      get(path).then((response) => response.blob()).then(createImageBitmap)
-        .then((bitmap) => { entry.bitmap = bitmap; latest.current.paint(); }, () => kept.delete(path));
+      get(path).then((response) => response.blob()).then(createImageBitmap).then((bitmap) => {
+        if (kept.get(path) !== entry) {
+          bitmap.close();
+          return;
+        }
+        entry.bitmap = bitmap;
+        latest.current.paint();
+      }, (error) => setMissing((others) => ({ ...others, [path]: error.message })));
     }
     return kept.get(path).bitmap;
   }
@@ -77,9 +84,27 @@ export function SliceDisplay({ get, mask, cursor, shades, axis, zoom, hidden, st
     const resized = new ResizeObserver(() => latest.current.paint());
     resized.observe(place);
     const leave = pointers(place, latest);
-    return () => { resized.disconnect(); leave(); };
+    return () => {
+      resized.disconnect();
+      leave();
+      for (const path of [...pictures.current.keys()]) drop(pictures.current, path);
+    };
   }, []);
-  return html`<div class="volume"><canvas ref=${canvas} role="img" aria-label=${words}></canvas></div>`;
+  const reason = missing[pathOf(axis, cursor[axis], shades)];
+  useEffect(() => { if (reason) announce(t("lesion.sliceMissing", { reason })); }, [reason]);
+  function again() {
+    for (const path of Object.keys(missing)) drop(pictures.current, path);
+    setMissing({});
+  }
+  return html`${reason && html`<p class="notice" role="alert">${t("lesion.sliceMissing", { reason })}
+      <button type="button" onClick=${again}>${t("review.refresh")}</button></p>`}
+    <div class="volume"><canvas ref=${canvas} role="img" aria-label=${words}></canvas></div>`;
+}
+
+/** Forget a picture, and free its memory now. */
+function drop(kept, path) {
+  kept.get(path)?.bitmap?.close();
+  kept.delete(path);
 }
 
 function crosshair(context, x, y, gap, width, height) {

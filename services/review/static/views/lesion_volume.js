@@ -127,7 +127,7 @@ export function VolumeDisplay({ bytes, mask, cursor, shades, layout, zoom, hidde
     const [x, y, z, before] = viewer.scene.pan2Dxyzmm;
     const place = viewer.frac2mm(viewer.scene.crosshairPos);
     viewer.setPan2Dxyzmm([x, y, z].map((pan, axis) => pan + (before - zoom) * place[axis]).concat(zoom));
-  }, [zoom]);
+  }, [mask, zoom]);
   return html`<div class="volume"><canvas ref=${canvas} role="img" aria-label=${words}></canvas></div>`;
 }
 

@@ -15,7 +15,7 @@ ROOT = f"{PROJECT}/"
 FOLDERS = ("services/", "models/")
 
 
-class Ways:
+class ModuleRecorder:
     """Recorder of the modules of services and models that are entered.
 
     It observes its own thread and those that start later, except tasks of the event loop that run already when a record
@@ -29,7 +29,7 @@ class Ways:
         self._ignored: tuple[str, ...] = ()
 
     @contextmanager
-    def installed(self) -> Iterator["Ways"]:
+    def installed(self) -> Iterator["ModuleRecorder"]:
         """Observe this thread, and threads that start in the block."""
         threading.setprofile(self._observe)
         sys.setprofile(self._observe)
