@@ -150,7 +150,7 @@ def test_pictures_are_radiological_and_the_pointer_paints_where_it_is(volumes: P
     with console_beside({"lesion": stub}) as url:
         opened(volumes, url)
         for _ in range(2):  # the axial plane alone
-            volumes.press("t")
+            volumes.press("v")
         volumes.until("document.querySelector('.lesion').innerText.includes('Axial v')")
         left, top, width, height = volumes.value(
             "(b => [b.left, b.top, b.width, b.height])(document.querySelector('.volume').getBoundingClientRect())"
@@ -279,7 +279,7 @@ def test_a_slice_that_does_not_come_is_told_and_asked_for_again(volumes: Page) -
         opened(volumes, url)
         volumes.call("Network.setBlockedURLs", urls=["*coronal*"])
         volumes.press("t")
-        volumes.until("document.querySelector('[role=alert]').innerText.includes('has not come')")
+        volumes.until("document.querySelector('[role=alert]')?.innerText.includes('has not come')")
         volumes.call("Network.setBlockedURLs", urls=[])
         volumes.value("document.querySelector('[role=alert] button').click()")
         volumes.until("!document.querySelector('[role=alert]')")
