@@ -12,6 +12,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from models import calibration, familiarity, plausibility, uncertainty
+from models import training_labels as labels_of_training
 from models.assessment.classification import error_indicator
 from models.assessment.errors import squared_error
 from models.calibration import Calibration, IntervalTable, Measured
@@ -88,6 +89,24 @@ def training_inputs(train: NDArray[Any], held_out: NDArray[Any] | None, schema: 
     from models import familiarity_fit
 
     return {familiarity.FILE: familiarity.encode(familiarity_fit.fit(train, held_out, schema))}
+
+
+def training_labels(
+    features: NDArray[Any], labels: Mapping[str, NDArray[Any]], column: str, schema: Schema, seed: int = 0
+) -> dict[str, bytes]:
+    """Return the file of labels of some random training rows against one column, by its name.
+
+    Args:
+        features: training inputs [N, F]; rows without a value of the column are never drawn.
+        labels: head name to labels [N], in the unit of the head.
+    """
+    values = missing_as_nan(features, schema)[:, schema.names.index(column)]
+    known = np.random.default_rng(seed).permutation(np.flatnonzero(np.isfinite(values)))[: labels_of_training.POINTS]
+    points = {
+        head: np.array([[significant(value) for value in part[known]] for part in (values, own)])
+        for head, own in labels.items()
+    }
+    return {labels_of_training.FILE: labels_of_training.encode(points, column, schema)}
 
 
 def typical(appearances: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, float]]:

@@ -146,8 +146,8 @@ class ReviewQueue:
             return []
         second = self.opinions.waiting(connection, spec.heads, actor, now)
         query = select(item.c.sequence).where(*self._conditions(spec, actor, now), item.c.head.in_(spec.heads))
-        found = connection.scalar(select(func.count()).select_from(query.limit(_MOST_COUNTED).subquery())) or 0
-        waiting = max(found - hidden, free)
+        unclaimed = connection.scalar(select(func.count()).select_from(query.limit(_MOST_COUNTED).subquery())) or 0
+        waiting = max(unclaimed - hidden, free)
         if not second + waiting:
             return []
         known = _successes(free, options.known_units)
@@ -188,12 +188,12 @@ class ReviewQueue:
         if spec.requests is not None:
             named = [unit for request in spec.requests if (unit := self.ids.unit(request)) is not None]
             conditions = (*conditions, or_(false(), *of_units(item, named)))
-        found: list[tuple[float, int, int, str]] = []
+        candidates: list[tuple[float, int, int, str]] = []
         for head in spec.heads:  # each in the order of its index
             query = select(*columns).where(item.c.head == head, *conditions).order_by(item.c.priority)
             rows = connection.execute(for_update(connection, query.limit(spec.count + len(hidden))))
-            found += [tuple(row) for row in rows if (row.epoch, row.sequence) not in hidden]
-        return {(epoch, sequence): head for _, epoch, sequence, head in sorted(found)[: spec.count]}
+            candidates += [tuple(row) for row in rows if (row.epoch, row.sequence) not in hidden]
+        return {(epoch, sequence): head for _, epoch, sequence, head in sorted(candidates)[: spec.count]}
 
     def _answered_before(self, connection: Connection, place: Place, units: list[Unit], now: float) -> set[Unit]:
         """Mark and return units whose label came before their request was claimed."""

@@ -58,7 +58,7 @@ def stand_ins(connection: Connection, heads: Sequence[str], request_seconds: flo
     )
     rows = connection.execute(claimed).all()
     taken: set[Unit] = set()
-    found: list[StandIn] = []
+    opinions: list[StandIn] = []
     for row in rows:
         place = (row.priority, row.epoch, row.sequence)
         hidden: Unit | None = (row.epoch, row.sequence)
@@ -66,8 +66,8 @@ def stand_ins(connection: Connection, heads: Sequence[str], request_seconds: flo
             hidden = next_open(connection, row.head, taken, place)
         if hidden is not None:
             taken.add(hidden)
-        found.append(StandIn(row.request, row.head, row.holder, place, row.time, row.expires, hidden))
-    return found
+        opinions.append(StandIn(row.request, row.head, row.holder, place, row.time, row.expires, hidden))
+    return opinions
 
 
 def next_open(
@@ -95,6 +95,6 @@ def next_open(
     return None
 
 
-def hidden_units(found: Iterable[StandIn]) -> set[Unit]:
+def hidden_units(all_stand_ins: Iterable[StandIn]) -> set[Unit]:
     """Return the units of the open requests that are hidden."""
-    return {stand_in.hidden for stand_in in found if stand_in.hidden is not None}
+    return {stand_in.hidden for stand_in in all_stand_ins if stand_in.hidden is not None}

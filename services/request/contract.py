@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from models.head import Head
 from models.predictive import Predictives
 from models.schema import Schema
+from models.training_labels import TrainingLabels
 from services.ledger.contract import Portion, Purpose
 from services.runtime.errors import DemurError, InvalidInput
 
@@ -205,6 +206,8 @@ class Description:
     trained_lower: tuple[float, ...] = ()
     """Lower ends of the ranges of training inputs, in schema order and units; empty if they are unknown."""
     trained_upper: tuple[float, ...] = ()
+    training_labels: Mapping[str, TrainingLabels] = field(default_factory=dict)
+    """Labels of some training rows by head; heads without are left out."""
 
     def trained_range(self, column: int) -> tuple[float, float]:
         """Return the range of the training inputs of a column, in its unit; NaN if it is unknown."""

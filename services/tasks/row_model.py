@@ -5,12 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from models import familiarity
+from models import familiarity, training_labels
 from models.artefact import Artefact, ArtefactError
 from models.executors.golden import Probe
 from models.familiarity import Familiarity
 from models.npz import BadArrays
 from models.rows.executors import RowExecutors
+from models.training_labels import TrainingLabels
 from services.qualification.tables import LiveIntervals
 from services.request.contract import Description
 from services.request.row_task import Packed, RowsRequest, RowTask
@@ -32,6 +33,21 @@ def _familiarity(artefact: Artefact) -> Familiarity | None:
     path = artefact.path(file)
     try:
         return familiarity.decode(path.read_bytes(), len(artefact.schema))
+    except BadArrays as error:
+        raise ArtefactError(f"{path}: {error}") from error
+
+
+def _training_labels(artefact: Artefact) -> dict[str, TrainingLabels]:
+    """Return the labels of some training rows by head; none if the artefact does not have them.
+
+    Raises:
+        ArtefactError: the file cannot be used.
+    """
+    if training_labels.FILE not in artefact.manifest.files:
+        return {}
+    path = artefact.path(training_labels.FILE)
+    try:
+        return training_labels.decode(path.read_bytes(), artefact.schema)
     except BadArrays as error:
         raise ArtefactError(f"{path}: {error}") from error
 
@@ -60,6 +76,7 @@ def row_model(
         max_rows=settings.max_rows,
         trained_lower=() if trained is None else trained.lower,
         trained_upper=() if trained is None else trained.upper,
+        training_labels=_training_labels(artefact),
     )
     task = RowTask(
         description,

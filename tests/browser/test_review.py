@@ -277,6 +277,7 @@ def test_pages_fit_the_screen_in_both_themes(
     drawn = """[...document.querySelectorAll('canvas')].map(canvas => new Set(new Uint32Array(
         canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size)"""
     assert min(page.value(drawn)) > 2, "no canvas is blank"
+    assert "labels of the training data" in page.value("document.querySelector('main').innerText"), "their points"
 
 
 PLOTS = "document.querySelectorAll('.columns-table svg.near').length"

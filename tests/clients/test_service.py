@@ -30,6 +30,17 @@ def asked(target: str) -> np.ndarray:
     return random.uniform(low, high, (64, len(features))).astype(np.float32)
 
 
+def test_labels_of_training_rows_are_described(target: str) -> None:
+    with demur.connect(target) as client:
+        described = client.vessel.describe()
+    labels = described.heads[0].training_labels
+    assert labels is not None
+    assert (labels.column, len(labels.values), len(labels.labels)) == ("stw", 200, 200)
+    (speed,) = [feature for feature in described.features if feature.name == "stw"]
+    assert speed.trained_lower - 3 < min(labels.values) <= max(labels.values) < speed.trained_upper + 3
+    assert 0 < min(labels.labels) < max(labels.labels) < 60_000, "kW"
+
+
 def test_every_way_of_asking_says_the_same(target: str, asked: np.ndarray) -> None:
     with demur.connect(target) as client:
         assert client.ready(5)

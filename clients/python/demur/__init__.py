@@ -14,7 +14,7 @@ from demur._async.translation import AsyncDocument, AsyncTranslator
 from demur._build import build
 from demur._client import AsyncClient, Client, aconnect, connect
 from demur._decisions import Remark
-from demur._description import Description, Feature, Head, Policy, PolicyChange
+from demur._description import Description, Feature, Head, Policy, PolicyChange, TrainingLabels
 from demur._errors import (
     AccessDenied,
     Busy,
@@ -141,6 +141,7 @@ __all__ = [
     "Token",
     "Tokens",
     "TooLarge",
+    "TrainingLabels",
     "TranslatedSentence",
     "Translation",
     "TranslationFailure",

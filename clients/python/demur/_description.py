@@ -39,6 +39,18 @@ class Feature:
 
 
 @dataclass(frozen=True, slots=True)
+class TrainingLabels:
+    """Labels of a head in some training rows, against one of their columns."""
+
+    column: str
+    """Name of the column."""
+    values: tuple[float, ...]
+    """Value of the column by row, in its unit."""
+    labels: tuple[float, ...]
+    """Label by row, in the unit of the head."""
+
+
+@dataclass(frozen=True, slots=True)
 class Head:
     """One kind of output."""
 
@@ -60,6 +72,8 @@ class Head:
     """Largest possible value of the target, in ``unit``; None for none."""
     intervals: Intervals | None = None
     """Table of intervals of a Gaussian head of rows; None where the service has none."""
+    training_labels: TrainingLabels | None = None
+    """Labels of some training rows, which show where labels lay; None where the artefact has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,13 +214,20 @@ def description(response: DescribeResponse) -> Description:
         Description,
         response,
         features=tuple(from_message(Feature, feature) for feature in response.features),
-        heads=tuple(from_message(Head, head, intervals=_intervals(head)) for head in response.heads),
+        heads=tuple(
+            from_message(Head, head, intervals=_intervals(head), training_labels=_training_labels(head))
+            for head in response.heads
+        ),
         policies=policies(response.policies),
     )
 
 
 def _intervals(head: HeadSpec) -> Intervals | None:
     return decode_intervals(head.intervals) if head.HasField("intervals") else None
+
+
+def _training_labels(head: HeadSpec) -> TrainingLabels | None:
+    return from_message(TrainingLabels, head.training_labels) if head.HasField("training_labels") else None
 
 
 def policies(specs: Iterable[PolicySpec]) -> tuple[Policy, ...]:

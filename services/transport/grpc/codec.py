@@ -177,6 +177,9 @@ def describe(
                 head,
                 measure=by_head[head.name].measure,
                 intervals=None if (table := in_force.get(head.name)) is None else intervals(table),
+                training_labels=None
+                if (labels := description.training_labels.get(head.name)) is None
+                else of_attributes(common_pb2.TrainingLabels, labels),
             )
             for head in description.heads
         ],

@@ -121,9 +121,13 @@ class Routes:
         )
 
     def _head(self, head: Head) -> dict[str, Any]:
-        """Return a head and its table of intervals in force."""
+        """Return a head, its table of intervals in force and labels of its training."""
         table = self._tenant.intervals.get(head.name)
-        return asdict(head) | {"intervals": None if table is None else head_answer.interval_record(table)}
+        labels = self._tenant.description.training_labels.get(head.name)
+        return asdict(head) | {
+            "intervals": None if table is None else head_answer.interval_record(table),
+            "training_labels": None if labels is None else asdict(labels),
+        }
 
     async def metrics(self, request: Request) -> Response:
         body, kind = self._metrics.exposition(request.headers.get("accept", ""))

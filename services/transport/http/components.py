@@ -64,6 +64,7 @@ def common_schemas() -> Json:
     return schemas | {
         "Policy": _policy(_answered(schemas["Policy"])["properties"]),
         "Description": _description(),
+        "TrainingLabels": _training_labels(),
         "Policies": _record({"policies": {"type": "array", "items": ref("Policy")}}),
         "PolicyEvent": _event(),
         "PolicyEvents": _record({"events": {"type": "array", "items": ref("PolicyEvent")}}),
@@ -103,6 +104,17 @@ def _description() -> Json:
             "trained_lower": _TRAINED,
             "trained_upper": _TRAINED,
             "heads": {"type": "array", "items": ref("Head")},
+        }
+    )
+
+
+def _training_labels() -> Json:
+    numbers = {"type": "array", "items": {"type": "number"}}
+    return _record(
+        {
+            "column": {"type": "string", "description": "Name of a feature."},
+            "values": numbers | {"description": "Its value by row, in its unit."},
+            "labels": numbers | {"description": "Label by row, in the unit of the head."},
         }
     )
 

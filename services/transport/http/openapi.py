@@ -106,7 +106,8 @@ def _common_schemas(description: Description) -> Json:
     table = answer_schema(head_answer.INTERVALS.fields, title=head_answer.INTERVALS.title)
     intervals = or_null(table, "Of a Gaussian head of rows; null: there is no table in force.")
     head = schemas["Head"]
-    head["properties"] |= {"intervals": intervals}
+    labels = or_null(ref("TrainingLabels"), "Labels of some training rows, for reviewers; null: not kept.")
+    head["properties"] |= {"intervals": intervals, "training_labels": labels}
     head["required"] = list(head["properties"])
     return schemas
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models import artefact as artefacts
-from models import npz
+from models import npz, training_labels
 from models.executors.golden import replay
 from models.executors.onnx import OnnxGraph
 from models.schema import Schema
@@ -97,6 +97,17 @@ def test_the_manifest_tells_where_everything_came_from(built, data) -> None:
     card = built.path("MODEL_CARD.md").read_text()
     assert manifest.sources[0].fingerprint in card
     assert "eval_out" in card
+
+
+def test_reviewers_see_labels_of_training_rows(built, data) -> None:
+    labels = training_labels.decode(built.path(training_labels.FILE).read_bytes(), built.schema)["power"]
+    speeds = data["train"].features[:, list(built.schema.names).index("stw")]
+    rows = {
+        (float(f"{speed:.6g}"), float(f"{power:.6g}")) for speed, power in zip(speeds, data["train"].power, strict=True)
+    }
+    assert labels.column == "stw"
+    assert set(zip(labels.values, labels.labels, strict=True)) <= rows
+    assert training_labels.SECTION in built.path("MODEL_CARD.md").read_text()
 
 
 def test_array_files_hold_no_time(tmp_path) -> None:

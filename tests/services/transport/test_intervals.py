@@ -102,6 +102,7 @@ async def test_descriptions_have_them() -> None:
         (head,) = described.heads
         (over_http,) = (await service.http.get("/v1/schema")).json()["heads"]
         assert over_http["intervals"] == TABLE
+        assert (over_http["training_labels"], head.HasField("training_labels")) == (None, False)
         assert {name: np.round(getattr(head.intervals, name), 6).tolist() for name in TABLE} == TABLE
         assert described.intervals_digest == intervals_digest(service.tenant.intervals) != 0
         service.tenant.intervals["power"] = None  # type: ignore[index]

@@ -338,7 +338,7 @@ class FeatureSpec(_message.Message):
     def __init__(self, name: _Optional[str] = ..., unit: _Optional[str] = ..., lower: _Optional[float] = ..., upper: _Optional[float] = ..., description: _Optional[str] = ..., nullable: bool = ..., trained_lower: _Optional[float] = ..., trained_upper: _Optional[float] = ..., sentinels: _Optional[_Iterable[float]] = ..., values: _Optional[_Iterable[float]] = ..., categories: _Optional[_Iterable[str]] = ..., other: bool = ...) -> None: ...
 
 class HeadSpec(_message.Message):
-    __slots__ = ("name", "kind", "unit", "measure", "label", "error", "error_unit", "acceptable", "class_names", "lower", "upper", "intervals")
+    __slots__ = ("name", "kind", "unit", "measure", "label", "error", "error_unit", "acceptable", "class_names", "lower", "upper", "intervals", "training_labels")
     NAME_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     UNIT_FIELD_NUMBER: _ClassVar[int]
@@ -351,6 +351,7 @@ class HeadSpec(_message.Message):
     LOWER_FIELD_NUMBER: _ClassVar[int]
     UPPER_FIELD_NUMBER: _ClassVar[int]
     INTERVALS_FIELD_NUMBER: _ClassVar[int]
+    TRAINING_LABELS_FIELD_NUMBER: _ClassVar[int]
     name: str
     kind: str
     unit: str
@@ -363,7 +364,18 @@ class HeadSpec(_message.Message):
     lower: float
     upper: float
     intervals: Intervals
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., unit: _Optional[str] = ..., measure: _Optional[str] = ..., label: _Optional[str] = ..., error: _Optional[str] = ..., error_unit: _Optional[str] = ..., acceptable: _Optional[float] = ..., class_names: _Optional[_Iterable[str]] = ..., lower: _Optional[float] = ..., upper: _Optional[float] = ..., intervals: _Optional[_Union[Intervals, _Mapping]] = ...) -> None: ...
+    training_labels: TrainingLabels
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., unit: _Optional[str] = ..., measure: _Optional[str] = ..., label: _Optional[str] = ..., error: _Optional[str] = ..., error_unit: _Optional[str] = ..., acceptable: _Optional[float] = ..., class_names: _Optional[_Iterable[str]] = ..., lower: _Optional[float] = ..., upper: _Optional[float] = ..., intervals: _Optional[_Union[Intervals, _Mapping]] = ..., training_labels: _Optional[_Union[TrainingLabels, _Mapping]] = ...) -> None: ...
+
+class TrainingLabels(_message.Message):
+    __slots__ = ("column", "values", "labels")
+    COLUMN_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    column: str
+    values: _containers.RepeatedScalarFieldContainer[float]
+    labels: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, column: _Optional[str] = ..., values: _Optional[_Iterable[float]] = ..., labels: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class DescribeRequest(_message.Message):
     __slots__ = ()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models import building, card, npz, row_artefact
+from models import building, card, npz, row_artefact, training_labels
 from models.artefact import Artefact, write
 from models.building import CARD, GOLDEN, UNSTATED, Labelled, Provenance
 from models.calibration import Calibration
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from models.tasks.vessel.data.table import Table
 
 GRAPH = "ensemble.onnx"
+SPEED = "stw"
+"""Column against which reviewers see power."""
 TRAINED_ON = ("train", "low_speed")
 """Training tables, which are not evaluated."""
 GOLDEN_TOLERANCE = 1e-3
@@ -80,6 +82,8 @@ def build(
     if "dev_in" in data:
         calibrated[profile([executor], described(device)).name] = calibrate(predicted["dev_in"], data["dev_in"].power)
     fields, inputs = row_artefact.training_fields(data, schema)
+    if train := data.get("train"):
+        inputs |= building.training_labels(train.features, {POWER.name: train.power}, SPEED, schema)
     manifest = Manifest(
         task="vessel",
         family=ensemble.family,
@@ -106,7 +110,12 @@ def build(
         **inputs,
         GRAPH: content,
         GOLDEN: npz.encode(golden),
-        CARD: card.text(manifest, HEADS, spec.CARD).encode(),
+        CARD: "\n".join(
+            [
+                card.text(manifest, HEADS, spec.CARD),
+                *([training_labels.SECTION] if training_labels.FILE in inputs else []),
+            ]
+        ).encode(),
     }
     artefact = write(directory, manifest, files)
     return row_artefact.with_replay_set(artefact, data, replay_set.encode, provenance, device=device)

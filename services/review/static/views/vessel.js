@@ -13,6 +13,7 @@ const SPEED = "stw";
 const WIND_SCALE_KN = 60;
 const CURRENT_SCALE_KN = 3;
 const WAVE_SCALE_M = 8;
+const POWER_STEP_KW = 4000; // the axis ends at a multiple: its four parts are whole thousands
 
 /** Draw the ship with its bow to the right; wind blows along the ship from ahead where positive, current from astern. */
 function drawShip(columns, t, locale) {
@@ -60,13 +61,22 @@ function drawShip(columns, t, locale) {
   };
 }
 
-/** Draw power against speed: the training range of speed, the cube law through the label, and the label itself. */
+/** Labels of the head in training against speed, or none: [[speed, power], ...]. */
+function cloudOf(head) {
+  const cloud = head.training_labels;
+  return cloud && cloud.column === SPEED ? cloud.values.map((speed, row) => [speed, cloud.labels[row]]) : [];
+}
+
+/** Draw power against speed: training's range of speed and its labels, the cube law through the label, and the label itself. */
 function drawPower(columns, ranges, label, head, t, locale) {
   return (context, width, height, ink) => {
     const speed = columns[SPEED] && columns[SPEED].value;
     const [left, bottom, top] = [52, height - 34, 12];
-    const mostSpeed = Math.max(24, (speed || 0) * 1.15);
-    const mostPower = Math.max(1000, Number.isFinite(label) ? label * 1.6 : 24_000);
+    const cloud = cloudOf(head);
+    const mostSpeed = Math.max(24, (speed || 0) * 1.15, ...cloud.map(([knots]) => knots));
+    const highest = Math.max(0, ...cloud.map(([, power]) => power)) || 24_000;
+    const needed = Number.isFinite(label) ? Math.max(cloud.length ? highest : 0, label * 1.6) : highest;
+    const mostPower = Math.max(1, Math.ceil(needed / POWER_STEP_KW)) * POWER_STEP_KW;
     const x = (knots) => left + (knots / mostSpeed) * (width - left - 12);
     const y = (power) => bottom - (Math.max(0, power) / mostPower) * (bottom - top);
     context.font = "12px system-ui, sans-serif";
@@ -77,6 +87,10 @@ function drawPower(columns, ranges, label, head, t, locale) {
       context.fillStyle = ink("soft");
       context.fillText(t("vessel.trained"), x(range[0]) + 6, top + 14);
     }
+    context.fillStyle = ink("series-3");
+    context.globalAlpha = 0.55;
+    for (const [knots, power] of cloud) context.fillRect(x(knots) - 1.25, y(power) - 1.25, 2.5, 2.5);
+    context.globalAlpha = 1;
     context.strokeStyle = ink("rule");
     context.lineWidth = 1;
     context.strokeRect(left, top, width - left - 12, bottom - top);
@@ -119,8 +133,8 @@ function View(props) {
       <figure><${Canvas} height=${230} deps=${[request.request, locale]} draw=${drawShip(columns, t, locale)} words=${words} />
         <figcaption>${t("vessel.ship.caption")}</figcaption></figure>
       <figure><${Canvas} height=${230} deps=${[request.request, value, locale]} draw=${drawPower(columns, trainedRanges(task), label, head, t, locale)}
-        words=${t("vessel.power.words", { speed: number(columns[SPEED].value, locale), label: number(label, locale) })} />
-        <figcaption>${t("vessel.power.caption")}</figcaption></figure>
+        words=${t("vessel.power.words", { speed: number(columns[SPEED].value, locale), label: number(label, locale) }) + (cloudOf(head).length ? ` ${t("vessel.power.cloud")}` : "")} />
+        <figcaption>${t("vessel.power.caption")} ${cloudOf(head).length > 0 && t("vessel.power.cloud")}</figcaption></figure>
     </div>
     <${Columns} ...${props} />`;
 }
