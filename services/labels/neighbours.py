@@ -6,13 +6,11 @@ They are as blind as the queue:
   that are kept for a census only are none: their number would tell how many of a time were answered.
 - The answer has values of numeric columns and a distance in time, and no id. The query reads no column that
   distinguishes a deferral from an audit, neither of the unit nor of its neighbours.
-- An opinion shows a time of expiry that is not its unit's. Rows later than the time that the request shows are left
-  out, else an old unit would be recognised by its many successors. Nothing is told after the label, when the time that
-  an opinion showed is gone.
-- Distances have two digits, enough for a small plot, so that they do not match times of the list of waiting requests.
+- Where second opinions or known units are mixed into the queue, nothing is told of any request: their units are older
+  than the times that they show, and their neighbours are not the requests that came just before in the queue.
 
-How dense neighbours are is no secret: that list has the times of all requests. A reviewer who keeps inputs can
-recognise one of them among the neighbours of another unit, and so learn when that was decided, but not what.
+When requests were decided is no secret: the list of waiting requests has the times of all. Distances have two digits,
+enough for a small plot.
 """
 
 from collections.abc import Iterable
@@ -73,15 +71,12 @@ class KeptNeighbours:
     after: tuple[KeptNeighbour, ...]
 
 
-def kept_neighbours(connection: Connection, unit: Unit, head: str, most_seconds: float) -> KeptNeighbours:
+def kept_neighbours(connection: Connection, unit: Unit, head: str) -> KeptNeighbours:
     """Return the rows around a unit that were decided by the same process.
 
     Items are read by their primary key, (epoch, sequence): the only index in the order of time. ``item_feed`` has the
     priority, which is a time with a hundredth of a second of noise. An epoch is random, so that another process is no
     neighbour in this order: after a restart there are fewer before, and of replicas each has neighbours of its own.
-
-    Args:
-        most_seconds: largest distance of a neighbour after the unit, s.
     """
     time = connection.execute(select(item.c.time).where(is_item(unit))).scalar_one()
     epoch, sequence, other = item.c.epoch, item.c.sequence, item.alias()
@@ -96,7 +91,6 @@ def kept_neighbours(connection: Connection, unit: Unit, head: str, most_seconds:
     last = scanned.where(other.c.sequence > unit[1]).order_by(other.c.sequence).scalar_subquery()
     before = query.where(sequence < unit[1], sequence >= func.coalesce(first, 0), item.c.time <= time)
     after = query.where(sequence > unit[1], sequence <= func.coalesce(last, MOST_SEQUENCE), item.c.time >= time)
-    after = after.where(item.c.time <= time + most_seconds)
     sides = (before.order_by(sequence.desc()), after.order_by(sequence))
     nearest, following = (
         [KeptNeighbour(row.time - time, row.payload, row.payload_ref) for row in connection.execute(side)]

@@ -7,18 +7,19 @@ opinions and known units are mixed into the blind queue and look like every othe
 
 import math
 import secrets
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, tuple_, update
 
 from services.labels.label_options import Options
 from services.labels.queue_entries import ClaimedRequest, OpinionKind, seen_with_draft
 from services.labels.request_expiry import due, for_update
 from services.labels.request_ids import new_request_id, unit_draw
 from services.labels.requests import LABEL
-from services.labels.stand_ins import SHOWN, hidden_units, next_open, stand_ins
+from services.labels.stand_ins import SHOWN
 from services.ledger.contract import Place
 from services.ledger.database import insert_missing
 from services.ledger.tables import item, opinion
@@ -68,53 +69,81 @@ class Opinions:
 
     def candidates(
         self, connection: Connection, kind: OpinionKind, heads: Sequence[str], actor: str, now: float, count: int
-    ) -> list[str]:
-        """Return open opinions for this reviewer in a random order, locked where other processes claim, too."""
-        query = select(opinion.c.request).where(*self._open(kind, heads, actor, now)).order_by(opinion.c.request)
-        return [row.request for row in connection.execute(for_update(connection, query.limit(count), opinion))]
+    ) -> list[tuple[str, str]]:
+        """Return ids and heads of open opinions for this reviewer, at random, locked where other processes claim.
+
+        Those that come again with the request that they show are left out (see ``returned``).
+        """
+        columns = (opinion.c.request, opinion.c.head)
+        query = select(*columns).where(*self._open(kind, heads, actor, now), ~_comes_again(actor))
+        query = query.order_by(opinion.c.request).limit(count)
+        return [(row.request, row.head) for row in connection.execute(for_update(connection, query, opinion))]
 
     def known(
-        self, connection: Connection, place: Place, heads: Sequence[str], actor: str, now: float, count: int
-    ) -> list[str]:
-        """Request the labels of up to ``count`` random known units that this reviewer has not labelled yet."""
-        unseen = ~_seen_by(actor)
-        ended = item.c.state.in_(("unasked", LABEL.target))  # else it may come again as a request of its own
-        choices = [
-            *self._adjudicated(connection, heads, actor, unseen),
-            *self._census(connection, heads, unseen, ended),
-        ]
-        requests: list[str | None] = []
-        while choices and len(requests) < count:
-            unit, head, label = choices.pop(secrets.randbelow(len(choices)))
-            requests.append(_request(connection, place, unit, head, "known", now, label=label))
-        return [request for request in requests if request is not None]
-
-    def lend(
-        self, connection: Connection, requests: Sequence[str], holder: str, until: float, free: dict[Unit, str]
-    ) -> None:
-        """Give leases on opinions until a time, seconds since 1970.
-
-        Each shows the times of an open request of its head: of a random one of those that this claim could take, so
-        that neither the times nor their order tell opinions from requests, else of the next one.
+        self, connection: Connection, place: Place, heads: Mapping[str, int], actor: str, now: float, count: int
+    ) -> list[tuple[str, str]]:
+        """Request the labels of up to ``count`` random known units that this reviewer has not seen yet.
 
         Args:
-            free: heads of the open requests, of which those that are shown are removed.
+            heads: most units of each head.
+
+        Returns:
+            Ids of the opinions and their heads.
         """
-        query = select(opinion.c.request, opinion.c.head, opinion.c.kind).where(opinion.c.request.in_(requests))
-        rows = connection.execute(query).all()
-        taken = hidden_units(stand_ins(connection, sorted({row.head for row in rows}), self._request_seconds))
-        for row in rows:
-            shown = None
-            if row.kind != "adjudication":
-                choices = [unit for unit, head in free.items() if head == row.head]
-                shown = secrets.choice(choices) if choices else next_open(connection, row.head, taken)
-            if shown is not None:
-                free.pop(shown, None)
-                taken.add(shown)
-            epoch, sequence = shown or (None, None)
-            values = {"state": "claimed", "holder": holder, "lease": secrets.token_hex(16), "lease_until": until}
-            values |= {"revealed": None, "shown_epoch": epoch, "shown_sequence": sequence}
-            connection.execute(update(opinion).where(opinion.c.request == row.request).values(values))
+        unseen = ~_seen_by(actor)
+        ended = item.c.state.in_(("unasked", LABEL.target))  # else it may come again as a request of its own
+        names, left = list(heads), Counter(heads)
+        choices = [
+            *self._adjudicated(connection, names, actor, unseen),
+            *self._census(connection, names, unseen, ended),
+        ]
+        requests: list[tuple[str, str]] = []
+        while choices and len(requests) < count:
+            unit, head, label = choices.pop(secrets.randbelow(len(choices)))
+            if left[head] and (request := _request(connection, place, unit, head, "known", now, label=label)):
+                left[head] -= 1
+                requests.append((request, head))
+        return requests
+
+    def returned(self, connection: Connection, units: Iterable[Unit], actor: str, now: float) -> dict[str, Unit]:
+        """Return the opinions that this reviewer has given back, or had too long, and the open request that each shows.
+
+        They come again with that request, or the reviewer could see that their times change.
+
+        Args:
+            units: open requests.
+        """
+        shown = (opinion.c.shown_epoch, opinion.c.shown_sequence)
+        query = select(opinion.c.request, *shown, opinion.c.handed_to).where(
+            opinion.c.state == "requested",
+            opinion.c.kind.in_(("second", "known")),
+            opinion.c.erased.is_(None),
+            opinion.c.author != actor,
+            opinion.c.time >= now - self._request_seconds,
+        )
+        among = set(units)
+        rows = connection.execute(query.where(tuple_(*shown).in_(sorted(among)))) if among else ()
+        last = f"\n{actor}\n"
+        by_unit = {(row.shown_epoch, row.shown_sequence): row.request for row in rows if row.handed_to.endswith(last)}
+        return {request: unit for unit, request in by_unit.items()}
+
+    def lend(self, connection: Connection, shown: Mapping[str, Unit | None], holder: str, until: float) -> None:
+        """Give leases on opinions until a time, seconds since 1970.
+
+        Args:
+            shown: ids of the opinions, and the open request whose times each shows; None: its own.
+        """
+        for request, unit in shown.items():
+            epoch, sequence = unit or (None, None)
+            values: dict[str, Any] = {"state": "claimed", "holder": holder, "lease_until": until}
+            values |= {
+                "lease": secrets.token_hex(16),
+                "revealed": None,
+                "shown_epoch": epoch,
+                "shown_sequence": sequence,
+            }
+            values |= {"handed_to": opinion.c.handed_to + f"\n{holder}\n"}
+            connection.execute(update(opinion).where(opinion.c.request == request).values(values))
 
     def claimed_requests(self, connection: Connection, requests: Sequence[str]) -> list[tuple[float, ClaimedRequest]]:
         """Return claimed opinions with the priority that they show; their content is that of a request of the unit."""
@@ -237,13 +266,19 @@ def _unit_kind(unit: Unit, head: str, kind: OpinionKind) -> ColumnElement[bool]:
 
 
 def _seen_by(actor: str) -> ColumnElement[bool]:
-    """Return the condition for items that a reviewer has labelled, or seen with a prediction, or has an opinion on."""
+    """Return the condition for items that a reviewer has labelled or seen with a prediction, or had an opinion on."""
     own = opinion.alias()
     same_unit = and_(own.c.epoch == item.c.epoch, own.c.sequence == item.c.sequence)
     labelled = labels.alias()
     of_item = and_(labelled.c.epoch == item.c.epoch, labelled.c.sequence == item.c.sequence)
     return or_(
-        exists(select(own.c.request).where(same_unit, or_(own.c.actor == actor, own.c.holder == actor))),
+        exists(select(own.c.request).where(same_unit, own.c.handed_to.contains(f"\n{actor}\n", autoescape=True))),
         exists(select(labelled.c.id).where(of_item, labelled.c.source == "requested", labelled.c.actor == actor)),
         seen_with_draft(item, actor),
     )
+
+
+def _comes_again(actor: str) -> ColumnElement[bool]:
+    """Return the condition for opinions that a reviewer has had, and whose shown request is still open."""
+    had = opinion.c.handed_to.contains(f"\n{actor}\n", autoescape=True)
+    return and_(had, exists(select(item.c.sequence).where(SHOWN, item.c.state == "requested", item.c.erased.is_(None))))

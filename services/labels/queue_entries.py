@@ -125,7 +125,12 @@ def seen_with_draft(table: Table, actor: str) -> ColumnElement[bool]:
     """
     of_unit = (request_event.c.epoch == table.c.epoch, request_event.c.sequence == table.c.sequence)
     return exists(
-        select(literal(1)).where(*of_unit, request_event.c.actor == actor, request_event.c.reason == WITH_DRAFT)
+        select(literal(1)).where(
+            *of_unit,
+            request_event.c.state == "claimed",  # other reasons are a reviewer's own words
+            request_event.c.actor == actor,
+            request_event.c.reason == WITH_DRAFT,
+        )
     )
 
 

@@ -25,6 +25,11 @@ class RequestIds:
     key: bytes
     """Secret of the ledger, 32 bytes."""
 
+    @property
+    def of_list(self) -> "RequestIds":
+        """Ids of the same units in the list of waiting requests, which nobody can match with these."""
+        return RequestIds(hashlib.blake2b(b"list", key=self.key, digest_size=32).digest())
+
     def text(self, unit: Unit) -> str:
         """Return the request id of a unit: 32 hex digits."""
         left, right = unit

@@ -7,6 +7,7 @@ without a draft would be recognised.
 """
 
 import secrets
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, bindparam, false, func, or_, select, update
@@ -37,7 +38,14 @@ class ClaimSpec:
     only: ColumnElement[bool] | None = None
     """Condition for the units of the queue of drafts; None: all units."""
     requests: tuple[str, ...] | None = None
-    """Ids of requests of which any that are open are claimed; None: the next ones."""
+    """Ids of the list of waiting requests, of which any that are open are claimed; None: the next ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenRequest:
+    head: str
+    drawn: bool
+    """True: it must be completed."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,8 @@ class ReviewQueue:
     """Review queue of a ledger; its methods are changes to be run by a ``LedgerWriter``."""
 
     ids: RequestIds
+    list_ids: RequestIds
+    """Ids in the list of waiting requests."""
     request_seconds: float
     """Time after which an unanswered request expires."""
     opinions: Opinions
@@ -56,23 +66,27 @@ class ReviewQueue:
         end_leases(connection, place, now)
         until = now + seconds
         if spec.queue == "adjudication":
-            chosen = self.opinions.candidates(connection, "adjudication", spec.heads, actor, now, count=spec.count)
-            self.opinions.lend(connection, chosen, actor, until, {})
+            adjudications = self.opinions.candidates(connection, spec.queue, spec.heads, actor, now, spec.count)
+            chosen = [request for request, _ in adjudications]
+            self.opinions.lend(connection, dict.fromkeys(chosen), actor, until)
             return [request for _, request in self.opinions.claimed_requests(connection, chosen)]
-        hidden = hidden_units(stand_ins(connection, spec.heads, self.request_seconds))
-        free = self._next(connection, place, spec, actor, now, hidden)
-        others = self._mixed_in(connection, place, spec, actor, now, len(free), len(hidden))
-        missing = spec.count - len(others) - len(free)
-        if missing > 0 and spec.queue == "blind" and spec.requests is None:  # all that is left
-            more = self.opinions.candidates(connection, "second", spec.heads, actor, now, spec.count)
-            others += [request for request in more if request not in others][:missing]
-        self.opinions.lend(connection, others, actor, until, free)
-        claimed = list(free)[: spec.count - len(others)]
-        with_draft = spec.queue == "drafts"
-        _lend(connection, claimed, actor, until, revealed=now if with_draft else None)
-        note(connection, place, claimed, CLAIM.target, now, actor, WITH_DRAFT if with_draft else "")
+        free = self._next(connection, place, spec, actor, now)
+        shown: dict[str, Unit | None] = {}
+        if spec.queue == "blind":
+            shown |= self.opinions.returned(connection, [unit for unit in free if not free[unit].drawn], actor, now)
+            if spec.requests is None:
+                shown |= self._mixed_in(connection, place, spec, actor, now, _without(free, shown.values()))
+        claimed = list(_without(free, shown.values()))
+        self.opinions.lend(connection, shown, actor, until)
+        self._lend(connection, place, claimed, actor, until, now, with_draft=spec.queue == "drafts")
+        missing = spec.count - len(free)
+        if missing > 0 and spec.queue == "blind" and spec.requests is None:  # no open request is left
+            rest = self.opinions.candidates(connection, "second", spec.heads, actor, now, missing)
+            alone = dict.fromkeys(request for request, _ in rest)
+            self.opinions.lend(connection, alone, actor, until)
+            shown |= alone
         handed = self._claimed_requests(connection, claimed, spec.queue)
-        handed += self.opinions.claimed_requests(connection, others)
+        handed += self.opinions.claimed_requests(connection, list(shown))
         return [request for _, request in sorted(handed, key=lambda pair: pair[0])]
 
     def extend(self, connection: Connection, request: str, lease: str, *, seconds: float, now: float) -> Lease:
@@ -133,27 +147,38 @@ class ReviewQueue:
         return by_head
 
     def _mixed_in(
-        self, connection: Connection, place: Place, spec: ClaimSpec, actor: str, now: float, free: int, hidden: int
-    ) -> list[str]:
-        """Return the opinions that take the place of some requests, at random by their share of what waits.
+        self,
+        connection: Connection,
+        place: Place,
+        spec: ClaimSpec,
+        actor: str,
+        now: float,
+        free: Mapping[Unit, _OpenRequest],
+    ) -> dict[str, Unit]:
+        """Return opinions that come in the place of some open requests, at random by their share of what waits.
 
         Args:
-            free: number of open requests that this claim could take.
-            hidden: number of open requests that nobody can claim now.
+            free: open requests that this claim could take.
         """
         options = self.opinions.options
-        if spec.queue != "blind" or spec.requests is not None or not (options.second_opinions or options.known_units):
-            return []
+        if not (options.second_opinions or options.known_units):
+            return {}
+        by_head: dict[str, list[Unit]] = {}
+        for unit, request in free.items():
+            if not request.drawn:
+                by_head.setdefault(request.head, []).append(unit)
+        places = {head: len(units) for head, units in by_head.items()}
+        count = sum(places.values())
+        known = self.opinions.known(connection, place, places, actor, now, _successes(count, options.known_units))
         second = self.opinions.waiting(connection, spec.heads, actor, now)
         query = select(item.c.sequence).where(*self._conditions(spec, actor, now), item.c.head.in_(spec.heads))
-        unclaimed = connection.scalar(select(func.count()).select_from(query.limit(_MOST_COUNTED).subquery())) or 0
-        waiting = max(unclaimed - hidden, free)
-        if not second + waiting:
-            return []
-        known = _successes(free, options.known_units)
-        requests = self.opinions.known(connection, place, spec.heads, actor, now, known)
-        seconds = _successes(spec.count - len(requests), second / (second + waiting))
-        return requests + self.opinions.candidates(connection, "second", spec.heads, actor, now, seconds)
+        waiting = connection.scalar(select(func.count()).select_from(query.limit(_MOST_COUNTED).subquery())) or 0
+        seconds = _successes(count - len(known), second / max(second + waiting, 1))
+        mixed: dict[str, Unit] = {}
+        for opinion, head in known + self.opinions.candidates(connection, "second", list(places), actor, now, seconds):
+            if units := by_head[head]:
+                mixed[opinion] = units.pop(secrets.randbelow(len(units)))
+        return mixed
 
     def _conditions(self, spec: ClaimSpec, actor: str, now: float) -> tuple[ColumnElement[bool], ...]:
         """Return the conditions for open requests that this reviewer may get."""
@@ -161,39 +186,41 @@ class ReviewQueue:
             item.c.state == "requested",
             item.c.erased.is_(None),
             (due(self.request_seconds) >= now) | drawn(),
-            *([~seen_with_draft(item, actor)] if spec.queue == "blind" else []),
+            *([~seen_with_draft(item, actor)] if spec.queue == "blind" and self.opinions.options.drafts else []),
             *([] if spec.only is None else [spec.only]),
         )
 
     def _next(
-        self, connection: Connection, place: Place, spec: ClaimSpec, actor: str, now: float, hidden: set[Unit]
-    ) -> dict[Unit, str]:
-        """Return the heads of the next open requests by unit, in the order of the queue; without those labelled before.
+        self, connection: Connection, place: Place, spec: ClaimSpec, actor: str, now: float
+    ) -> dict[Unit, _OpenRequest]:
+        """Return the next open requests by unit, in the order of the queue; without those labelled before.
 
-        Args:
-            hidden: units that are left out as if they were claimed, since they stand in for claimed opinions.
+        Requests that are hidden for claimed opinions are left out, as if they were claimed.
         """
+        hidden = hidden_units(stand_ins(connection, spec.heads, self.request_seconds))
         while units := self._open(connection, spec, actor, now, hidden):
-            answered = self._answered_before(connection, place, list(units), now)
-            if not answered:
+            if not self._answered_before(connection, place, list(units), now):
                 break
+        if connection.dialect.name == "postgresql":  # before they were locked, another process may have hidden some
+            return _without(units, hidden_units(stand_ins(connection, spec.heads, self.request_seconds)))
         return units
 
     def _open(
         self, connection: Connection, spec: ClaimSpec, actor: str, now: float, hidden: set[Unit]
-    ) -> dict[Unit, str]:
-        """Return the heads of open requests by unit in the order of the queue, locked where other processes claim."""
+    ) -> dict[Unit, _OpenRequest]:
+        """Return open requests by unit in the order of the queue, locked where other processes claim."""
         conditions = self._conditions(spec, actor, now)
-        columns = (item.c.priority, item.c.epoch, item.c.sequence, item.c.head)
+        columns = (item.c.priority, item.c.epoch, item.c.sequence, item.c.head, drawn().label("drawn"))
         if spec.requests is not None:
-            named = [unit for request in spec.requests if (unit := self.ids.unit(request)) is not None]
+            named = [unit for request in spec.requests if (unit := self.list_ids.unit(request)) is not None]
             conditions = (*conditions, or_(false(), *of_units(item, named)))
-        candidates: list[tuple[float, int, int, str]] = []
+        candidates: list[tuple[float, int, int, str, bool]] = []
         for head in spec.heads:  # each in the order of its index
             query = select(*columns).where(item.c.head == head, *conditions).order_by(item.c.priority)
             rows = connection.execute(for_update(connection, query.limit(spec.count + len(hidden))))
             candidates += [tuple(row) for row in rows if (row.epoch, row.sequence) not in hidden]
-        return {(epoch, sequence): head for _, epoch, sequence, head in sorted(candidates)[: spec.count]}
+        chosen = sorted(candidates)[: spec.count]
+        return {(epoch, sequence): _OpenRequest(head, bool(is_drawn)) for _, epoch, sequence, head, is_drawn in chosen}
 
     def _answered_before(self, connection: Connection, place: Place, units: list[Unit], now: float) -> set[Unit]:
         """Mark and return units whose label came before their request was claimed."""
@@ -205,6 +232,34 @@ class ReviewQueue:
             connection.execute(update(item).where(condition).values(state=LABEL.target))
         note(connection, place, sorted(labelled), LABEL.target, now, SERVICE, "the label was there")
         return labelled
+
+    def _lend(
+        self,
+        connection: Connection,
+        place: Place,
+        units: list[Unit],
+        holder: str,
+        until: float,
+        now: float,
+        *,
+        with_draft: bool,
+    ) -> None:
+        """Give leases on requests until a time, seconds since 1970.
+
+        Labels of units whose prediction the holder sees now, or has seen as a draft, are marked as assisted.
+        """
+        if not units:
+            return
+        values = {"state": CLAIM.target, "holder": holder, "lease": bindparam("token"), "lease_until": until}
+        values |= {"revealed": now if with_draft else None}
+        change = update(item).where(item.c.epoch == bindparam("e"), item.c.sequence == bindparam("s")).values(values)
+        leases = [{"e": epoch, "s": sequence, "token": secrets.token_hex(16)} for epoch, sequence in units]
+        connection.execute(change, leases)
+        if not with_draft:
+            for condition in of_units(item, units):
+                seen = update(item).where(condition, seen_with_draft(item, holder))
+                connection.execute(seen.values(revealed=now))
+        note(connection, place, units, CLAIM.target, now, holder, WITH_DRAFT if with_draft else "")
 
     def _claimed_requests(
         self, connection: Connection, units: list[Unit], queue: Queue
@@ -232,12 +287,9 @@ class ReviewQueue:
         return claimed
 
 
-def _lend(connection: Connection, units: list[Unit], holder: str, until: float, revealed: float | None) -> None:
-    values = {"state": CLAIM.target, "holder": holder, "lease": bindparam("token"), "lease_until": until}
-    change = update(item).where(item.c.epoch == bindparam("e"), item.c.sequence == bindparam("s"))
-    leases = [{"e": epoch, "s": sequence, "token": secrets.token_hex(16)} for epoch, sequence in units]
-    if leases:
-        connection.execute(change.values(values | {"revealed": revealed}), leases)
+def _without(free: Mapping[Unit, _OpenRequest], units: Iterable[Unit | None]) -> dict[Unit, _OpenRequest]:
+    left = set(free) - set(units)
+    return {unit: request for unit, request in free.items() if unit in left}
 
 
 def _successes(trials: int, share: float) -> int:

@@ -89,9 +89,9 @@ class ReviewService:
             ids, seconds, opinions = RequestIds(key), self.options.request_days * 86_400, Opinions(key, self.options)
             self._queues = Queues(
                 ids,
-                ReviewQueue(ids, seconds, opinions),
+                ReviewQueue(ids, ids.of_list, seconds, opinions),
                 Submissions(ids, opinions, self._rules),
-                WaitingRequests(ids, seconds),
+                WaitingRequests(ids.of_list, seconds, self.options.drafts),
             )
         return self._queues
 
@@ -108,7 +108,7 @@ class ReviewService:
         """Claim up to ``count`` requests for so many seconds.
 
         Args:
-            requests: ids of requests of which any that are open are claimed; None: the next ones.
+            requests: ids of the list of waiting requests, of which any that are open are claimed; None: the next ones.
 
         Raises:
             InvalidInput: the count, the head or the time is invalid, there is no such queue here, or requests of the
@@ -244,23 +244,22 @@ class ReviewService:
     async def neighbours(self, request: str, lease: str) -> Neighbours:
         """Return the rows just before and just after the unit of a claimed request; see ``services.labels.neighbours``.
 
-        They are empty where the input is no row, where the ledger keeps none, and once the request is labelled.
+        They are empty where the input is no row, where the ledger keeps none, once the request is labelled, and where
+        second opinions or known units are mixed into the queue: their neighbours in time are not those of the queue.
 
         Raises:
             NotFound: there is no such request.
             Conflict: the lease is lost.
         """
-        queues, now, schema = await self.queues(), self._clock(), self._schema
+        queues, schema = await self.queues(), self._schema
+        are_mixed = self.options.second_opinions > 0 or self.options.known_units > 0
 
         def read(connection: Connection) -> KeptNeighbours | None:
             claimed = queues.queue.held(connection, request, lease)
             entry = find_entry(connection, queues.ids, request, lock=False)
-            if claimed.payload_type != ROW_TYPE or entry.state != "claimed":
+            if are_mixed or claimed.payload_type != ROW_TYPE or entry.state != "claimed":
                 return None
-            age = math.inf  # as the request shows it; an opinion's unit is older
-            if claimed.due is not None and claimed.queue != "adjudication":
-                age = now - (claimed.due - queues.queue.request_seconds)
-            return kept_neighbours(connection, entry.unit, claimed.head, age)
+            return kept_neighbours(connection, entry.unit, claimed.head)
 
         kept = await self._ledger.read(read)
         if kept is None or schema is None:

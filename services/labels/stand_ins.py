@@ -1,9 +1,9 @@
 """Open requests that stand in for claimed opinions wherever requests are counted or listed.
 
-A second opinion and a known unit are no requests of the queue. When one is claimed, it takes the times and the place in
-the list of the next open request, as that claim would have; the ledger keeps which, so that they stay the same for its
-holder while others claim. An open request, the same one as long as it is open, is hidden in its stead. Otherwise a
-reviewer could see that a claim took nothing from the queue, and that the unit has a label already.
+A second opinion and a known unit are no requests of the queue; otherwise a reviewer could see that a claim took nothing
+from the queue, and that the unit has a label already. A claimed opinion therefore shows the times and the place in the
+list of an open request of its head, which the ledger keeps with it. Until the opinion is labelled or given back, that
+request is hidden: nobody can claim it. If it was labelled from elsewhere meanwhile, another one is.
 """
 
 from collections.abc import Iterable, Sequence, Set
@@ -28,8 +28,6 @@ SHOWN = and_(item.c.epoch == opinion.c.shown_epoch, item.c.sequence == opinion.c
 class StandIn:
     """Claimed opinion as it looks in counts and lists, and the open request that is hidden for it."""
 
-    request: str
-    """Id of the opinion."""
     head: str
     holder: str
     place: tuple[float, int, int]
@@ -49,36 +47,33 @@ def stand_ins(connection: Connection, heads: Sequence[str], request_seconds: flo
         request_seconds: time after which a request expires.
     """
     columns = (item.c.priority, item.c.epoch, item.c.sequence, item.c.time, due(request_seconds).label("expires"))
+    is_open = and_(item.c.state == "requested", item.c.erased.is_(None), ~drawn())
     claimed = (
-        select(opinion.c.request, opinion.c.head, opinion.c.holder, item.c.state, item.c.erased, *columns)
+        select(opinion.c.head, opinion.c.holder, is_open.label("is_open"), *columns)
         .join_from(opinion, item, SHOWN)
         .where(opinion.c.state == "claimed", opinion.c.kind.in_(("second", "known")), opinion.c.head.in_(heads))
         .order_by(opinion.c.request)
         .limit(_MOST)
     )
     rows = connection.execute(claimed).all()
-    taken: set[Unit] = set()
+    unused = {(row.epoch, row.sequence) for row in rows if row.is_open}
+    taken = set(unused)
     opinions: list[StandIn] = []
     for row in rows:
         place = (row.priority, row.epoch, row.sequence)
         hidden: Unit | None = (row.epoch, row.sequence)
-        if row.state != "requested" or row.erased is not None or hidden in taken:
-            hidden = next_open(connection, row.head, taken, place)
-        if hidden is not None:
+        if hidden in unused:
+            unused.remove(hidden)
+        elif (hidden := _next_open(connection, row.head, taken, place)) is not None:
             taken.add(hidden)
-        opinions.append(StandIn(row.request, row.head, row.holder, place, row.time, row.expires, hidden))
+        opinions.append(StandIn(row.head, row.holder, place, row.time, row.expires, hidden))
     return opinions
 
 
-def next_open(
-    connection: Connection, head: str, taken: Set[Unit], start: tuple[float, int, int] | None = None
-) -> Unit | None:
-    """Return the next open request of a head that is not taken, in the order of the queue; None where none is left.
+def _next_open(connection: Connection, head: str, taken: Set[Unit], start: tuple[float, int, int]) -> Unit | None:
+    """Return the next open request of a head behind a place, else the first one; None where all are taken.
 
     Units of a second-phase draw are left out: they show that they must be completed.
-
-    Args:
-        start: place from which on it is searched, and then from the beginning; None: from the beginning.
     """
     place = (item.c.priority, item.c.epoch, item.c.sequence)
     query = (
@@ -86,8 +81,7 @@ def next_open(
         .where(item.c.state == "requested", item.c.head == head, item.c.erased.is_(None), ~drawn())
         .order_by(*place)
     )
-    parts = [query] if start is None else [query.where(tuple_(*place) >= start), query.where(tuple_(*place) < start)]
-    for part in parts:
+    for part in (query.where(tuple_(*place) >= start), query.where(tuple_(*place) < start)):
         for limit in (_FEW, len(taken) + 1):
             for epoch, sequence in connection.execute(part.limit(limit)):
                 if (epoch, sequence) not in taken:

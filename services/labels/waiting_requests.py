@@ -8,10 +8,10 @@ from sqlalchemy import Connection, select, tuple_
 
 from services.labels.queue_entries import is_item, seen_with_draft
 from services.labels.request_expiry import drawn, due
-from services.labels.request_ids import RequestIds, is_request_id
+from services.labels.request_ids import RequestIds
 from services.labels.requests import CLAIM, State
-from services.labels.stand_ins import SHOWN, StandIn, hidden_units, stand_ins
-from services.ledger.tables import OPEN, item, opinion
+from services.labels.stand_ins import StandIn, hidden_units, stand_ins
+from services.ledger.tables import OPEN, item
 from services.runtime.errors import InvalidInput
 
 MOST_LISTED = 1000
@@ -22,6 +22,7 @@ class WaitingRequest:
     """Request that waits for a label."""
 
     request: str
+    """Id that names it in a claim; the claimed request has another one."""
     head: str
     time: float
     """Time of the decision, seconds since 1970."""
@@ -49,7 +50,9 @@ class WaitingRequests:
     """Query of the requests that wait."""
 
     ids: RequestIds
+    """Ids of the list: an opinion has that of the request that it shows, whose place it takes."""
     request_seconds: float
+    has_drafts: bool
 
     def page(
         self, connection: Connection, heads: Sequence[str], actor: str, now: float, limit: int, after: str
@@ -65,8 +68,10 @@ class WaitingRequests:
         query = (
             select(*columns, drawn().label("drawn"))
             .where(item.c.state.in_(OPEN), item.c.head.in_(heads), item.c.erased.is_(None))
-            .where((expires >= now) | drawn(), ~seen_with_draft(item, actor) | (item.c.state == CLAIM.target))
+            .where((expires >= now) | drawn())
         )
+        if self.has_drafts:
+            query = query.where(~seen_with_draft(item, actor) | (item.c.state == CLAIM.target))
         behind = self._place(connection, after) if after else None
         if behind is not None:
             query = query.where(tuple_(*place) > tuple_(*behind))
@@ -79,7 +84,9 @@ class WaitingRequests:
             if (row.epoch, row.sequence) not in hidden
         ]
         listed += [
-            (shown.place, _opinion(shown, actor)) for shown in opinions if behind is None or shown.place > behind
+            (shown.place, self._opinion(shown, actor))
+            for shown in opinions
+            if shown.due >= now and (behind is None or shown.place > behind)
         ]
         listed.sort(key=lambda pair: pair[0])
         requests = tuple(request for _, request in listed[:limit])
@@ -96,28 +103,24 @@ class WaitingRequests:
             must_complete=bool(row.drawn),
         )
 
+    def _opinion(self, stand_in: StandIn, actor: str) -> WaitingRequest:
+        _, epoch, sequence = stand_in.place
+        return WaitingRequest(
+            request=self.ids.text((epoch, sequence)),
+            head=stand_in.head,
+            time=stand_in.time,
+            due=stand_in.due,
+            state="claimed",
+            mine=stand_in.holder == actor,
+            must_complete=False,
+        )
+
     def _place(self, connection: Connection, cursor: str) -> tuple[float, int, int]:
-        """Return the place of the last request of a page: of its unit, or of what an opinion shows."""
         columns = (item.c.priority, item.c.epoch, item.c.sequence)
         unit = self.ids.unit(cursor)
         row = None if unit is None else connection.execute(select(*columns).where(is_item(unit))).one_or_none()
-        if row is None and is_request_id(cursor):
-            shown = select(*columns).join_from(opinion, item, SHOWN).where(opinion.c.request == cursor)
-            row = connection.execute(shown).one_or_none()
         if row is None:
             raise InvalidInput.about(
                 "after", cursor, "must be the `next` of an earlier call", code="bad_cursor", allowed="a cursor"
             )
         return row.priority, row.epoch, row.sequence
-
-
-def _opinion(stand_in: StandIn, actor: str) -> WaitingRequest:
-    return WaitingRequest(
-        request=stand_in.request,
-        head=stand_in.head,
-        time=stand_in.time,
-        due=stand_in.due,
-        state="claimed",
-        mine=stand_in.holder == actor,
-        must_complete=False,
-    )

@@ -30,6 +30,7 @@ def _review(connection: Connection) -> None:
 def _shown_requests(connection: Connection) -> None:
     _add(connection, "opinion", "shown_epoch", "BIGINT")
     _add(connection, "opinion", "shown_sequence", "BIGINT")
+    _add(connection, "opinion", "handed_to", "TEXT NOT NULL DEFAULT ''")
 
 
 def _add(connection: Connection, table: str, column: str, kind: str) -> None:

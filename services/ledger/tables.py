@@ -216,6 +216,7 @@ opinion = Table(
     Column("erased", Double),
     Column("shown_epoch", BigInteger),  # of the open request whose times and place in the list its claim shows
     Column("shown_sequence", BigInteger),
+    Column("handed_to", Text, nullable=False, server_default=text("''")),  # all who have had it, the last one last
     UniqueConstraint("epoch", "sequence", "head", "kind", "number", name="opinion_once"),
     Index("opinion_place", "writer", "flush"),
     Index("opinion_feed", "state", "difference", "head", "kind"),

@@ -43,9 +43,10 @@ def test_a_request_is_chosen_labelled_compared_and_corrected(client: demur.Clien
     assert len(waiting) == 2
     assert {(one.head, one.state, one.mine) for one in waiting} == {("power", "requested", False)}
     (request,) = client.requests.claim(5, requests=waiting[:1], inputs=False)
-    assert (request.id, request.queue, request.draft, request.answers) == (waiting[0].id, "blind", None, ())
-    assert client.requests.claim(requests=[]) == client.requests.claim(requests=[request.id]) == []
-    assert {one.id: (one.state, one.mine) for one in client.requests.waiting()}[request.id] == ("claimed", True)
+    assert (request.queue, request.draft, request.answers) == ("blind", None, ())
+    assert request.id not in {one.id for one in waiting}, "nobody can tell by ids what was in the list"
+    assert client.requests.claim(requests=[]) == client.requests.claim(requests=waiting[:1]) == []
+    assert {one.id: (one.state, one.mine) for one in client.requests.waiting()}[waiting[0].id] == ("claimed", True)
     shown = client.requests.input(request)
     assert np.frombuffer(shown.content, "<f4").tolist() == [column.value for column in request.columns]
     around = client.requests.neighbours(request)
@@ -104,7 +105,7 @@ async def test_the_asynchronous_client_reviews_too(tmp_path: Path) -> None:
         await client.vessel.predict(COLUMNS)
         waiting = [request async for request in client.requests.waiting()]
         requests = await client.requests.claim(2, requests=[request.id for request in waiting])
-        assert [request.id for request in requests] == [request.id for request in waiting]
+        assert [request.due for request in requests] == [request.due for request in waiting]
         one, other = requests
         assert await client.requests.extend(one, seconds=5000) > one.lease_until
         assert await client.requests.submit(one, 20.0, seconds=2.0) == "accepted"

@@ -10,11 +10,10 @@ import msgspec
 
 from services.labels import neighbours as module
 from services.labels.label_types import Request
-from services.labels.label_validation import SubmittedLabel
 from services.labels.neighbours import MOST_A_SIDE, Neighbours
 from services.labels.submissions import Answer
 from services.ledger.tables import UNASKED
-from tests.services.labels.label_services import DAY, EPOCH, OPTIONS, POWER, RAIN, Opened, opened, scratch
+from tests.services.labels.label_services import EPOCH, OPTIONS, POWER, RAIN, Opened, opened, scratch
 
 STEP_SECONDS = 61.0
 FORBIDDEN = ("request", "unit", "decision", "uncertainty", "propensity", "state", "reason", f"{EPOCH:016x}")
@@ -30,7 +29,7 @@ async def add(ledger: Opened, count: int, first: int = 0, **columns: Any) -> Non
 
 async def claim(ledger: Opened, sequence: int, actor: str = "anna") -> Request:
     ids = (await ledger.label_service.reviews.queues()).ids
-    name = ids.text((ledger.writer.epoch, sequence))
+    name = ids.of_list.text((ledger.writer.epoch, sequence))
     (request,) = await ledger.label_service.reviews.claim(count=1, head="", actor=actor, seconds=600, requests=(name,))
     return request
 
@@ -121,16 +120,7 @@ async def test_audits_and_deferrals_get_the_same_answer(ledger_url: str) -> None
         assert len(answers[0].before) == len(answers[0].after) == MOST_A_SIDE
 
 
-async def test_an_opinion_shows_no_successors_that_its_time_of_expiry_excludes(tmp_path: Path) -> None:
-    """A known unit is five days old, but stands for a request of a minute ago; each has one neighbour after it."""
-    async with opened(scratch(tmp_path), options=replace(OPTIONS, known_units=1.0)) as ledger:
-        await add(ledger, 30, state="labelled")
-        await ledger.take(SubmittedLabel((EPOCH, 10), 2.0, "census"))
-        ledger.wall.now += 5 * DAY
-        await add(ledger, 2, 100)
-        (request,) = await ledger.label_service.reviews.claim(count=1, head="", actor="anna", seconds=600)
-        assert request.input is not None
-        assert request.input["columns"][0]["value"] == 10, "the known unit"
-        before, after = speeds(await around(ledger, request))
-        assert before == list(range(10))
-        assert after in ([11], [11, 12]), "as many as the one or the other open request could have"
+async def test_where_opinions_are_mixed_in_there_are_none_for_any_request(tmp_path: Path) -> None:
+    async with opened(scratch(tmp_path), options=replace(OPTIONS, second_opinions=0.05)) as ledger:
+        await add(ledger, 3)
+        assert await around(ledger, await claim(ledger, 1)) == Neighbours()

@@ -5,6 +5,7 @@ from dataclasses import replace
 from services.labels.label_types import Request
 from services.labels.label_validation import SubmittedLabel
 from services.labels.submissions import Answer
+from services.labels.waiting_requests import WaitingRequest
 from services.ledger.tables import UNASKED
 from tests.services.labels.label_services import DAY, OPTIONS, Opened, opened
 
@@ -14,10 +15,14 @@ async def _counts(ledger: Opened) -> tuple[int, int]:
     return counts["requested"], counts["claimed"]
 
 
-async def _listed(ledger: Opened, actor: str) -> dict[str, float | None]:
-    """Time of expiry of the listed requests that the reviewer holds."""
-    page = await ledger.label_service.reviews.waiting(head="", actor=actor, limit=100, after="")
-    return {row.request: row.due for row in page.requests if row.mine}
+async def _list(ledger: Opened, actor: str) -> dict[str, WaitingRequest]:
+    page = await ledger.label_service.reviews.waiting(head="", actor=actor, limit=1000, after="")
+    return {row.request: row for row in page.requests}
+
+
+async def _listed(ledger: Opened, actor: str) -> list[float | None]:
+    """Times of expiry of the listed requests that the reviewer holds, in the order of the list."""
+    return [row.due for row in (await _list(ledger, actor)).values() if row.mine]
 
 
 async def _claim(ledger: Opened, count: int) -> list[Request]:
@@ -36,7 +41,7 @@ async def test_a_claim_of_known_units_looks_like_any_other(ledger_url: str) -> N
         assert await _counts(ledger) == (37, 3)
         assert await ledger.states() == ["unasked"] * 3 + ["requested"] * 40, "all three are known"
         mine = await _listed(ledger, "anna")
-        assert mine == {request.claimed.request: request.claimed.due for request in handed}
+        assert mine == [request.claimed.due for request in handed]
         assert {request.claimed.due for request in handed} == {ledger.wall.now - 60 + 30 * DAY}, "of the others"
         page = await ledger.label_service.reviews.waiting(head="", actor="ben", limit=100, after="")
         assert len(page.requests) == 40
@@ -85,8 +90,9 @@ async def test_times_stay_the_same_while_others_claim(ledger_url: str) -> None:
                     seen.setdefault(row.request, []).append((row.due, row.time))
             assert len(await ledger.label_service.reviews.claim(count=5, head="", actor="ben", seconds=600)) == 5
         assert sum(state == "unasked" for state in await ledger.states()) >= 1
-        assert seen.keys() == {request.claimed.request for request in handed}
+        assert len(seen) == len(handed) == 8
         assert all(len(times) == 6 and len(set(times)) == 1 for times in seen.values()), seen
+        assert sorted(times[0][0] or 0 for times in seen.values()) == [request.claimed.due for request in handed]
 
 
 async def test_a_claim_of_opinions_and_requests_shows_the_times_of_the_next_requests_in_order(ledger_url: str) -> None:
@@ -134,5 +140,5 @@ async def test_a_place_that_somebody_answered_is_kept(ledger_url: str) -> None:
         (request,) = await _claim(ledger, 1)
         before = await _listed(ledger, "anna")
         await ledger.take(SubmittedLabel((ledger.writer.epoch, 100), 2.0, "requested"))
-        assert await _listed(ledger, "anna") == before == {request.claimed.request: request.claimed.due}
+        assert await _listed(ledger, "anna") == before == [request.claimed.due]
         assert await _counts(ledger) == (1, 1)
