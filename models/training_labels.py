@@ -54,7 +54,7 @@ def decode(content: bytes, schema: Schema) -> dict[str, TrainingLabels]:
     """
     arrays = npz.decode(content, _MOST_BYTES)
     column = arrays.pop(_COLUMN, None)
-    if column is None or column.shape or not 0 <= int(column) < len(schema):
+    if column is None or column.shape or column.dtype.kind not in "iu" or not 0 <= int(column) < len(schema):
         raise BadArrays(f"the array {_COLUMN!r} is not the position of a column")
     by_head = {}
     for name, points in arrays.items():

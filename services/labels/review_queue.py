@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, bindparam, false, func, or_, select, update
 
 from services.labels.opinions import Opinions
-from services.labels.queue_entries import WITH_DRAFT, ClaimedRequest, Lease, Queue, find_entry, seen_with_draft
+from services.labels.queue_entries import WITH_DRAFT, ClaimedRequest, Lease, Queue, find_entry, had_by, seen_with_draft
 from services.labels.request_expiry import SERVICE, drawn, due, end_leases, for_update
 from services.labels.request_ids import RequestIds
 from services.labels.requests import CLAIM, EXTEND, LABEL, STATES, Move, State, next_state
@@ -44,8 +44,8 @@ class ClaimSpec:
 @dataclass(frozen=True, slots=True)
 class _OpenRequest:
     head: str
-    drawn: bool
-    """True: it must be completed."""
+    replaceable: bool
+    """True: an opinion may come in its place, since it need not be completed, and this reviewer has not had it yet."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class ReviewQueue:
         free = self._next(connection, place, spec, actor, now)
         shown: dict[str, Unit | None] = {}
         if spec.queue == "blind":
-            shown |= self.opinions.returned(connection, [unit for unit in free if not free[unit].drawn], actor, now)
+            shown |= self.opinions.returned(connection, [unit for unit in free if free[unit].replaceable], actor, now)
             if spec.requests is None:
                 shown |= self._mixed_in(connection, place, spec, actor, now, _without(free, shown.values()))
         claimed = list(_without(free, shown.values()))
@@ -165,7 +165,7 @@ class ReviewQueue:
             return {}
         by_head: dict[str, list[Unit]] = {}
         for unit, request in free.items():
-            if not request.drawn:
+            if request.replaceable:
                 by_head.setdefault(request.head, []).append(unit)
         places = {head: len(units) for head, units in by_head.items()}
         count = sum(places.values())
@@ -210,7 +210,8 @@ class ReviewQueue:
     ) -> dict[Unit, _OpenRequest]:
         """Return open requests by unit in the order of the queue, locked where other processes claim."""
         conditions = self._conditions(spec, actor, now)
-        columns = (item.c.priority, item.c.epoch, item.c.sequence, item.c.head, drawn().label("drawn"))
+        replaceable = ~drawn() & ~had_by(actor)
+        columns = (item.c.priority, item.c.epoch, item.c.sequence, item.c.head, replaceable.label("replaceable"))
         if spec.requests is not None:
             named = [unit for request in spec.requests if (unit := self.list_ids.unit(request)) is not None]
             conditions = (*conditions, or_(false(), *of_units(item, named)))
@@ -220,7 +221,7 @@ class ReviewQueue:
             rows = connection.execute(for_update(connection, query.limit(spec.count + len(hidden))))
             candidates += [tuple(row) for row in rows if (row.epoch, row.sequence) not in hidden]
         chosen = sorted(candidates)[: spec.count]
-        return {(epoch, sequence): _OpenRequest(head, bool(is_drawn)) for _, epoch, sequence, head, is_drawn in chosen}
+        return {(epoch, sequence): _OpenRequest(head, bool(may_be)) for _, epoch, sequence, head, may_be in chosen}
 
     def _answered_before(self, connection: Connection, place: Place, units: list[Unit], now: float) -> set[Unit]:
         """Mark and return units whose label came before their request was claimed."""

@@ -279,7 +279,7 @@ def test_a_slice_that_does_not_come_is_told_and_asked_for_again(volumes: Page) -
         opened(volumes, url)
         volumes.call("Network.setBlockedURLs", urls=["*coronal*"])
         volumes.press("t")
-        volumes.until("document.querySelector('[role=alert]')?.innerText.includes('has not come')")
+        volumes.until("document.querySelector('[role=alert]')?.innerText.includes('could not be loaded')")
         volumes.call("Network.setBlockedURLs", urls=[])
         volumes.value("document.querySelector('[role=alert] button').click()")
         volumes.until("!document.querySelector('[role=alert]')")

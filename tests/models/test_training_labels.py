@@ -40,6 +40,7 @@ def test_few_rows_are_all_kept() -> None:
     [
         {"labels.power": np.zeros((2, 3))},
         {"column": np.array(2, np.uint32), "labels.power": np.zeros((2, 3))},
+        {"column": np.array(np.nan), "labels.power": np.zeros((2, 3))},
         {"column": np.array(0, np.uint32), "labels.power": np.zeros((3, 2))},
         {"column": np.array(0, np.uint32), "labels.power": np.full((2, 3), np.nan)},
         {"column": np.array(0, np.uint32), "power": np.zeros((2, 3))},

@@ -40,14 +40,17 @@ export class Feed {
 
   /** Claim a request that somebody chose and put it on the screen, or note that it was taken; then claim more. */
   async choose(id) {
-    await this.fill([id]);
-    const chosen = this.requests.find((request) => request.request === id);
+    const [chosen] = (await this.fill([id])) || [];
+    if (this.error || this.closed) return;
     if (chosen) this.bringBack(chosen);
-    else this.taken = !this.error && !this.closed;
+    else {
+      this.taken = true;
+      this.changed();
+    }
     await this.fill();
   }
 
-  /** Claim until enough requests are ahead. */
+  /** Claim until enough requests are ahead, or some that the list of waiting requests names; return those that are new. */
   async fill(requests) {
     if (this.claiming) return this.claiming;
     const missing = AHEAD + 1 - this.requests.length;
@@ -58,14 +61,17 @@ export class Feed {
         const claimed = await claim(this.place.task, requests ? { ...body, requests } : body);
         if (this.closed) { // nobody is here for them any more
           this.giveBack(claimed);
-          return;
+          return [];
         }
         const known = new Set(this.requests.map((request) => request.request));
-        this.requests = [...this.requests, ...claimed.filter((request) => !known.has(request.request))];
+        const added = claimed.filter((request) => !known.has(request.request));
+        this.requests = [...this.requests, ...added];
         this.empty = this.requests.length === 0;
         this.error = null;
+        return added;
       } catch (error) {
         this.error = error;
+        return [];
       } finally {
         this.claiming = null;
         this.changed();
@@ -84,12 +90,14 @@ export class Feed {
 
   /** Put a request on the screen, before those that were claimed. */
   bringBack(request) {
+    this.taken = false;
     this.requests = [request, ...this.requests.filter((one) => one.request !== request.request)];
     this.changed();
   }
 
   /** Forget a request that was given back or lost. */
   drop(id) {
+    this.taken = false;
     this.requests = this.requests.filter((request) => request.request !== id);
     this.changed();
     this.fill();

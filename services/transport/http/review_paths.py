@@ -91,7 +91,7 @@ def review_schemas(parts: dict[str, Json], *, texts: bool = False) -> Json:
     requests = {name: struct_schema(kind, parts) for name, kind in bodies.REQUESTS.items()}
     waiting = closed(
         {
-            "request": _TEXT,
+            "request": _TEXT | {"description": "Names it in a claim; the claimed request has another id."},
             "head": _TEXT,
             "time": TIME | {"description": "Time of the decision, seconds since 1970."},
             "due": nullable(TIME) | {"description": "When it expires; null: it does not."},

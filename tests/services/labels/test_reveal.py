@@ -84,6 +84,27 @@ async def test_who_saw_a_draft_gives_no_second_opinion_on_it(ledger_url: str) ->
         assert len(await claim(ledger, "carl")) == 1
 
 
+async def test_where_drafts_are_off_again_a_label_by_who_saw_one_is_assisted(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, drafts=True)) as ledger:
+        await ledger.units([1, 3])
+        reviews = ledger.label_service.reviews
+        (draft,) = await claim(ledger, queue="drafts")
+        await reviews.release(draft.claimed.request, draft.claimed.lease, actor="anna", reason="lunch")
+        object.__setattr__(reviews.options, "drafts", False)
+        for request in await claim(ledger, count=2):
+            await reviews.submit(answer(request, 1.5))
+        assert sorted(await ledger.rows(label, "assisted")) == [(0,), (1,)]
+
+
+async def test_own_words_do_not_say_that_somebody_saw_a_draft(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, drafts=True)) as ledger:
+        await ledger.units([1])
+        (request,) = await claim(ledger)
+        name, lease = request.claimed.request, request.claimed.lease
+        await ledger.label_service.reviews.release(name, lease, actor="anna", reason="with its prediction")
+        assert len(await claim(ledger)) == 1
+
+
 async def test_drafts_cannot_be_chosen(tmp_path: Path) -> None:
     """Else a request that is named and does not come would be known as an audit."""
     async with opened(scratch(tmp_path), options=replace(OPTIONS, drafts=True)) as ledger:

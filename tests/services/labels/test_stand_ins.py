@@ -4,10 +4,11 @@ from dataclasses import replace
 
 from services.labels.label_types import Request
 from services.labels.label_validation import SubmittedLabel
+from services.labels.periodic_jobs import PeriodicJobs
 from services.labels.submissions import Answer
 from services.labels.waiting_requests import WaitingRequest
-from services.ledger.tables import UNASKED
-from tests.services.labels.label_services import DAY, OPTIONS, Opened, opened
+from services.ledger.tables import UNASKED, opinion
+from tests.services.labels.label_services import DAY, OPTIONS, POWER, RAIN, Opened, opened
 
 
 async def _counts(ledger: Opened) -> tuple[int, int]:
@@ -142,3 +143,94 @@ async def test_a_place_that_somebody_answered_is_kept(ledger_url: str) -> None:
         await ledger.take(SubmittedLabel((ledger.writer.epoch, 100), 2.0, "requested"))
         assert await _listed(ledger, "anna") == before == [request.claimed.due]
         assert await _counts(ledger) == (1, 1)
+
+
+async def _with_known(ledger: Opened, count: int) -> None:
+    known = await ledger.units(range(count), state=UNASKED, census=1)
+    await ledger.take(*(SubmittedLabel(unit, 2.0, "census") for unit in known))
+    ledger.wall.now += 5 * DAY
+
+
+async def _release(ledger: Opened, requests: list[Request], actor: str = "anna") -> None:
+    for request in requests:
+        name, lease = request.claimed.request, request.claimed.lease
+        await ledger.label_service.reviews.release(name, lease, actor=actor, reason="lunch")
+
+
+async def test_the_list_before_and_after_a_claim_tells_no_opinion(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, known_units=0.5)) as ledger:
+        await _with_known(ledger, 20)
+        await _decided(ledger, range(100, 120))
+        before = await _list(ledger, "ben")
+        handed = await _claim(ledger, 8)
+        assert 1 <= sum(state == "requested" for state in await ledger.states()) - 12 <= 7, "opinions and requests"
+        for actor in ("anna", "ben"):
+            after = await _list(ledger, actor)
+            assert list(after) == list(before)
+            changed = [row for name, row in after.items() if row != before[name]]
+            assert [row.due for row in changed] == [request.claimed.due for request in handed]
+            assert {(row.state, row.mine) for row in changed} == {("claimed", actor == "anna")}
+
+
+async def test_what_was_given_back_comes_again_as_it_was(ledger_url: str) -> None:
+    """Opinions, too, with the same content, time and place; and by the name that the list has."""
+    async with opened(ledger_url, options=replace(OPTIONS, known_units=0.5)) as ledger:
+        await _with_known(ledger, 40)
+        await _decided(ledger, range(100, 120))
+        contents: dict[float | None, set[object]] = {}
+        for _ in range(5):
+            handed = await _claim(ledger, 8)
+            for request in handed:
+                contents.setdefault(request.claimed.due, set()).add(request.claimed.request)
+            await _release(ledger, handed)
+        rows = await ledger.rows(opinion, "sequence", "state")
+        assert 1 <= len(rows) <= 8, "no known unit was requested twice"
+        assert {len(names) for names in contents.values()} == {1}, contents
+        named = (await ledger.label_service.reviews.waiting(head="", actor="anna", limit=8, after="")).requests
+        for row in named:
+            (request,) = await ledger.label_service.reviews.claim(
+                count=1, head="", actor="anna", seconds=600, requests=(row.request,)
+            )
+            assert {request.claimed.request} == contents[row.due]
+
+
+async def test_units_of_a_second_phase_stand_for_none(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, known_units=1.0, second_phase=1.0)) as ledger:
+        await _with_known(ledger, 3)
+        await ledger.units([100])
+        ledger.wall.now += 31 * DAY
+        await PeriodicJobs(ledger.label_service).expire_and_redraw()
+        (request,) = await _claim(ledger, 3)
+        assert request.claimed.must_complete, "the request itself"
+        assert request.claimed.due is None
+
+
+async def test_a_request_of_each_head_is_shown_by_opinions_of_that_head(ledger_url: str) -> None:
+    async with opened(ledger_url, heads=(POWER, RAIN), options=replace(OPTIONS, second_opinions=1.0)) as ledger:
+        await ledger.units(range(4), head="rain")
+        for request in await _claim(ledger, 4):
+            await ledger.label_service.reviews.submit(
+                Answer(request.claimed.request, request.claimed.lease, 2.0, "anna", seconds=1.0)
+            )
+        await _decided(ledger, range(100, 103))
+        ledger.wall.now += 60
+        await ledger.units([103], head="rain")
+        times = [row.due for row in (await _list(ledger, "ben")).values()]
+        handed = await ledger.label_service.reviews.claim(count=3, head="", actor="ben", seconds=600)
+        assert [request.claimed.due for request in handed] == times[:3], "the oldest come first"
+
+
+async def test_all_that_is_left_takes_no_request_away(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, second_opinions=1.0)) as ledger:
+        await ledger.units(range(3))
+        for request in await _claim(ledger, 3):
+            await ledger.label_service.reviews.submit(
+                Answer(request.claimed.request, request.claimed.lease, 2.0, "anna", seconds=1.0)
+            )
+        await ledger.units(range(10, 12))
+        handed = await ledger.label_service.reviews.claim(count=5, head="", actor="ben", seconds=600)
+        assert len(handed) == 5 - sum(state == "requested" for (state,) in await ledger.rows(opinion, "state")) - sum(
+            state == "requested" for state in (await ledger.states())[3:]
+        )
+        assert len(handed) >= 3
+        assert await _counts(ledger) == (0, 2)

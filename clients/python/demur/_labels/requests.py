@@ -88,6 +88,7 @@ class WaitingRequest:
     """Request that waits for a label, or is claimed."""
 
     id: str
+    """Id in the list, which names it in a claim; the claimed request has another one."""
     head: str
     time: float
     """Time of the decision, seconds since 1970."""

@@ -54,7 +54,7 @@ class Requests(Reconnecting):
             head: name of the head; empty: any.
             queue: ``drafts`` has deferred units with their predictions, to be edited, where the service allows it;
                 ``adjudication`` units on which two labels differ.
-            requests: requests or their ids, of which those that are open are claimed; None: the next ones.
+            requests: requests of :meth:`waiting`, or their ids; those that are open are claimed. None: the next ones.
             inputs: False leaves out inputs that are neither rows nor texts; :meth:`input` returns them.
             timeout: seconds for the call; None for the client's own.
 

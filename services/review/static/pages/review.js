@@ -240,7 +240,7 @@ function ReviewForm({ t, lang, place, store, outbox, task, view, feed }) {
         ${feed.error && html`<p class="bad" role="alert">${feed.error.code === "network" ? t("error.network") : feed.error.message}
           <button type="button" onClick=${() => feed.fill()}>${t("review.refresh")}</button></p>`}
         ${!current && !feed.error && feed.empty && html`<p>${t("review.empty")} <button type="button" onClick=${() => feed.fill()}>${t("review.refresh")}</button></p>`}
-        ${feed.taken && html`<p class="notice" role="alert">${t("review.taken")}</p>`}
+        ${feed.taken && html`<p class="notice" role="alert">${t("review.taken")} ${current && t("review.next")}</p>`}
         ${current && html`
           ${current.lost && html`<p class="notice" role="alert">${t("review.lost")} <button type="button" onClick=${() => feed.drop(current.request)}>${t("review.continue")}</button></p>`}
           ${current.correcting && html`<p class="notice">${t("review.correcting")} ${current.revealed && t("review.assisted")}</p>`}

@@ -49,7 +49,7 @@ export function ReasonDialog({ t, title, presets, optional, most, done, close })
 export function HelpDialog({ t, actions, own, setOwn, close }) {
   const [changing, setChanging] = useState("");
   const [problem, setProblem] = useState("");
-  const everywhere = useMemo(allActions, []); // a common key must be free in each view
+  const everywhere = useMemo(() => allActions().catch(() => []), []); // a common key must be free in each view
   const take = async (event) => {
     if (!changing) return;
     event.preventDefault();
@@ -59,7 +59,7 @@ export function HelpDialog({ t, actions, own, setOwn, close }) {
     const takes = (action) => action.id !== changing && action.keys.includes(key);
     const holder = actions.find(takes);
     const isCommon = COMMON.some((action) => action.id === changing);
-    const elsewhere = isCommon && bound(await everywhere.catch(() => []), own).find(takes); // without a network: this view
+    const elsewhere = isCommon && bound(await everywhere, own).find(takes); // without a network only this view is checked
     if (key === "Escape" || key === "Tab") setChanging("");
     else if (holder) setProblem(t("help.taken", { key: keyText(key, t), action: t(holder.text) }));
     else if (elsewhere) setProblem(t("help.takenIn", { key: keyText(key, t), action: t(elsewhere.text) }));

@@ -3,7 +3,7 @@ export default {
   en: {
     "lesion.loading": "Loading the scan …",
     "lesion.none": "The scan cannot be shown.",
-    "lesion.sliceMissing": "This slice has not come: {reason}",
+    "lesion.noSlice": "This slice could not be loaded: {reason}",
     "lesion.noWebGl": "This browser has no WebGL2: slices come as pictures, one plane at a time, without 3D and growing.",
     "lesion.misfit": "The mask does not fit the scan ({reason}); paint a new one.",
     "lesion.tools": "Tools",
@@ -71,7 +71,7 @@ export default {
   de: {
     "lesion.loading": "Die Aufnahme wird geladen …",
     "lesion.none": "Die Aufnahme kann nicht gezeigt werden.",
-    "lesion.sliceMissing": "Diese Schicht ist nicht gekommen: {reason}",
+    "lesion.noSlice": "Diese Schicht konnte nicht geladen werden: {reason}",
     "lesion.noWebGl": "Dieser Browser hat kein WebGL2: Schichten kommen als Bilder, eine Ebene auf einmal, ohne 3D und ohne Ausbreiten.",
     "lesion.misfit": "Die Maske passt nicht zur Aufnahme ({reason}); malen Sie eine neue.",
     "lesion.tools": "Werkzeuge",

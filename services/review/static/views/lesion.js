@@ -52,6 +52,8 @@ function View(props) {
 /** Mask of the view, filled with what is known already: the answer so far, or a draft. */
 function useMask({ value, setValue, draft, header, t }) {
   const [state, setState] = useState({ mask: null, problem: "" });
+  const latestValue = useRef(value); // a volume opens later, and the answer may be another one by then
+  latestValue.current = value;
   const given = useRef(null); // answer or draft whose file is in the mask, or on its way there
   async function fill(mask, answer) {
     given.current = answer;
@@ -67,6 +69,7 @@ function useMask({ value, setValue, draft, header, t }) {
     }
   }
   async function open(grid) {
+    const value = latestValue.current;
     if (value && value.mask && value.mask.voxels.length === grid.dims[0] * grid.dims[1] * grid.dims[2]) {
       setState({ mask: value.mask, problem: "" });
       return;

@@ -22,7 +22,7 @@ export class Mask {
   /** Take the voxels of a file [in its order]; what was edited is forgotten. */
   load(inFile) {
     this.eachInFile((own, file) => { this.voxels[own] = inFile[file]; });
-    this.edits = [];
+    Object.assign(this, { edits: [], open: null });
     this.accepted = new Set();
     this.touch();
   }

@@ -45,6 +45,7 @@ export function SliceDisplay({ get, mask, cursor, shades, axis, zoom, hidden, st
           return;
         }
         entry.bitmap = bitmap;
+        setMissing((all) => (path in all ? Object.fromEntries(Object.entries(all).filter(([other]) => other !== path)) : all));
         latest.current.paint();
       }, (error) => setMissing((others) => ({ ...others, [path]: error.message })));
     }
@@ -91,12 +92,12 @@ export function SliceDisplay({ get, mask, cursor, shades, axis, zoom, hidden, st
     };
   }, []);
   const reason = missing[pathOf(axis, cursor[axis], shades)];
-  useEffect(() => { if (reason) announce(t("lesion.sliceMissing", { reason })); }, [reason]);
+  useEffect(() => { if (reason) announce(t("lesion.noSlice", { reason })); }, [reason]);
   function again() {
     for (const path of Object.keys(missing)) drop(pictures.current, path);
     setMissing({});
   }
-  return html`${reason && html`<p class="notice" role="alert">${t("lesion.sliceMissing", { reason })}
+  return html`${reason && html`<p class="notice" role="alert">${t("lesion.noSlice", { reason })}
       <button type="button" onClick=${again}>${t("review.refresh")}</button></p>`}
     <div class="volume"><canvas ref=${canvas} role="img" aria-label=${words}></canvas></div>`;
 }
