@@ -172,6 +172,7 @@ def test_a_chosen_request_that_somebody_took_is_told(page: Page, running: Consol
     page.until("location.hash === '#/'")
     page.value(f"location.hash = '#/review/vessel/power/blind/{second}'")
     page.until("(document.querySelector('main [role=alert]') || {}).innerText?.includes('no longer open')")
+    page.until("document.activeElement && document.activeElement.id === 'label'")
     page.press("u")
     page.until("!document.querySelector('main [role=alert]')")
 
