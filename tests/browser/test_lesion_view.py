@@ -104,7 +104,15 @@ def mask_of(value: dict[str, str]) -> nibabel.Nifti1Image:
     return nibabel.Nifti1Image.from_bytes(gzip.decompress(base64.b64decode(value["base64"])))
 
 
-@pytest.mark.parametrize("codes", ORIENTATIONS)
+@pytest.mark.parametrize(
+    ("page", "codes"),
+    [
+        pytest.param(display, codes, marks=[] if (place + number) % 2 == 0 else [pytest.mark.slow])
+        for place, display in enumerate(("volumes", "slices"))
+        for number, codes in enumerate(ORIENTATIONS)
+    ],
+    indirect=["page"],
+)
 def test_one_voxel_in_each_octant_comes_back(page: Page, codes: str, tmp_path: Path) -> None:
     content = scan_file(codes)
     stub = StubService(LESIONS, [Prepared("application/x-nifti", content)] * 4)
