@@ -159,11 +159,11 @@ async def _release(ledger: Opened, requests: list[Request], actor: str = "anna")
 
 async def test_the_list_before_and_after_a_claim_tells_no_opinion(ledger_url: str) -> None:
     async with opened(ledger_url, options=replace(OPTIONS, known_units=0.5)) as ledger:
-        await _with_known(ledger, 20)
-        await _decided(ledger, range(100, 120))
+        await _with_known(ledger, 40)
+        await _decided(ledger, range(100, 140))
         before = await _list(ledger, "ben")
-        handed = await _claim(ledger, 8)
-        assert 1 <= sum(state == "requested" for state in await ledger.states()) - 12 <= 7, "opinions and requests"
+        handed = await _claim(ledger, 16)
+        assert 1 <= sum(state == "requested" for state in await ledger.states()) - 24 <= 15, "opinions and requests"
         for actor in ("anna", "ben"):
             after = await _list(ledger, actor)
             assert list(after) == list(before)
@@ -176,17 +176,17 @@ async def test_what_was_given_back_comes_again_as_it_was(ledger_url: str) -> Non
     """Opinions, too, with the same content, time and place; and by the name that the list has."""
     async with opened(ledger_url, options=replace(OPTIONS, known_units=0.5)) as ledger:
         await _with_known(ledger, 40)
-        await _decided(ledger, range(100, 120))
+        await _decided(ledger, range(100, 140))
         contents: dict[float | None, set[object]] = {}
         for _ in range(5):
-            handed = await _claim(ledger, 8)
+            handed = await _claim(ledger, 16)
             for request in handed:
                 contents.setdefault(request.claimed.due, set()).add(request.claimed.request)
             await _release(ledger, handed)
         rows = await ledger.rows(opinion, "sequence", "state")
-        assert 1 <= len(rows) <= 8, "no known unit was requested twice"
+        assert 1 <= len(rows) <= 16, "no known unit was requested twice"
         assert {len(names) for names in contents.values()} == {1}, contents
-        named = (await ledger.label_service.reviews.waiting(head="", actor="anna", limit=8, after="")).requests
+        named = (await ledger.label_service.reviews.waiting(head="", actor="anna", limit=16, after="")).requests
         for row in named:
             (request,) = await ledger.label_service.reviews.claim(
                 count=1, head="", actor="anna", seconds=600, requests=(row.request,)
