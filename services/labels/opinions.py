@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, FromClause, and_, exists, func, or_, select, tuple_, update
 
 from services.labels.label_options import Options
-from services.labels.queue_entries import ClaimedRequest, OpinionKind, seen_with_draft
+from services.labels.queue_entries import ClaimedRequest, OpinionKind, had_by, seen_with_draft
 from services.labels.request_expiry import due, for_update
 from services.labels.request_ids import new_request_id, unit_draw
 from services.labels.requests import LABEL
@@ -72,10 +72,10 @@ class Opinions:
     ) -> list[tuple[str, str]]:
         """Return ids and heads of open opinions for this reviewer, at random, locked where other processes claim.
 
-        Those that come again with the request that they show are left out (see ``returned``).
+        Those that this reviewer has had are left out: they come again with what they show, see ``returned``.
         """
         columns = (opinion.c.request, opinion.c.head)
-        query = select(*columns).where(*self._open(kind, heads, actor, now), ~_comes_again(actor))
+        query = select(*columns).where(*self._open(kind, heads, actor, now))
         query = query.order_by(opinion.c.request).limit(count)
         return [(row.request, row.head) for row in connection.execute(for_update(connection, query, opinion))]
 
@@ -122,7 +122,8 @@ class Opinions:
             opinion.c.time >= now - self._request_seconds,
         )
         among = set(units)
-        rows = connection.execute(query.where(tuple_(*shown).in_(sorted(among)))) if among else ()
+        query = for_update(connection, query.where(tuple_(*shown).in_(sorted(among))), opinion)
+        rows = connection.execute(query) if among else ()
         last = f"\n{actor}\n"
         by_unit = {(row.shown_epoch, row.shown_sequence): row.request for row in rows if row.handed_to.endswith(last)}
         return {request: unit for unit, request in by_unit.items()}
@@ -177,6 +178,7 @@ class Opinions:
         return self.options.request_days * 86_400
 
     def _open(self, kind: OpinionKind, heads: Sequence[str], actor: str, now: float) -> list[ColumnElement[bool]]:
+        shown = opinion.c.shown_epoch.is_not(None)
         return [
             opinion.c.state == "requested",
             opinion.c.head.in_(heads),
@@ -184,6 +186,7 @@ class Opinions:
             opinion.c.erased.is_(None),
             opinion.c.author != actor,
             opinion.c.other_author != actor,
+            *([] if kind == "adjudication" else [~had_by(opinion, actor), ~(shown & _handed_to(opinion, actor))]),
             ~seen_with_draft(opinion, actor),
             opinion.c.time >= now - self._request_seconds,
         ]
@@ -265,20 +268,18 @@ def _unit_kind(unit: Unit, head: str, kind: OpinionKind) -> ColumnElement[bool]:
     return and_(same_unit, opinion.c.head == head, opinion.c.kind == kind)
 
 
+def _handed_to(opinions: FromClause, actor: str) -> ColumnElement[bool]:
+    return opinions.c.handed_to.contains(f"\n{actor}\n", autoescape=True)
+
+
 def _seen_by(actor: str) -> ColumnElement[bool]:
-    """Return the condition for items that a reviewer has labelled or seen with a prediction, or had an opinion on."""
+    """Return the condition for items that a reviewer has labelled or had, or had an opinion on."""
     own = opinion.alias()
     same_unit = and_(own.c.epoch == item.c.epoch, own.c.sequence == item.c.sequence)
     labelled = labels.alias()
     of_item = and_(labelled.c.epoch == item.c.epoch, labelled.c.sequence == item.c.sequence)
     return or_(
-        exists(select(own.c.request).where(same_unit, own.c.handed_to.contains(f"\n{actor}\n", autoescape=True))),
+        exists(select(own.c.request).where(same_unit, _handed_to(own, actor))),
         exists(select(labelled.c.id).where(of_item, labelled.c.source == "requested", labelled.c.actor == actor)),
-        seen_with_draft(item, actor),
+        had_by(item, actor),
     )
-
-
-def _comes_again(actor: str) -> ColumnElement[bool]:
-    """Return the condition for opinions that a reviewer has had, and whose shown request is still open."""
-    had = opinion.c.handed_to.contains(f"\n{actor}\n", autoescape=True)
-    return and_(had, exists(select(item.c.sequence).where(SHOWN, item.c.state == "requested", item.c.erased.is_(None))))

@@ -118,11 +118,11 @@ def is_item(unit: Unit) -> ColumnElement[bool]:
     return and_(item.c.epoch == unit[0], item.c.sequence == unit[1])
 
 
-def had_by(actor: str) -> ColumnElement[bool]:
-    """Return the condition for items whose request a reviewer has claimed before."""
-    of_item = (request_event.c.epoch == item.c.epoch, request_event.c.sequence == item.c.sequence)
+def had_by(table: Table, actor: str) -> ColumnElement[bool]:
+    """Return the condition for rows of a table whose unit a reviewer has claimed as a request before."""
+    of_unit = (request_event.c.epoch == table.c.epoch, request_event.c.sequence == table.c.sequence)
     claimed = (request_event.c.state == "claimed", request_event.c.actor == actor)
-    return exists(select(literal(1)).where(*of_item, *claimed))
+    return exists(select(literal(1)).where(*of_unit, *claimed))
 
 
 def seen_with_draft(table: Table, actor: str) -> ColumnElement[bool]:

@@ -210,7 +210,7 @@ class ReviewQueue:
     ) -> dict[Unit, _OpenRequest]:
         """Return open requests by unit in the order of the queue, locked where other processes claim."""
         conditions = self._conditions(spec, actor, now)
-        replaceable = ~drawn() & ~had_by(actor)
+        replaceable = ~drawn() & ~had_by(item, actor)
         columns = (item.c.priority, item.c.epoch, item.c.sequence, item.c.head, replaceable.label("replaceable"))
         if spec.requests is not None:
             named = [unit for request in spec.requests if (unit := self.list_ids.unit(request)) is not None]

@@ -205,7 +205,7 @@ class LabelService:
                 body = {
                     "id": delivery.id,
                     "kind": "request",
-                    "request": ids.text(delivery.unit),
+                    "request": ids.of_list.text(delivery.unit),  # a claimed request has another id
                     "head": resolution.head,
                 }
                 bodies.append(msgspec.json.encode(body))

@@ -210,7 +210,7 @@ async def test_new_requests_are_told_blind_and_once(ledger_url: str) -> None:
             await webhooks.round()
         review_queue = (await ledger.label_service.reviews.queues()).queue
         assert sorted(body["request"] for body in receiver.bodies) == sorted(
-            review_queue.ids.text(unit) for unit in units
+            review_queue.list_ids.text(unit) for unit in units
         )
         assert {tuple(sorted(body)) for body in receiver.bodies} == {("head", "id", "kind", "request")}
         sent = b"".join(body for _, body, _ in receiver.got)

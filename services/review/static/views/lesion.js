@@ -77,7 +77,7 @@ function useMask({ value, setValue, draft, header, t }) {
     const mask = new Mask(grid, header);
     const answer = [value, draft].find((one) => one && one.base64);
     if (!answer) setState({ mask, problem: "" });
-    else if ((await fill(mask, answer)) && answer === value) setValue({ mask });
+    else if ((await fill(mask, answer)) && answer === latestValue.current) setValue({ mask });
   }
   const { mask } = state;
   useEffect(() => { // a draft or another label was taken over
