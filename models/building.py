@@ -99,6 +99,7 @@ def training_labels(
     Args:
         features: training inputs [N, F]; rows without a value of the column are never drawn.
         labels: head name to labels [N], in the unit of the head.
+        column: name of a column of the schema.
     """
     values = missing_as_nan(features, schema)[:, schema.names.index(column)]
     known = np.random.default_rng(seed).permutation(np.flatnonzero(np.isfinite(values)))[: labels_of_training.POINTS]

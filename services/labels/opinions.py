@@ -8,7 +8,7 @@ opinions and known units are mixed into the blind queue and look like every othe
 import math
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +90,8 @@ class Opinions:
         Returns:
             Ids of the opinions and their heads.
         """
+        if not count:
+            return []
         unseen = ~_seen_by(actor)
         ended = item.c.state.in_(("unasked", LABEL.target))  # else it may come again as a request of its own
         names, left = list(heads), Counter(heads)
@@ -105,7 +107,7 @@ class Opinions:
                 requests.append((request, head))
         return requests
 
-    def returned(self, connection: Connection, units: Iterable[Unit], actor: str, now: float) -> dict[str, Unit]:
+    def returned(self, connection: Connection, units: Sequence[Unit], actor: str, now: float) -> dict[str, Unit]:
         """Return the opinions that this reviewer has given back, or had too long, and the open request that each shows.
 
         They come again with that request, or the reviewer could see that their times change.
@@ -113,20 +115,18 @@ class Opinions:
         Args:
             units: open requests.
         """
+        if not units:
+            return {}
         shown = (opinion.c.shown_epoch, opinion.c.shown_sequence)
-        query = select(opinion.c.request, *shown, opinion.c.handed_to).where(
-            opinion.c.state == "requested",
-            opinion.c.kind.in_(("second", "known")),
-            opinion.c.erased.is_(None),
-            opinion.c.author != actor,
-            opinion.c.time >= now - self._request_seconds,
+        query = (
+            select(opinion.c.request, *shown, opinion.c.handed_to)
+            .where(opinion.c.kind.in_(("second", "known")), *self._waiting(actor, now))
+            .where(tuple_(*shown).in_(units))
         )
-        among = set(units)
-        query = for_update(connection, query.where(tuple_(*shown).in_(sorted(among))), opinion)
-        rows = connection.execute(query) if among else ()
+        rows = connection.execute(for_update(connection, query, opinion))
         last = f"\n{actor}\n"
         by_unit = {(row.shown_epoch, row.shown_sequence): row.request for row in rows if row.handed_to.endswith(last)}
-        return {request: unit for unit, request in by_unit.items()}
+        return {request: unit for unit, request in by_unit.items()}  # one for each unit
 
     def lend(self, connection: Connection, shown: Mapping[str, Unit | None], holder: str, until: float) -> None:
         """Give leases on opinions until a time, seconds since 1970.
@@ -136,15 +136,11 @@ class Opinions:
         """
         for request, unit in shown.items():
             epoch, sequence = unit or (None, None)
-            values: dict[str, Any] = {"state": "claimed", "holder": holder, "lease_until": until}
-            values |= {
-                "lease": secrets.token_hex(16),
-                "revealed": None,
-                "shown_epoch": epoch,
-                "shown_sequence": sequence,
-            }
-            values |= {"handed_to": opinion.c.handed_to + f"\n{holder}\n"}
-            connection.execute(update(opinion).where(opinion.c.request == request).values(values))
+            change = update(opinion).where(opinion.c.request == request)
+            lease = {"lease": secrets.token_hex(16), "lease_until": until, "holder": holder}
+            shows = {"revealed": None, "shown_epoch": epoch, "shown_sequence": sequence}
+            handed_to = opinion.c.handed_to + f"\n{holder}\n"
+            connection.execute(change.values(state="claimed", handed_to=handed_to, **lease, **shows))
 
     def claimed_requests(self, connection: Connection, requests: Sequence[str]) -> list[tuple[float, ClaimedRequest]]:
         """Return claimed opinions with the priority that they show; their content is that of a request of the unit."""
@@ -178,16 +174,21 @@ class Opinions:
         return self.options.request_days * 86_400
 
     def _open(self, kind: OpinionKind, heads: Sequence[str], actor: str, now: float) -> list[ColumnElement[bool]]:
-        shown = opinion.c.shown_epoch.is_not(None)
+        """Return the conditions for opinions of a kind that this reviewer may get."""
+        if kind == "adjudication":
+            unseen = [~seen_with_draft(opinion, actor)]
+        else:
+            comes_again = opinion.c.shown_epoch.is_not(None) & _handed_to(opinion, actor)
+            unseen = [~had_by(opinion, actor), ~comes_again]
+        return [opinion.c.head.in_(heads), opinion.c.kind == kind, *self._waiting(actor, now), *unseen]
+
+    def _waiting(self, actor: str, now: float) -> list[ColumnElement[bool]]:
+        """Return the conditions for opinions that wait, on labels of others."""
         return [
             opinion.c.state == "requested",
-            opinion.c.head.in_(heads),
-            opinion.c.kind == kind,
             opinion.c.erased.is_(None),
             opinion.c.author != actor,
             opinion.c.other_author != actor,
-            *([] if kind == "adjudication" else [~had_by(opinion, actor), ~(shown & _handed_to(opinion, actor))]),
-            ~seen_with_draft(opinion, actor),
             opinion.c.time >= now - self._request_seconds,
         ]
 
@@ -269,11 +270,12 @@ def _unit_kind(unit: Unit, head: str, kind: OpinionKind) -> ColumnElement[bool]:
 
 
 def _handed_to(opinions: FromClause, actor: str) -> ColumnElement[bool]:
+    """Return the condition for opinions that a reviewer has had."""
     return opinions.c.handed_to.contains(f"\n{actor}\n", autoescape=True)
 
 
 def _seen_by(actor: str) -> ColumnElement[bool]:
-    """Return the condition for items that a reviewer has labelled or had, or had an opinion on."""
+    """Return the condition for items whose unit a reviewer has labelled or claimed, or has had an opinion on."""
     own = opinion.alias()
     same_unit = and_(own.c.epoch == item.c.epoch, own.c.sequence == item.c.sequence)
     labelled = labels.alias()

@@ -118,11 +118,15 @@ def is_item(unit: Unit) -> ColumnElement[bool]:
     return and_(item.c.epoch == unit[0], item.c.sequence == unit[1])
 
 
-def had_by(table: Table, actor: str) -> ColumnElement[bool]:
-    """Return the condition for rows of a table whose unit a reviewer has claimed as a request before."""
+def had_by(table: Table, actor: str, *more: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Return the condition for rows of a table whose unit a reviewer has claimed as a request before.
+
+    Args:
+        more: further conditions for the event of the claim.
+    """
     of_unit = (request_event.c.epoch == table.c.epoch, request_event.c.sequence == table.c.sequence)
     claimed = (request_event.c.state == "claimed", request_event.c.actor == actor)
-    return exists(select(literal(1)).where(*of_unit, *claimed))
+    return exists(select(literal(1)).where(*of_unit, *claimed, *more))
 
 
 def seen_with_draft(table: Table, actor: str) -> ColumnElement[bool]:
@@ -130,15 +134,7 @@ def seen_with_draft(table: Table, actor: str) -> ColumnElement[bool]:
 
     Nobody can forget what they saw: the draft may be given back, and a later label would still not be blind.
     """
-    of_unit = (request_event.c.epoch == table.c.epoch, request_event.c.sequence == table.c.sequence)
-    return exists(
-        select(literal(1)).where(
-            *of_unit,
-            request_event.c.state == "claimed",  # other reasons are a reviewer's own words
-            request_event.c.actor == actor,
-            request_event.c.reason == WITH_DRAFT,
-        )
-    )
+    return had_by(table, actor, request_event.c.reason == WITH_DRAFT)  # reasons of other events are a reviewer's words
 
 
 def _one(connection: Connection, query: Any, table: Table, lock: bool) -> Row[Any] | None:

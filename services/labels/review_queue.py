@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, bindparam, false, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, case, false, func, or_, select, update
 
 from services.labels.opinions import Opinions
 from services.labels.queue_entries import WITH_DRAFT, ClaimedRequest, Lease, Queue, find_entry, had_by, seen_with_draft
@@ -252,14 +252,10 @@ class ReviewQueue:
         if not units:
             return
         values = {"state": CLAIM.target, "holder": holder, "lease": bindparam("token"), "lease_until": until}
-        values |= {"revealed": now if with_draft else None}
-        change = update(item).where(item.c.epoch == bindparam("e"), item.c.sequence == bindparam("s")).values(values)
+        values |= {"revealed": now if with_draft else case((seen_with_draft(item, holder), now))}
+        change = update(item).where(item.c.epoch == bindparam("e"), item.c.sequence == bindparam("s"))
         leases = [{"e": epoch, "s": sequence, "token": secrets.token_hex(16)} for epoch, sequence in units]
-        connection.execute(change, leases)
-        if not with_draft:
-            for condition in of_units(item, units):
-                seen = update(item).where(condition, seen_with_draft(item, holder))
-                connection.execute(seen.values(revealed=now))
+        connection.execute(change.values(values), leases)
         note(connection, place, units, CLAIM.target, now, holder, WITH_DRAFT if with_draft else "")
 
     def _claimed_requests(

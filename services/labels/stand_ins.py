@@ -9,7 +9,7 @@ request is hidden: nobody can claim it. If it was labelled from elsewhere meanwh
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, and_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, and_, select, tuple_
 
 from services.labels.request_expiry import drawn, due
 from services.ledger.tables import item, opinion
@@ -47,9 +47,8 @@ def stand_ins(connection: Connection, heads: Sequence[str], request_seconds: flo
         request_seconds: time after which a request expires.
     """
     columns = (item.c.priority, item.c.epoch, item.c.sequence, item.c.time, due(request_seconds).label("expires"))
-    is_open = and_(item.c.state == "requested", item.c.erased.is_(None), ~drawn())
     claimed = (
-        select(opinion.c.head, opinion.c.holder, is_open.label("is_open"), *columns)
+        select(opinion.c.head, opinion.c.holder, _may_hide().label("is_open"), *columns)
         .join_from(opinion, item, SHOWN)
         .where(opinion.c.state == "claimed", opinion.c.kind.in_(("second", "known")), opinion.c.head.in_(heads))
         .order_by(opinion.c.request)
@@ -71,22 +70,20 @@ def stand_ins(connection: Connection, heads: Sequence[str], request_seconds: flo
 
 
 def _next_open(connection: Connection, head: str, taken: Set[Unit], start: tuple[float, int, int]) -> Unit | None:
-    """Return the next open request of a head behind a place, else the first one; None where all are taken.
-
-    Units of a second-phase draw are left out: they show that they must be completed.
-    """
+    """Return the next request of a head that may be hidden, behind a place, else the first one; None: all are taken."""
     place = (item.c.priority, item.c.epoch, item.c.sequence)
-    query = (
-        select(item.c.epoch, item.c.sequence)
-        .where(item.c.state == "requested", item.c.head == head, item.c.erased.is_(None), ~drawn())
-        .order_by(*place)
-    )
+    query = select(item.c.epoch, item.c.sequence).where(item.c.head == head, _may_hide()).order_by(*place)
     for part in (query.where(tuple_(*place) >= start), query.where(tuple_(*place) < start)):
         for limit in (_FEW, len(taken) + 1):
             for epoch, sequence in connection.execute(part.limit(limit)):
                 if (epoch, sequence) not in taken:
                     return epoch, sequence
     return None
+
+
+def _may_hide() -> ColumnElement[bool]:
+    """Return the condition for open requests, without those of a second-phase draw: these show it."""
+    return and_(item.c.state == "requested", item.c.erased.is_(None), ~drawn())
 
 
 def hidden_units(all_stand_ins: Iterable[StandIn]) -> set[Unit]:

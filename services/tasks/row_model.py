@@ -1,6 +1,7 @@
 """Served models whose items are rows: the common part of tabular tasks, from executors to protocols."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from services.transport.grpc.rows import RowMessages, row_binding
 from services.transport.oip import rows as oip_rows
 from services.transport.served_model import Parts, ServedModel
 
+Decoded = TypeVar("Decoded")
+
 
 def _familiarity(artefact: Artefact) -> Familiarity | None:
     """Return the density of the training inputs; None if the artefact does not have it.
@@ -30,24 +33,24 @@ def _familiarity(artefact: Artefact) -> Familiarity | None:
     """
     if not (file := artefact.manifest.training_inputs):
         return None
-    path = artefact.path(file)
-    try:
-        return familiarity.decode(path.read_bytes(), len(artefact.schema))
-    except BadArrays as error:
-        raise ArtefactError(f"{path}: {error}") from error
+    return _decoded(artefact, file, lambda content: familiarity.decode(content, len(artefact.schema)))
 
 
 def _training_labels(artefact: Artefact) -> dict[str, TrainingLabels]:
     """Return the labels of some training rows by head; none if the artefact does not have them.
 
     Raises:
-        ArtefactError: the file cannot be used.
+        ArtefactError: their file cannot be used.
     """
     if training_labels.FILE not in artefact.manifest.files:
         return {}
-    path = artefact.path(training_labels.FILE)
+    return _decoded(artefact, training_labels.FILE, lambda content: training_labels.decode(content, artefact.schema))
+
+
+def _decoded(artefact: Artefact, file: str, decode: Callable[[bytes], Decoded]) -> Decoded:
+    path = artefact.path(file)
     try:
-        return training_labels.decode(path.read_bytes(), artefact.schema)
+        return decode(path.read_bytes())
     except BadArrays as error:
         raise ArtefactError(f"{path}: {error}") from error
 

@@ -40,7 +40,7 @@ export class Feed {
 
   /** Claim a request that somebody chose and put it on the screen, or note that it was taken; then claim more. */
   async choose(id) {
-    const [chosen] = (await this.fill([id])) || [];
+    const [chosen] = await this.fill([id]);
     if (this.error || this.closed) return;
     if (chosen) this.bringBack(chosen);
     else {
@@ -54,7 +54,7 @@ export class Feed {
   async fill(requests) {
     if (this.claiming) return this.claiming;
     const missing = AHEAD + 1 - this.requests.length;
-    if (missing <= 0 && !requests) return undefined;
+    if (missing <= 0 && !requests) return [];
     this.claiming = (async () => {
       try {
         const body = { count: Math.max(1, missing), seconds: LEASE_SECONDS, head: this.place.head, queue: this.place.queue, inputs: false };

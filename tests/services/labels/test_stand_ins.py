@@ -30,11 +30,15 @@ async def _claim(ledger: Opened, count: int) -> list[Request]:
     return await ledger.label_service.reviews.claim(count=count, head="", actor="anna", seconds=600)
 
 
+async def _with_known(ledger: Opened, count: int) -> None:
+    known = await ledger.units(range(count), state=UNASKED, census=1)
+    await ledger.take(*(SubmittedLabel(unit, 2.0, "census") for unit in known))
+    ledger.wall.now += 5 * DAY
+
+
 async def test_a_claim_of_known_units_looks_like_any_other(ledger_url: str) -> None:
     async with opened(ledger_url, options=replace(OPTIONS, known_units=1.0)) as ledger:
-        known = await ledger.units(range(3), state=UNASKED, census=1)
-        await ledger.take(*(SubmittedLabel(unit, 2.0, "census") for unit in known))
-        ledger.wall.now += 5 * DAY
+        await _with_known(ledger, 3)
         await ledger.units(range(100, 140))
         ledger.wall.now += 60
         assert await _counts(ledger) == (40, 0)
@@ -76,9 +80,7 @@ async def _decided(ledger: Opened, sequences: range) -> None:
 
 async def test_times_stay_the_same_while_others_claim(ledger_url: str) -> None:
     async with opened(ledger_url, options=replace(OPTIONS, known_units=0.5)) as ledger:
-        known = await ledger.units(range(40), state=UNASKED, census=1)
-        await ledger.take(*(SubmittedLabel(unit, 2.0, "census") for unit in known))
-        ledger.wall.now += 5 * DAY
+        await _with_known(ledger, 40)
         await _decided(ledger, range(100, 140))
         seen: dict[str, list[tuple[float | None, float]]] = {}
         handed = await _claim(ledger, 8)
@@ -98,9 +100,7 @@ async def test_times_stay_the_same_while_others_claim(ledger_url: str) -> None:
 
 async def test_a_claim_of_opinions_and_requests_shows_the_times_of_the_next_requests_in_order(ledger_url: str) -> None:
     async with opened(ledger_url, options=replace(OPTIONS, known_units=0.5)) as ledger:
-        known = await ledger.units(range(40), state=UNASKED, census=1)
-        await ledger.take(*(SubmittedLabel(unit, 2.0, "census") for unit in known))
-        ledger.wall.now += 5 * DAY
+        await _with_known(ledger, 40)
         await _decided(ledger, range(100, 140))
         first = ledger.wall.now - 39 * 60
         ids = (await ledger.label_service.reviews.queues()).ids
@@ -143,12 +143,6 @@ async def test_a_place_that_somebody_answered_is_kept(ledger_url: str) -> None:
         await ledger.take(SubmittedLabel((ledger.writer.epoch, 100), 2.0, "requested"))
         assert await _listed(ledger, "anna") == before == [request.claimed.due]
         assert await _counts(ledger) == (1, 1)
-
-
-async def _with_known(ledger: Opened, count: int) -> None:
-    known = await ledger.units(range(count), state=UNASKED, census=1)
-    await ledger.take(*(SubmittedLabel(unit, 2.0, "census") for unit in known))
-    ledger.wall.now += 5 * DAY
 
 
 async def _release(ledger: Opened, requests: list[Request], actor: str = "anna") -> None:
