@@ -1,7 +1,7 @@
 """Model card of an artefact, written from its manifest and texts of its task."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from models import familiarity
@@ -36,8 +36,12 @@ training rows: {1 - familiarity.ROW_LEVEL:.0%} and {1 - familiarity.REQUEST_LEVE
 """
 
 
-def text(manifest: Manifest, heads: tuple[Head, ...], words: Words) -> str:
-    """Return the model card as Markdown."""
+def text(manifest: Manifest, heads: tuple[Head, ...], words: Words, sections: Sequence[str] = ()) -> str:
+    """Return the model card as Markdown.
+
+    Args:
+        sections: further sections about the training data.
+    """
     count = f"{manifest.members} member(s)"
     if manifest.samples > 1:
         count += f" x {manifest.samples} frozen samples"
@@ -66,6 +70,7 @@ def text(manifest: Manifest, heads: tuple[Head, ...], words: Words) -> str:
     lines += [f"- {name}: {value}" for name, value in manifest.training.items()]
     lines += [f"- seeds: {', '.join(map(str, manifest.seeds))}", ""]
     lines += [INPUTS_SECTION] if manifest.training_inputs else []
+    lines += sections
     lines += ["## Quality", ""]
     figures = tuple(dict.fromkeys(name for row in manifest.quality.values() for name in row))
     if figures:

@@ -82,7 +82,9 @@ def build(
     if "dev_in" in data:
         calibrated[profile([executor], described(device)).name] = calibrate(predicted["dev_in"], data["dev_in"].power)
     fields, inputs = row_artefact.training_fields(data, schema)
+    sections = []
     if train := data.get("train"):
+        sections.append(training_labels.SECTION)
         inputs |= building.training_labels(train.features, {POWER.name: train.power}, SPEED, schema)
     manifest = Manifest(
         task="vessel",
@@ -110,12 +112,7 @@ def build(
         **inputs,
         GRAPH: content,
         GOLDEN: npz.encode(golden),
-        CARD: "\n".join(
-            [
-                card.text(manifest, HEADS, spec.CARD),
-                *([training_labels.SECTION] if training_labels.FILE in inputs else []),
-            ]
-        ).encode(),
+        CARD: card.text(manifest, HEADS, spec.CARD, sections).encode(),
     }
     artefact = write(directory, manifest, files)
     return row_artefact.with_replay_set(artefact, data, replay_set.encode, provenance, device=device)
