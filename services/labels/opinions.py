@@ -12,17 +12,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, and_, exists, func, or_, select, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Row,
+    Table,
+    and_,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from services.labels.label_options import Options
 from services.labels.queue_entries import ClaimedRequest, OpinionKind, had_by, seen_with_draft
 from services.labels.request_expiry import due, for_update
 from services.labels.request_ids import new_request_id, unit_draw
-from services.labels.requests import LABEL
+from services.labels.requests import EXPIRE, LABEL
 from services.labels.stand_ins import SHOWN
 from services.ledger.contract import Place
 from services.ledger.database import insert_missing
-from services.ledger.tables import item, opinion
+from services.ledger.tables import OPEN, item, opinion
 from services.ledger.tables import label as labels
 from services.ledger.unit_ids import Unit
 
@@ -30,6 +44,8 @@ _KNOWN_IDS = 10_000
 """Number of labels among which known units are searched for one claim."""
 _MOST_COUNTED = 1000
 """Number up to which open opinions are counted, to mix them into the queue."""
+_RESERVED = 0.25
+"""Share of the time in which requests expire for which a request is kept for who may give the opinion that shows it."""
 _PAYLOAD = or_(item.c.payload.is_not(None), item.c.payload_ref.is_not(None))
 
 
@@ -68,16 +84,24 @@ class Opinions:
         return connection.scalar(query) or 0
 
     def candidates(
-        self, connection: Connection, kind: OpinionKind, heads: Sequence[str], actor: str, now: float, count: int
+        self,
+        connection: Connection,
+        place: Place,
+        kind: OpinionKind,
+        heads: Sequence[str],
+        actor: str,
+        now: float,
+        count: int,
     ) -> list[tuple[str, str]]:
         """Return ids and heads of open opinions for this reviewer, at random, locked where other processes claim.
 
-        Those that this reviewer has had are left out: they come again with what they show, see ``returned``.
+        Those that were given back are left out while the request that they show is open, see ``returned``.
         """
-        columns = (opinion.c.request, opinion.c.head)
-        query = select(*columns).where(*self._open(kind, heads, actor, now))
-        query = query.order_by(opinion.c.request).limit(count)
-        return [(row.request, row.head) for row in connection.execute(for_update(connection, query, opinion))]
+        query = select(opinion).where(*self._open(kind, heads, actor, now)).order_by(opinion.c.request).limit(count)
+        rows = connection.execute(for_update(connection, query, opinion)).all()
+        return [
+            (row.request if row.shown_epoch is None else _renewed(connection, place, row), row.head) for row in rows
+        ]
 
     def known(
         self, connection: Connection, place: Place, heads: Mapping[str, int], actor: str, now: float, count: int
@@ -107,26 +131,44 @@ class Opinions:
                 requests.append((request, head))
         return requests
 
-    def returned(self, connection: Connection, units: Sequence[Unit], actor: str, now: float) -> dict[str, Unit]:
-        """Return the opinions that this reviewer has given back, or had too long, and the open request that each shows.
+    def returned(self, connection: Connection, units: Sequence[Unit], actor: str, now: float) -> dict[Unit, str | None]:
+        """Return the opinions that were given back, or had too long, by the open request that each shows.
 
-        They come again with that request, or the reviewer could see that their times change.
+        They come again with that request, whoever claims it, or reviewers could see that their times change.
 
         Args:
             units: open requests.
+
+        Returns:
+            Their ids; None: this reviewer may not get the opinion.
         """
         if not units:
             return {}
         shown = (opinion.c.shown_epoch, opinion.c.shown_sequence)
+        may_get = and_(*self._waiting(actor, now), _new_to(actor))
         query = (
-            select(opinion.c.request, *shown, opinion.c.handed_to)
-            .where(opinion.c.kind.in_(("second", "known")), *self._waiting(actor, now))
+            select(opinion.c.request, *shown, may_get.label("may_get"))
+            .where(opinion.c.kind.in_(("second", "known")), opinion.c.state == "requested")
             .where(tuple_(*shown).in_(units))
         )
         rows = connection.execute(for_update(connection, query, opinion))
-        last = f"\n{actor}\n"
-        by_unit = {(row.shown_epoch, row.shown_sequence): row.request for row in rows if row.handed_to.endswith(last)}
-        return {request: unit for unit, request in by_unit.items()}  # one for each unit
+        return {(row.shown_epoch, row.shown_sequence): row.request if row.may_get else None for row in rows}
+
+    def reserved(self, connection: Connection, heads: Sequence[str], actor: str, now: float) -> set[Unit]:
+        """Return the open requests whose times opinions show that were given back and that this reviewer may not get.
+
+        Others get the opinion with the request; once that is labelled, nobody can get it who has had it. So this
+        reviewer gets other requests first, but not for longer than a part of the time in which requests expire.
+        """
+        recent = opinion.c.time >= now - _RESERVED * self._request_seconds
+        query = (
+            select(opinion.c.shown_epoch, opinion.c.shown_sequence)
+            .where(opinion.c.kind.in_(("second", "known")), opinion.c.state == "requested", opinion.c.head.in_(heads))
+            .where(opinion.c.shown_epoch.is_not(None), opinion.c.erased.is_(None), recent)
+            .where(~and_(*self._waiting(actor, now), _new_to(actor)))
+            .limit(_MOST_COUNTED)
+        )
+        return {(row.shown_epoch, row.shown_sequence) for row in connection.execute(query)}
 
     def lend(self, connection: Connection, shown: Mapping[str, Unit | None], holder: str, until: float) -> None:
         """Give leases on opinions until a time, seconds since 1970.
@@ -178,8 +220,9 @@ class Opinions:
         if kind == "adjudication":
             unseen = [~seen_with_draft(opinion, actor)]
         else:
-            comes_again = opinion.c.shown_epoch.is_not(None) & _handed_to(opinion, actor)
-            unseen = [~had_by(opinion, actor), ~comes_again]
+            shows_open = exists(select(item.c.epoch).where(SHOWN, item.c.state.in_(OPEN), item.c.erased.is_(None)))
+            comes_again = opinion.c.shown_epoch.is_not(None) & (shows_open | _handed_to(opinion, actor))
+            unseen = [_new_to(actor), ~comes_again]
         return [opinion.c.head.in_(heads), opinion.c.kind == kind, *self._waiting(actor, now), *unseen]
 
     def _waiting(self, actor: str, now: float) -> list[ColumnElement[bool]]:
@@ -264,6 +307,20 @@ def _request(
     return request if written.rowcount else None
 
 
+def _renewed(connection: Connection, place: Place, ended: Row[Any]) -> str:
+    """Replace an opinion that was given back and whose shown request has ended by a new one; return its request id.
+
+    Under the old id, those who had it would see that its times are those of another request now.
+    """
+    request = new_request_id()
+    kept = ("epoch", "sequence", "head", "kind", "time", "label", "author", "other_author")
+    row = {name: getattr(ended, name) for name in kept} | {"request": request, "number": ended.number + 1}
+    connection.execute(insert(opinion).values(row | {"state": "requested"} | place.columns))
+    over = {"state": EXPIRE.target, "holder": None, "lease": None, "lease_until": None}
+    connection.execute(update(opinion).where(opinion.c.request == ended.request).values(over))
+    return request
+
+
 def _unit_kind(unit: Unit, head: str, kind: OpinionKind) -> ColumnElement[bool]:
     same_unit = and_(opinion.c.epoch == unit[0], opinion.c.sequence == unit[1])
     return and_(same_unit, opinion.c.head == head, opinion.c.kind == kind)
@@ -278,10 +335,20 @@ def _seen_by(actor: str) -> ColumnElement[bool]:
     """Return the condition for items whose unit a reviewer has labelled or claimed, or has had an opinion on."""
     own = opinion.alias()
     same_unit = and_(own.c.epoch == item.c.epoch, own.c.sequence == item.c.sequence)
-    labelled = labels.alias()
-    of_item = and_(labelled.c.epoch == item.c.epoch, labelled.c.sequence == item.c.sequence)
-    return or_(
-        exists(select(own.c.request).where(same_unit, _handed_to(own, actor))),
-        exists(select(labelled.c.id).where(of_item, labelled.c.source == "requested", labelled.c.actor == actor)),
-        had_by(item, actor),
-    )
+    return or_(exists(select(own.c.request).where(same_unit, _handed_to(own, actor))), _known_to(item, actor))
+
+
+def _new_to(actor: str) -> ColumnElement[bool]:
+    """Return the condition for opinions on units that a reviewer has seen in none but this opinion, if at all."""
+    own = opinion.alias()
+    same_unit = and_(own.c.epoch == opinion.c.epoch, own.c.sequence == opinion.c.sequence)
+    other = and_(same_unit, own.c.request != opinion.c.request, _handed_to(own, actor))
+    return ~or_(exists(select(own.c.request).where(other)), _known_to(opinion, actor))
+
+
+def _known_to(rows: Table, actor: str) -> ColumnElement[bool]:
+    """Return the condition for rows of a table whose unit a reviewer has labelled, or claimed as a request."""
+    submitted = labels.alias()
+    of_unit = and_(submitted.c.epoch == rows.c.epoch, submitted.c.sequence == rows.c.sequence)
+    own = exists(select(submitted.c.id).where(of_unit, submitted.c.source == "requested", submitted.c.actor == actor))
+    return or_(own, had_by(rows, actor))

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, select, update
 
 from services.labels.queue_entries import find_entry, is_item
 from services.labels.request_ids import RequestIds
+from services.labels.requests import LABEL
 from services.labels.submissions import check_labelled
 from services.ledger.contract import Place
 from services.ledger.tables import item, opinion
@@ -56,7 +57,9 @@ def differing_labels(connection: Connection, request: str) -> list[tuple[bytes |
     same = and_(opinion.c.epoch == own.epoch, opinion.c.sequence == own.sequence, opinion.c.head == own.head)
     queries = (
         select(labels.c.value, labels.c.value_ref).where(labels.c.id == own.label),
-        select(opinion.c.value, opinion.c.value_ref).where(same, opinion.c.kind == "second"),
+        select(opinion.c.value, opinion.c.value_ref).where(
+            same, opinion.c.kind == "second", opinion.c.state == LABEL.target
+        ),
     )
     rows = [connection.execute(query).one_or_none() for query in queries]
     return [(row.value, row.value_ref) for row in rows if row is not None]

@@ -66,22 +66,24 @@ class ReviewQueue:
         end_leases(connection, place, now)
         until = now + seconds
         if spec.queue == "adjudication":
-            adjudications = self.opinions.candidates(connection, spec.queue, spec.heads, actor, now, spec.count)
+            adjudications = self.opinions.candidates(connection, place, spec.queue, spec.heads, actor, now, spec.count)
             chosen = [request for request, _ in adjudications]
             self.opinions.lend(connection, dict.fromkeys(chosen), actor, until)
             return [request for _, request in self.opinions.claimed_requests(connection, chosen)]
         free = self._next(connection, place, spec, actor, now)
         shown: dict[str, Unit | None] = {}
         if spec.queue == "blind":
-            shown |= self.opinions.returned(connection, [unit for unit in free if free[unit].replaceable], actor, now)
+            replaceable = [unit for unit in free if free[unit].replaceable]
+            returned = self.opinions.returned(connection, replaceable, actor, now)
+            shown |= {request: unit for unit, request in returned.items() if request is not None}
             if spec.requests is None:
-                shown |= self._mixed_in(connection, place, spec, actor, now, _without(free, shown.values()))
+                shown |= self._mixed_in(connection, place, spec, actor, now, _without(free, returned))
         claimed = list(_without(free, shown.values()))
         self.opinions.lend(connection, shown, actor, until)
         self._lend(connection, place, claimed, actor, until, now, with_draft=spec.queue == "drafts")
         missing = spec.count - len(free)
         if missing > 0 and spec.queue == "blind" and spec.requests is None:  # no open request is left
-            rest = self.opinions.candidates(connection, "second", spec.heads, actor, now, missing)
+            rest = self.opinions.candidates(connection, place, "second", spec.heads, actor, now, missing)
             alone = dict.fromkeys(request for request, _ in rest)
             self.opinions.lend(connection, alone, actor, until)
             shown |= alone
@@ -175,7 +177,8 @@ class ReviewQueue:
         waiting = connection.scalar(select(func.count()).select_from(query.limit(_MOST_COUNTED).subquery())) or 0
         seconds = _successes(count - len(known), second / max(second + waiting, 1))
         mixed: dict[str, Unit] = {}
-        for opinion, head in known + self.opinions.candidates(connection, "second", list(places), actor, now, seconds):
+        second_opinions = self.opinions.candidates(connection, place, "second", list(places), actor, now, seconds)
+        for opinion, head in known + second_opinions:
             if units := by_head[head]:
                 mixed[opinion] = units.pop(secrets.randbelow(len(units)))
         return mixed
@@ -198,7 +201,10 @@ class ReviewQueue:
         Requests that are hidden for claimed opinions are left out, as if they were claimed.
         """
         hidden = hidden_units(stand_ins(connection, spec.heads, self.request_seconds))
-        while units := self._open(connection, spec, actor, now, hidden):
+        later = set[Unit]()
+        if spec.queue == "blind" and spec.requests is None:
+            later = self.opinions.reserved(connection, spec.heads, actor, now)
+        while units := self._open(connection, spec, actor, now, hidden, later):
             if not self._answered_before(connection, place, list(units), now):
                 break
         if connection.dialect.name == "postgresql":  # before they were locked, another process may have hidden some
@@ -206,9 +212,14 @@ class ReviewQueue:
         return units
 
     def _open(
-        self, connection: Connection, spec: ClaimSpec, actor: str, now: float, hidden: set[Unit]
+        self, connection: Connection, spec: ClaimSpec, actor: str, now: float, hidden: set[Unit], later: set[Unit]
     ) -> dict[Unit, _OpenRequest]:
-        """Return open requests by unit in the order of the queue, locked where other processes claim."""
+        """Return open requests by unit in the order of the queue, locked where other processes claim.
+
+        Args:
+            hidden: units that are left out.
+            later: units that come after all others.
+        """
         conditions = self._conditions(spec, actor, now)
         replaceable = ~drawn() & ~had_by(item, actor)
         columns = (item.c.priority, item.c.epoch, item.c.sequence, item.c.head, replaceable.label("replaceable"))
@@ -218,9 +229,10 @@ class ReviewQueue:
         candidates: list[tuple[float, int, int, str, bool]] = []
         for head in spec.heads:  # each in the order of its index
             query = select(*columns).where(item.c.head == head, *conditions).order_by(item.c.priority)
-            rows = connection.execute(for_update(connection, query.limit(spec.count + len(hidden))))
+            rows = connection.execute(for_update(connection, query.limit(spec.count + len(hidden) + len(later))))
             candidates += [tuple(row) for row in rows if (row.epoch, row.sequence) not in hidden]
-        chosen = sorted(candidates)[: spec.count]
+        candidates.sort(key=lambda row: ((row[1], row[2]) in later, row))
+        chosen = candidates[: spec.count]
         return {(epoch, sequence): _OpenRequest(head, bool(may_be)) for _, epoch, sequence, head, may_be in chosen}
 
     def _answered_before(self, connection: Connection, place: Place, units: list[Unit], now: float) -> set[Unit]:

@@ -6,8 +6,9 @@ list of an open request of its head, which the ledger keeps with it. Until the o
 request is hidden: nobody can claim it. If it was labelled from elsewhere meanwhile, another one is.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, Connection, and_, select, tuple_
 
@@ -16,9 +17,7 @@ from services.ledger.tables import item, opinion
 from services.ledger.unit_ids import Unit
 
 _MOST = 1000
-"""Most claimed opinions that get a stand-in."""
-_FEW = 8
-"""Requests that are looked at first: neighbours are seldom taken."""
+"""Most claimed opinions that get a stand-in, and most open requests that are passed over between their places."""
 
 SHOWN = and_(item.c.epoch == opinion.c.shown_epoch, item.c.sequence == opinion.c.shown_sequence)
 """Condition that joins an opinion with the item whose times and place in the list it shows."""
@@ -56,29 +55,44 @@ def stand_ins(connection: Connection, heads: Sequence[str], request_seconds: flo
     )
     rows = connection.execute(claimed).all()
     unused = {(row.epoch, row.sequence) for row in rows if row.is_open}
-    taken = set(unused)
+    taken, ended = set(unused), dict[str, list[StandIn]]()
     opinions: list[StandIn] = []
     for row in rows:
-        place = (row.priority, row.epoch, row.sequence)
-        hidden: Unit | None = (row.epoch, row.sequence)
-        if hidden in unused:
-            unused.remove(hidden)
-        elif (hidden := _next_open(connection, row.head, taken, place)) is not None:
-            taken.add(hidden)
-        opinions.append(StandIn(row.head, row.holder, place, row.time, row.expires, hidden))
+        unit = (row.epoch, row.sequence)
+        stand_in = StandIn(row.head, row.holder, (row.priority, *unit), row.time, row.expires, unit)
+        if unit in unused:
+            unused.remove(unit)
+            opinions.append(stand_in)
+        else:
+            ended.setdefault(row.head, []).append(stand_in)
+    for head, some in ended.items():
+        others = _next_open(connection, head, taken, [stand_in.place for stand_in in some])
+        opinions += [replace(stand_in, hidden=unit) for stand_in, unit in zip(some, others, strict=True)]
     return opinions
 
 
-def _next_open(connection: Connection, head: str, taken: Set[Unit], start: tuple[float, int, int]) -> Unit | None:
-    """Return the next request of a head that may be hidden, behind a place, else the first one; None: all are taken."""
+def _next_open(
+    connection: Connection, head: str, taken: Set[Unit], starts: Sequence[tuple[float, int, int]]
+) -> list[Unit | None]:
+    """Return for each place the next request of a head that may be hidden, behind it, else the first; None: none left.
+
+    Args:
+        taken: units of requests that are hidden already.
+    """
     place = (item.c.priority, item.c.epoch, item.c.sequence)
-    query = select(item.c.epoch, item.c.sequence).where(item.c.head == head, _may_hide()).order_by(*place)
-    for part in (query.where(tuple_(*place) >= start), query.where(tuple_(*place) < start)):
-        for limit in (_FEW, len(taken) + 1):
-            for epoch, sequence in connection.execute(part.limit(limit)):
-                if (epoch, sequence) not in taken:
-                    return epoch, sequence
-    return None
+    query = select(*place).where(item.c.head == head, _may_hide()).order_by(*place)
+    query = query.limit(len(taken) + len(starts) + _MOST)
+    first = min(starts)
+    free: list[tuple[float, int, int]] = []
+    for part in (tuple_(*place) >= first, tuple_(*place) < first):
+        if len(free) < len(starts):
+            rows = [(row.priority, row.epoch, row.sequence) for row in connection.execute(query.where(part))]
+            free = sorted(free + [row for row in rows if row[1:] not in taken])
+    chosen: list[Unit | None] = []
+    for start in starts:
+        at = bisect_left(free, start)
+        chosen.append(free.pop(at if at < len(free) else 0)[1:] if free else None)
+    return chosen
 
 
 def _may_hide() -> ColumnElement[bool]:

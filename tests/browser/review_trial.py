@@ -8,9 +8,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
-from sqlalchemy import Engine, func, or_, select, update
+from sqlalchemy import ColumnElement, Engine, and_, func, or_, select, update
 
 from services.ledger.database import Database
 from services.ledger.tables import item, opinion
@@ -19,6 +20,7 @@ from tests.browser.chromium import Page, chromium
 from tests.browser.views import log_in
 from tests.services.review.consoles import SITUATION, Consoles
 
+REVIEWERS = ("anna", "ben", "cleo")
 NUMBER = "timeSinceDryDock"
 """Column by which a situation is known again; its reviewers' label is the same number."""
 FIRST_NUMBER = 1_000_000
@@ -64,7 +66,7 @@ class Trial:
         self.engine: Engine = Database(f"sqlite:///{path}").writing()
 
     def open_units(self) -> int:
-        """Number of requests and opinions that wait or are claimed."""
+        """Number of requests and opinions that wait or are claimed, without opinions that nobody may get any more."""
         wait = ("requested", "claimed")
         with self.engine.connect() as connection:
             counts = [
@@ -73,7 +75,22 @@ class Trial:
                 )
                 for table in (item, opinion)
             ]
-        return sum(count or 0 for count in counts)
+        return sum(count or 0 for count in counts) - len(self.lapsed_opinions())
+
+    def lapsed_opinions(self) -> set[str]:
+        """Ids of opinions that all others than the author have had and lost, and whose shown request has a label."""
+        shown = and_(item.c.epoch == opinion.c.shown_epoch, item.c.sequence == opinion.c.shown_sequence)
+        query = select(opinion).join_from(opinion, item, shown)
+        query = query.where(opinion.c.state == "requested", item.c.state == "labelled")
+        with self.engine.connect() as connection:
+            rows = connection.execute(query).all()
+            had = {
+                row.request: set(
+                    "".join(connection.scalars(select(opinion.c.handed_to).where(_same_unit(row)))).split()
+                )
+                for row in rows
+            }
+        return {row.request for row in rows if len(had[row.request] - {row.author}) == len(REVIEWERS) - 1}
 
     def end_leases(self, share: float = 1.0) -> None:
         """End leases that are held now."""
@@ -84,6 +101,10 @@ class Trial:
                     if random.random() < share:
                         same = table.c.lease == row.lease
                         connection.execute(update(table).where(same).values(lease_until=time.time() - 1))
+
+
+def _same_unit(row: Any) -> ColumnElement[bool]:
+    return and_(opinion.c.epoch == row.epoch, opinion.c.sequence == row.sequence, opinion.c.kind == row.kind)
 
 
 class Reviewer(threading.Thread):

@@ -177,6 +177,21 @@ def test_a_chosen_request_that_somebody_took_is_told(page: Page, running: Consol
     page.until("!document.querySelector('main [role=alert]')")
 
 
+def test_a_chosen_request_is_still_on_the_screen_after_a_crash(page: Page, running: Consoles) -> None:
+    rows = httpx.get(f"{running.vessel}/v1/requests/waiting", params={"limit": 100}).json()["requests"]
+    chosen = [row["request"] for row in rows if row["state"] == "requested"][-1]
+    log_in(page, running.url, "hugo")
+    page.value(f"location.hash = '#/review/vessel/power/blind/{chosen}'")
+    page.until("document.activeElement && document.activeElement.id === 'label'")
+    stored = "sessionStorage.getItem(Object.keys(sessionStorage).find(key => key.includes('claimed.vessel')))"
+    kept = json.loads(page.until(stored))
+    page.value("fetch = () => new Promise(() => {}); Storage.prototype.removeItem = () => {}; true")  # as if it crashed
+    page.reload()
+    page.until("document.activeElement && document.activeElement.id === 'label'")
+    assert not page.value("Boolean(document.querySelector('main [role=alert]'))")
+    assert json.loads(page.until(stored))[0]["lease"] == kept[0]["lease"]
+
+
 def posted(page: Page, end: str) -> list[dict[str, Any]]:
     return [own for own in page.named("Network.requestWillBeSent") if own["request"]["url"].endswith(end)]
 

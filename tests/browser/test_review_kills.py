@@ -11,7 +11,7 @@ from sqlalchemy import select
 from services.ledger.tables import item, label, opinion
 from services.ledger.unit_ids import Unit
 from tests.browser.chromium import installed
-from tests.browser.review_trial import Reviewer, Trial, disturb, finish, send_situations
+from tests.browser.review_trial import REVIEWERS, Reviewer, Trial, disturb, finish, send_situations
 from tests.services.review.consoles import consoles
 
 
@@ -23,7 +23,7 @@ def _run(folder: Path, units: int, events: int, seconds: float, seed: int) -> No
     with consoles(home, **settings) as running:
         numbers = send_situations(running, units)
         trial = Trial(running, program, folder)
-        reviewers = [Reviewer(trial, name) for name in ("anna", "ben", "cleo")]
+        reviewers = [Reviewer(trial, name) for name in REVIEWERS]
         for reviewer in reviewers:
             reviewer.start()
         disturb(trial, reviewers, events, seed, _print)
@@ -42,12 +42,16 @@ def _check(trial: Trial, numbers: dict[Unit, int]) -> None:
     assert units.keys() == numbers.keys()
     assert Counter(units.values()) == {"labelled": len(numbers)}, "no unit is stuck"
     assert Counter((row.epoch, row.sequence) for row in labels) == Counter(numbers.keys()), "one label for each unit"
-    for row in (*labels, *opinions):
+    given = [row for row in opinions if row.state == "labelled"]
+    for row in (*labels, *given):
         assert struct.unpack("<d", row.value)[0] == numbers[row.epoch, row.sequence]
-    assert {row.state for row in opinions} <= {"labelled"}
-    assert all(row.actor != row.author for row in opinions)
+    assert max(Counter((row.epoch, row.sequence) for row in given).values(), default=0) <= 1
+    lapsed = trial.lapsed_opinions()
+    assert {row.request for row in opinions if row.state not in ("labelled", "expired")} == lapsed
+    assert all(row.actor != row.author for row in given)
     assert len({row.actor for row in labels}) == 3
-    _print(f"{len(labels)} labels, {len(opinions)} second opinions, {len(numbers)} units")
+    counts = f"{len(given)} second opinions, {len(lapsed)} that all had and lost"
+    _print(f"{len(labels)} labels, {counts}, {len(numbers)} units")
 
 
 def _print(text: str) -> None:

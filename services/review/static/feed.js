@@ -40,8 +40,9 @@ export class Feed {
 
   /** Claim a request that somebody chose and put it on the screen, or note that it was taken; then claim more. */
   async choose(id) {
-    const [chosen] = await this.fill([id]);
-    if (this.error || this.closed) return;
+    const kept = this.requests.find((request) => request.listed === id); // of the same page before a reload or a crash
+    const [chosen] = kept ? [kept] : await this.fill([id]);
+    if (this.closed || (!chosen && this.error)) return;
     if (chosen) this.bringBack(chosen);
     else {
       this.taken = true;
@@ -65,6 +66,7 @@ export class Feed {
         }
         const known = new Set(this.requests.map((request) => request.request));
         const added = claimed.filter((request) => !known.has(request.request));
+        if (requests) for (const request of added) [request.listed] = requests;
         this.requests = [...this.requests, ...added];
         this.empty = this.requests.length === 0;
         this.error = null;

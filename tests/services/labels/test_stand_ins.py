@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+import pytest
+
 from services.labels.label_types import Request
 from services.labels.label_validation import SubmittedLabel
 from services.labels.periodic_jobs import PeriodicJobs
 from services.labels.submissions import Answer
 from services.labels.waiting_requests import WaitingRequest
 from services.ledger.tables import UNASKED, opinion
+from services.runtime.errors import Conflict
 from tests.services.labels.label_services import DAY, OPTIONS, POWER, RAIN, Opened, opened
 
 
@@ -26,8 +29,13 @@ async def _listed(ledger: Opened, actor: str) -> list[float | None]:
     return [row.due for row in (await _list(ledger, actor)).values() if row.mine]
 
 
-async def _claim(ledger: Opened, count: int) -> list[Request]:
-    return await ledger.label_service.reviews.claim(count=count, head="", actor="anna", seconds=600)
+async def _claim(ledger: Opened, count: int, actor: str = "anna") -> list[Request]:
+    return await ledger.label_service.reviews.claim(count=count, head="", actor=actor, seconds=600)
+
+
+async def _submit(ledger: Opened, request: Request, actor: str = "anna") -> None:
+    name, lease = request.claimed.request, request.claimed.lease
+    await ledger.label_service.reviews.submit(Answer(name, lease, 2.0, actor, seconds=1.0))
 
 
 async def _with_known(ledger: Opened, count: int) -> None:
@@ -125,8 +133,7 @@ async def test_a_request_that_is_hidden_comes_back_with_the_label_or_the_end_of_
         assert await _counts(ledger) == (0, 2)
         ledger.wall.now += 601
         for request in await _claim(ledger, 4):
-            name, lease = request.claimed.request, request.claimed.lease
-            await reviews.submit(Answer(name, lease, 2.0, "anna", seconds=2.0))
+            await _submit(ledger, request)
         ids = (await reviews.queues()).ids
         left = [ids.unit(request.claimed.request) for request in await _claim(ledger, 4)]
         assert set(left) == {(ledger.writer.epoch, 100), (ledger.writer.epoch, 101)}
@@ -143,6 +150,19 @@ async def test_a_place_that_somebody_answered_is_kept(ledger_url: str) -> None:
         await ledger.take(SubmittedLabel((ledger.writer.epoch, 100), 2.0, "requested"))
         assert await _listed(ledger, "anna") == before == [request.claimed.due]
         assert await _counts(ledger) == (1, 1)
+
+
+async def test_the_requests_behind_those_places_are_hidden_then(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, known_units=1.0)) as ledger:
+        known = await ledger.units(range(4), state=UNASKED, census=1)
+        await ledger.take(*(SubmittedLabel(unit, 2.0, "census") for unit in known))
+        await _decided(ledger, range(100, 106))
+        times = [row.due for row in (await _list(ledger, "anna")).values()]
+        handed = await _claim(ledger, 4)
+        await ledger.take(*(SubmittedLabel((ledger.writer.epoch, n), 2.0, "requested") for n in (100, 103)))
+        await _release(ledger, handed[1:3])
+        rows = [(times.index(row.due), row.state) for row in (await _list(ledger, "anna")).values()]
+        assert rows == [(0, "claimed"), (2, "requested"), (3, "claimed"), (5, "requested")]
 
 
 async def _release(ledger: Opened, requests: list[Request], actor: str = "anna") -> None:
@@ -188,6 +208,82 @@ async def test_what_was_given_back_comes_again_as_it_was(ledger_url: str) -> Non
             assert {request.claimed.request} == contents[row.due]
 
 
+@pytest.fixture
+def mixed_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opinions come in as many places as there are, not at random."""
+    monkeypatch.setattr("services.labels.review_queue._successes", lambda trials, share: trials if share else 0)
+
+
+async def _given_back(ledger: Opened) -> tuple[Request, int]:
+    """Return the second opinion of ben on a label of anna, which he gave back, and the sequence of what it shows."""
+    await ledger.units([0])
+    (first,) = await _claim(ledger, 1)
+    await _submit(ledger, first)
+    await _decided(ledger, range(100, 104))
+    handed = await _claim(ledger, 4, "ben")
+    ((name, sequence),) = await ledger.rows(opinion, "request", "shown_sequence")
+    (second,) = (request for request in handed if request.claimed.request == name)
+    await _release(ledger, handed, "ben")
+    return second, sequence
+
+
+@pytest.mark.usefixtures("mixed_in")
+async def test_an_opinion_comes_again_with_its_request_whoever_claims(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, second_opinions=1.0)) as ledger:
+        second, _ = await _given_back(ledger)
+        handed = await _claim(ledger, 4, "cleo")
+        assert len(handed) == 4
+        assert [(one.claimed.due, one.input) for one in handed if one.claimed.request == second.claimed.request] == [
+            (second.claimed.due, second.input)
+        ]
+        assert len(await ledger.rows(opinion, "request")) == 1
+
+
+@pytest.mark.usefixtures("mixed_in")
+async def test_who_may_not_give_an_opinion_gets_the_request_that_it_shows_last(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, second_opinions=1.0)) as ledger:
+        second, sequence = await _given_back(ledger)
+        ids = (await ledger.label_service.reviews.queues()).ids
+        others = await _claim(ledger, 3)
+        assert second.claimed.due not in {request.claimed.due for request in others}
+        (last,) = await _claim(ledger, 2)
+        assert (last.claimed.due, ids.unit(last.claimed.request)) == (
+            second.claimed.due,
+            (ledger.writer.epoch, sequence),
+        )
+
+
+@pytest.mark.usefixtures("mixed_in")
+async def test_a_request_is_kept_for_who_may_give_the_opinion_that_shows_it_for_some_days(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, second_opinions=1.0)) as ledger:
+        second, _ = await _given_back(ledger)
+        await _decided(ledger, range(200, 204))
+        ledger.wall.now += 6 * DAY
+        kept = await _claim(ledger, 4)
+        assert second.claimed.due not in {request.claimed.due for request in kept}
+        await _release(ledger, kept)
+        ledger.wall.now += 2 * DAY
+        assert second.claimed.due in {request.claimed.due for request in await _claim(ledger, 4)}
+
+
+@pytest.mark.usefixtures("mixed_in")
+async def test_an_opinion_whose_request_has_ended_goes_to_others_under_another_id(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, second_opinions=1.0)) as ledger:
+        second, sequence = await _given_back(ledger)
+        await ledger.take(SubmittedLabel((ledger.writer.epoch, sequence), 2.0, "requested"))
+        for _ in range(8):
+            await _release(ledger, await _claim(ledger, 3, "ben"), "ben")
+        assert await ledger.rows(opinion, "request", "state") == [(second.claimed.request, "requested")]
+        handed = await _claim(ledger, 3, "cleo")
+        ids = {request.claimed.request for request in handed}
+        assert {(name in ids, state) for name, state in await ledger.rows(opinion, "request", "state")} == {
+            (False, "expired"),
+            (True, "claimed"),
+        }
+        with pytest.raises(Conflict, match="has ended"):
+            await _submit(ledger, second, "ben")
+
+
 async def test_units_of_a_second_phase_stand_for_none(ledger_url: str) -> None:
     async with opened(ledger_url, options=replace(OPTIONS, known_units=1.0, second_phase=1.0)) as ledger:
         await _with_known(ledger, 3)
@@ -203,9 +299,7 @@ async def test_a_request_of_each_head_is_shown_by_opinions_of_that_head(ledger_u
     async with opened(ledger_url, heads=(POWER, RAIN), options=replace(OPTIONS, second_opinions=1.0)) as ledger:
         await ledger.units(range(4), head="rain")
         for request in await _claim(ledger, 4):
-            await ledger.label_service.reviews.submit(
-                Answer(request.claimed.request, request.claimed.lease, 2.0, "anna", seconds=1.0)
-            )
+            await _submit(ledger, request)
         await _decided(ledger, range(100, 103))
         ledger.wall.now += 60
         await ledger.units([103], head="rain")
@@ -218,9 +312,7 @@ async def test_all_that_is_left_takes_no_request_away(ledger_url: str) -> None:
     async with opened(ledger_url, options=replace(OPTIONS, second_opinions=1.0)) as ledger:
         await ledger.units(range(3))
         for request in await _claim(ledger, 3):
-            await ledger.label_service.reviews.submit(
-                Answer(request.claimed.request, request.claimed.lease, 2.0, "anna", seconds=1.0)
-            )
+            await _submit(ledger, request)
         await ledger.units(range(10, 12))
         handed = await ledger.label_service.reviews.claim(count=5, head="", actor="ben", seconds=600)
         assert len(handed) == 5 - sum(state == "requested" for (state,) in await ledger.rows(opinion, "state")) - sum(
