@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from sqlalchemy import ColumnElement, Engine, and_, func, or_, select, update
+from sqlalchemy import Connection, Engine, and_, func, or_, select, tuple_, update
 
 from services.ledger.database import Database
-from services.ledger.tables import item, opinion
+from services.ledger.tables import OPEN, item, opinion, request_event
 from services.ledger.unit_ids import Unit, parse_unit
 from tests.browser.chromium import Page, chromium
 from tests.browser.views import log_in
@@ -78,19 +78,22 @@ class Trial:
         return sum(count or 0 for count in counts) - len(self.lapsed_opinions())
 
     def lapsed_opinions(self) -> set[str]:
-        """Ids of opinions that all others than the author have had and lost, and whose shown request has a label."""
-        shown = and_(item.c.epoch == opinion.c.shown_epoch, item.c.sequence == opinion.c.shown_sequence)
-        query = select(opinion).join_from(opinion, item, shown)
-        query = query.where(opinion.c.state == "requested", item.c.state == "labelled")
+        """Ids of opinions that nobody may give: all but the author have had the unit, as a request or an opinion."""
         with self.engine.connect() as connection:
-            rows = connection.execute(query).all()
-            had = {
-                row.request: set(
-                    "".join(connection.scalars(select(opinion.c.handed_to).where(_same_unit(row)))).split()
-                )
-                for row in rows
-            }
-        return {row.request for row in rows if len(had[row.request] - {row.author}) == len(REVIEWERS) - 1}
+            waiting = connection.execute(select(opinion).where(opinion.c.state == "requested")).all()
+            return {row.request for row in waiting if set(REVIEWERS) - {row.author} <= self._had(connection, row)}
+
+    def _had(self, connection: Connection, waiting: Any) -> set[str]:
+        """Return who has had the unit of an opinion, without those who may get it again."""
+        unit = (waiting.epoch, waiting.sequence)
+        claimed = (request_event.c.state == "claimed", tuple_(request_event.c.epoch, request_event.c.sequence) == unit)
+        had = set(connection.scalars(select(request_event.c.actor).where(*claimed)))
+        shown = and_(item.c.epoch == waiting.shown_epoch, item.c.sequence == waiting.shown_sequence)
+        may_come_again = waiting.shown_epoch is None or connection.scalar(select(item.c.state).where(shown)) in OPEN
+        for row in connection.execute(select(opinion).where(tuple_(opinion.c.epoch, opinion.c.sequence) == unit)):
+            if row.request != waiting.request or not may_come_again:
+                had |= set(row.handed_to.split())
+        return had
 
     def end_leases(self, share: float = 1.0) -> None:
         """End leases that are held now."""
@@ -101,10 +104,6 @@ class Trial:
                     if random.random() < share:
                         same = table.c.lease == row.lease
                         connection.execute(update(table).where(same).values(lease_until=time.time() - 1))
-
-
-def _same_unit(row: Any) -> ColumnElement[bool]:
-    return and_(opinion.c.epoch == row.epoch, opinion.c.sequence == row.sequence, opinion.c.kind == row.kind)
 
 
 class Reviewer(threading.Thread):

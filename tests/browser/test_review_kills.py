@@ -50,7 +50,7 @@ def _check(trial: Trial, numbers: dict[Unit, int]) -> None:
     assert {row.request for row in opinions if row.state not in ("labelled", "expired")} == lapsed
     assert all(row.actor != row.author for row in given)
     assert len({row.actor for row in labels}) == 3
-    counts = f"{len(given)} second opinions, {len(lapsed)} that all had and lost"
+    counts = f"{len(given)} second opinions, {len(lapsed)} that nobody may give"
     _print(f"{len(labels)} labels, {counts}, {len(numbers)} units")
 
 
