@@ -30,13 +30,12 @@ from sqlalchemy import (
 
 from services.labels.label_options import Options
 from services.labels.queue_entries import ClaimedRequest, OpinionKind, had_by, seen_with_draft
-from services.labels.request_expiry import due, for_update
+from services.labels.request_expiry import SHOWN, due, for_update, shows_open
 from services.labels.request_ids import new_request_id, unit_draw
 from services.labels.requests import EXPIRE, LABEL
-from services.labels.stand_ins import SHOWN
 from services.ledger.contract import Place
 from services.ledger.database import insert_missing
-from services.ledger.tables import OPEN, item, opinion
+from services.ledger.tables import item, opinion
 from services.ledger.tables import label as labels
 from services.ledger.unit_ids import Unit
 
@@ -124,8 +123,12 @@ class Opinions:
             *self._census(connection, names, unseen, ended),
         ]
         requests: list[tuple[str, str]] = []
+        used = set[Unit]()
         while choices and len(requests) < count:
             unit, head, label = choices.pop(secrets.randbelow(len(choices)))
+            if unit in used:
+                continue
+            used.add(unit)
             if left[head] and (request := _request(connection, place, unit, head, "known", now, label=label)):
                 left[head] -= 1
                 requests.append((request, head))
@@ -145,14 +148,19 @@ class Opinions:
         if not units:
             return {}
         shown = (opinion.c.shown_epoch, opinion.c.shown_sequence)
-        may_get = and_(*self._waiting(actor, now), _new_to(actor))
-        query = (
-            select(opinion.c.request, *shown, may_get.label("may_get"))
+        bound = (
+            select(opinion.c.request, opinion.c.epoch, opinion.c.sequence, *shown)
+            .add_columns(self._may_get(actor, now).label("may_get"))
             .where(opinion.c.kind.in_(("second", "known")), opinion.c.state == "requested")
-            .where(tuple_(*shown).in_(units))
+            .where(opinion.c.shown_epoch.is_not(None), tuple_(*shown).in_(units))
         )
-        rows = connection.execute(for_update(connection, query, opinion))
-        return {(row.shown_epoch, row.shown_sequence): row.request if row.may_get else None for row in rows}
+        rows = connection.execute(bound).all()
+        of_units = {(row.epoch, row.sequence): row.request for row in rows if row.may_get}  # one for each unit
+        same = (opinion.c.request.in_(of_units.values()), opinion.c.state == "requested")
+        locked = set(connection.scalars(for_update(connection, select(opinion.c.request).where(*same), opinion)))
+        by_shown: dict[Unit, str | None] = {(row.shown_epoch, row.shown_sequence): None for row in rows}
+        by_shown |= {(row.shown_epoch, row.shown_sequence): row.request for row in rows if row.request in locked}
+        return by_shown
 
     def reserved(self, connection: Connection, heads: Sequence[str], actor: str, now: float) -> set[Unit]:
         """Return the open requests whose times opinions show that were given back and that this reviewer may not get.
@@ -164,8 +172,7 @@ class Opinions:
         query = (
             select(opinion.c.shown_epoch, opinion.c.shown_sequence)
             .where(opinion.c.kind.in_(("second", "known")), opinion.c.state == "requested", opinion.c.head.in_(heads))
-            .where(opinion.c.shown_epoch.is_not(None), opinion.c.erased.is_(None), recent)
-            .where(~and_(*self._waiting(actor, now), _new_to(actor)))
+            .where(opinion.c.shown_epoch.is_not(None), recent, shows_open(), ~self._may_get(actor, now))
             .limit(_MOST_COUNTED)
         )
         return {(row.shown_epoch, row.shown_sequence) for row in connection.execute(query)}
@@ -216,24 +223,27 @@ class Opinions:
         return self.options.request_days * 86_400
 
     def _open(self, kind: OpinionKind, heads: Sequence[str], actor: str, now: float) -> list[ColumnElement[bool]]:
-        """Return the conditions for opinions of a kind that this reviewer may get."""
+        """Return the conditions for opinions of a kind that this reviewer may get, without those that come again."""
         if kind == "adjudication":
-            unseen = [~seen_with_draft(opinion, actor)]
+            unseen = [self._waiting(actor, now), ~seen_with_draft(opinion, actor)]
         else:
-            shows_open = exists(select(item.c.epoch).where(SHOWN, item.c.state.in_(OPEN), item.c.erased.is_(None)))
-            comes_again = opinion.c.shown_epoch.is_not(None) & (shows_open | _handed_to(opinion, actor))
-            unseen = [_new_to(actor), ~comes_again]
-        return [opinion.c.head.in_(heads), opinion.c.kind == kind, *self._waiting(actor, now), *unseen]
+            comes_again = opinion.c.shown_epoch.is_not(None) & (shows_open() | _handed_to(opinion, actor))
+            unseen = [self._may_get(actor, now), ~comes_again]
+        return [opinion.c.head.in_(heads), opinion.c.kind == kind, *unseen]
 
-    def _waiting(self, actor: str, now: float) -> list[ColumnElement[bool]]:
-        """Return the conditions for opinions that wait, on labels of others."""
-        return [
+    def _may_get(self, actor: str, now: float) -> ColumnElement[bool]:
+        """Return the condition for second opinions and known units that wait and that this reviewer may give."""
+        return and_(self._waiting(actor, now), _new_to(actor))
+
+    def _waiting(self, actor: str, now: float) -> ColumnElement[bool]:
+        """Return the condition for opinions that wait, on labels of others."""
+        return and_(
             opinion.c.state == "requested",
             opinion.c.erased.is_(None),
             opinion.c.author != actor,
             opinion.c.other_author != actor,
-            opinion.c.time >= now - self._request_seconds,
-        ]
+            (opinion.c.time >= now - self._request_seconds) | shows_open(),
+        )
 
     def _adjudicated(
         self, connection: Connection, heads: Sequence[str], actor: str, unseen: ColumnElement[bool]
@@ -260,11 +270,19 @@ class Opinions:
             return []
         first = secrets.randbelow(max(last - _KNOWN_IDS, 0) + 1)
         same = and_(item.c.epoch == labels.c.epoch, item.c.sequence == labels.c.sequence)
+        newer = labels.alias()
+        same_label = (
+            newer.c.epoch == labels.c.epoch,
+            newer.c.sequence == labels.c.sequence,
+            newer.c.source == "census",
+        )
+        later = tuple_(newer.c.version, newer.c.id) > tuple_(labels.c.version, labels.c.id)
+        superseded = exists(select(newer.c.id).where(*same_label, newer.c.head == labels.c.head, later))
         query = (
             select(labels.c.epoch, labels.c.sequence, labels.c.head, labels.c.id)
             .join_from(labels, item, same)
             .where(labels.c.id.between(first, first + _KNOWN_IDS), labels.c.source == "census")
-            .where(labels.c.head.in_(census), labels.c.erased.is_(None), _PAYLOAD, unseen, ended)
+            .where(labels.c.head.in_(census), labels.c.erased.is_(None), _PAYLOAD, unseen, ended, ~superseded)
             .limit(_MOST_COUNTED)
         )
         return [((row.epoch, row.sequence), row.head, row.id) for row in connection.execute(query)]
@@ -328,7 +346,7 @@ def _unit_kind(unit: Unit, head: str, kind: OpinionKind) -> ColumnElement[bool]:
 
 def _handed_to(opinions: FromClause, actor: str) -> ColumnElement[bool]:
     """Return the condition for opinions that a reviewer has had."""
-    return opinions.c.handed_to.contains(f"\n{actor}\n", autoescape=True)
+    return func.replace(opinions.c.handed_to, f"\n{actor}\n", "") != opinions.c.handed_to  # LIKE may ignore case
 
 
 def _seen_by(actor: str) -> ColumnElement[bool]:

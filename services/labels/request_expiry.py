@@ -11,7 +11,7 @@ from services.labels.request_ids import unit_draw
 from services.labels.requests import EXPIRE, LEASE_OVER, SECOND_PHASE, Move
 from services.labels.statements import note, of_units
 from services.ledger.contract import Place
-from services.ledger.tables import item, opinion, request_event
+from services.ledger.tables import OPEN, item, opinion, request_event
 from services.ledger.unit_ids import Unit
 
 SERVICE = "service"
@@ -20,6 +20,8 @@ CLAIMED = item.c.state == literal_column("'claimed'")
 """Condition for requests with a lease; without a parameter, because an index is of these rows only."""
 PIECE = 1000
 """Most requests that one call changes."""
+SHOWN = and_(item.c.epoch == opinion.c.shown_epoch, item.c.sequence == opinion.c.shown_sequence)
+"""Condition that joins an opinion with the item whose times and place in the list it shows."""
 
 
 def end_leases(connection: Connection, place: Place, now: float) -> int:
@@ -35,11 +37,11 @@ def end_leases(connection: Connection, place: Place, now: float) -> int:
 def expire(connection: Connection, place: Place, request_seconds: float, now: float) -> int:
     """Expire requests that were not answered in time, except those that must be completed; return how many.
 
-    Opinions expire with them.
+    Opinions expire with them, but not before the open request whose deadline they show.
     """
     over = due(request_seconds) < now
     old = and_(item.c.state == "requested", over, ~drawn())
-    forgotten = and_(opinion.c.state == "requested", opinion.c.time < now - request_seconds)
+    forgotten = and_(opinion.c.state == "requested", opinion.c.time < now - request_seconds, ~shows_open())
     connection.execute(update(opinion).where(forgotten).values(state=EXPIRE.target))
     return _pass(connection, place, old, EXPIRE, "nobody answered in time", now)
 
@@ -94,6 +96,11 @@ def drawn() -> ColumnElement[bool]:
             request_event.c.propensity.is_not(None),
         )
     )
+
+
+def shows_open() -> ColumnElement[bool]:
+    """Return the condition for opinions that show an open request, which may come in the place of one."""
+    return exists(select(literal(1)).where(SHOWN, item.c.state.in_(OPEN), item.c.erased.is_(None), ~drawn()))
 
 
 def for_update(connection: Connection, query: Any, table: Table = item) -> Any:

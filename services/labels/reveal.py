@@ -106,8 +106,9 @@ def _own_label(
     connection: Connection, is_opinion: bool, of_entry: ColumnElement[bool], key: str, row: Row[Any]
 ) -> tuple[bytes | None, str | None]:
     if is_opinion:
-        value, reference = connection.execute(select(opinion.c.value, opinion.c.value_ref).where(of_entry)).one()
-        return value, reference
+        own_row = connection.execute(select(opinion).where(of_entry)).one()
+        correction = (own_row.correction, own_row.correction_ref)
+        return (own_row.value, own_row.value_ref) if correction == (None, None) else correction
     of_unit = and_(labels.c.epoch == row.epoch, labels.c.sequence == row.sequence, labels.c.head == row.head)
     own = and_(of_unit, labels.c.source == "requested", labels.c.key.startswith(f"{key}#", autoescape=True))
     query = select(labels.c.value, labels.c.value_ref).where(own).order_by(labels.c.version.desc()).limit(1)

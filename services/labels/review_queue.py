@@ -7,7 +7,7 @@ without a draft would be recognised.
 """
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, bindparam, case, false, func, or_, select, update
@@ -76,13 +76,18 @@ class ReviewQueue:
             replaceable = [unit for unit in free if free[unit].replaceable]
             returned = self.opinions.returned(connection, replaceable, actor, now)
             shown |= {request: unit for unit, request in returned.items() if request is not None}
+            self.opinions.lend(connection, shown, actor, until)  # each at once: none comes twice, of whatever kind
             if spec.requests is None:
-                shown |= self._mixed_in(connection, place, spec, actor, now, _without(free, returned))
+                shown |= self._mixed_in(connection, place, spec, actor, until, now, _without(free, returned))
         claimed = list(_without(free, shown.values()))
-        self.opinions.lend(connection, shown, actor, until)
         self._lend(connection, place, claimed, actor, until, now, with_draft=spec.queue == "drafts")
         missing = spec.count - len(free)
-        if missing > 0 and spec.queue == "blind" and spec.requests is None:  # no open request is left
+        if (
+            missing > 0
+            and spec.queue == "blind"
+            and spec.requests is None
+            and not self._any_open(connection, spec, actor, now)
+        ):
             rest = self.opinions.candidates(connection, place, "second", spec.heads, actor, now, missing)
             alone = dict.fromkeys(request for request, _ in rest)
             self.opinions.lend(connection, alone, actor, until)
@@ -154,10 +159,11 @@ class ReviewQueue:
         place: Place,
         spec: ClaimSpec,
         actor: str,
+        until: float,
         now: float,
         free: Mapping[Unit, _OpenRequest],
     ) -> dict[str, Unit]:
-        """Return opinions that come in the place of some open requests, at random by their share of what waits.
+        """Lend opinions in the place of some open requests, at random by their share of what waits; return them.
 
         Args:
             free: open requests that this claim could take.
@@ -171,16 +177,21 @@ class ReviewQueue:
                 by_head.setdefault(request.head, []).append(unit)
         places = {head: len(units) for head, units in by_head.items()}
         count = sum(places.values())
-        known = self.opinions.known(connection, place, places, actor, now, _successes(count, options.known_units))
+        mixed: dict[str, Unit] = {}
+
+        def lend(opinions: list[tuple[str, str]]) -> None:
+            some: dict[str, Unit | None] = {}
+            for opinion, head in opinions:
+                if units := by_head[head]:
+                    some[opinion] = mixed[opinion] = units.pop(secrets.randbelow(len(units)))
+            self.opinions.lend(connection, some, actor, until)
+
+        lend(self.opinions.known(connection, place, places, actor, now, _successes(count, options.known_units)))
         second = self.opinions.waiting(connection, spec.heads, actor, now)
         query = select(item.c.sequence).where(*self._conditions(spec, actor, now), item.c.head.in_(spec.heads))
         waiting = connection.scalar(select(func.count()).select_from(query.limit(_MOST_COUNTED).subquery())) or 0
-        seconds = _successes(count - len(known), second / max(second + waiting, 1))
-        mixed: dict[str, Unit] = {}
-        second_opinions = self.opinions.candidates(connection, place, "second", list(places), actor, now, seconds)
-        for opinion, head in known + second_opinions:
-            if units := by_head[head]:
-                mixed[opinion] = units.pop(secrets.randbelow(len(units)))
+        seconds = _successes(count - len(mixed), second / max(second + waiting, 1))
+        lend(self.opinions.candidates(connection, place, "second", list(places), actor, now, seconds))
         return mixed
 
     def _conditions(self, spec: ClaimSpec, actor: str, now: float) -> tuple[ColumnElement[bool], ...]:
@@ -200,25 +211,40 @@ class ReviewQueue:
 
         Requests that are hidden for claimed opinions are left out, as if they were claimed.
         """
-        hidden = hidden_units(stand_ins(connection, spec.heads, self.request_seconds))
         later = set[Unit]()
         if spec.queue == "blind" and spec.requests is None:
             later = self.opinions.reserved(connection, spec.heads, actor, now)
-        while units := self._open(connection, spec, actor, now, hidden, later):
-            if not self._answered_before(connection, place, list(units), now):
+        passed = set[Unit]()
+        chosen: dict[Unit, _OpenRequest] = {}
+        while len(chosen) < spec.count:
+            hidden = hidden_units(stand_ins(connection, spec.heads, self.request_seconds))
+            units = self._open(connection, spec, actor, now, hidden | passed | set(chosen), later, len(chosen))
+            if not units:
                 break
-        if connection.dialect.name == "postgresql":  # before they were locked, another process may have hidden some
-            return _without(units, hidden_units(stand_ins(connection, spec.heads, self.request_seconds)))
-        return units
+            free = _locked(connection, units)
+            if connection.dialect.name == "postgresql":  # before they were locked, another process may have hidden some
+                free -= hidden_units(stand_ins(connection, spec.heads, self.request_seconds))
+            passed |= set(units) - free
+            answered = self._answered_before(connection, place, sorted(free), now)
+            chosen |= {unit: request for unit, request in units.items() if unit in free - answered}
+        return chosen
 
     def _open(
-        self, connection: Connection, spec: ClaimSpec, actor: str, now: float, hidden: set[Unit], later: set[Unit]
+        self,
+        connection: Connection,
+        spec: ClaimSpec,
+        actor: str,
+        now: float,
+        hidden: set[Unit],
+        later: set[Unit],
+        have: int,
     ) -> dict[Unit, _OpenRequest]:
-        """Return open requests by unit in the order of the queue, locked where other processes claim.
+        """Return open requests by unit in the order of the queue.
 
         Args:
             hidden: units that are left out.
             later: units that come after all others.
+            have: number of requests that this claim has already.
         """
         conditions = self._conditions(spec, actor, now)
         replaceable = ~drawn() & ~had_by(item, actor)
@@ -227,13 +253,23 @@ class ReviewQueue:
             named = [unit for request in spec.requests if (unit := self.list_ids.unit(request)) is not None]
             conditions = (*conditions, or_(false(), *of_units(item, named)))
         candidates: list[tuple[float, int, int, str, bool]] = []
+        missing = spec.count - have
         for head in spec.heads:  # each in the order of its index
             query = select(*columns).where(item.c.head == head, *conditions).order_by(item.c.priority)
-            rows = connection.execute(for_update(connection, query.limit(spec.count + len(hidden) + len(later))))
+            rows = connection.execute(query.limit(missing + len(hidden) + len(later)))
             candidates += [tuple(row) for row in rows if (row.epoch, row.sequence) not in hidden]
         candidates.sort(key=lambda row: ((row[1], row[2]) in later, row))
-        chosen = candidates[: spec.count]
-        return {(epoch, sequence): _OpenRequest(head, bool(may_be)) for _, epoch, sequence, head, may_be in chosen}
+        return {
+            (epoch, sequence): _OpenRequest(head, bool(may_be))
+            for _, epoch, sequence, head, may_be in candidates[:missing]
+        }
+
+    def _any_open(self, connection: Connection, spec: ClaimSpec, actor: str, now: float) -> bool:
+        """Return whether this reviewer may get any request still, also if another process is about to claim it."""
+        hidden = hidden_units(stand_ins(connection, spec.heads, self.request_seconds))
+        query = select(item.c.epoch, item.c.sequence).where(*self._conditions(spec, actor, now))
+        rows = connection.execute(query.where(item.c.head.in_(spec.heads)).limit(len(hidden) + 1))
+        return any((epoch, sequence) not in hidden for epoch, sequence in rows)
 
     def _answered_before(self, connection: Connection, place: Place, units: list[Unit], now: float) -> set[Unit]:
         """Mark and return units whose label came before their request was claimed."""
@@ -294,6 +330,15 @@ class ReviewQueue:
                 )
                 claimed.append((row.priority, request))
         return claimed
+
+
+def _locked(connection: Connection, units: Collection[Unit]) -> set[Unit]:
+    """Lock open requests; return the units of those that no other process works on and that are still open."""
+    locked: set[Unit] = set()
+    for condition in of_units(item, units):
+        query = select(item.c.epoch, item.c.sequence).where(condition, item.c.state == "requested")
+        locked |= {(epoch, sequence) for epoch, sequence in connection.execute(for_update(connection, query))}
+    return locked
 
 
 def _without(free: Mapping[Unit, _OpenRequest], units: Iterable[Unit | None]) -> dict[Unit, _OpenRequest]:

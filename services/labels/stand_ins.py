@@ -12,15 +12,12 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, Connection, and_, select, tuple_
 
-from services.labels.request_expiry import drawn, due
+from services.labels.request_expiry import SHOWN, drawn, due
 from services.ledger.tables import item, opinion
 from services.ledger.unit_ids import Unit
 
 _MOST = 1000
 """Most claimed opinions that get a stand-in, and most open requests that are passed over between their places."""
-
-SHOWN = and_(item.c.epoch == opinion.c.shown_epoch, item.c.sequence == opinion.c.shown_sequence)
-"""Condition that joins an opinion with the item whose times and place in the list it shows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class Submissions:
         entry = find_entry(connection, self.ids, answer.request)
         check_labelled(entry, answer.lease)
         row = self._row(entry, answer, now)
-        if entry.opinion is not None:
+        if entry.opinion in ("second", "known"):
             return _correct_opinion(connection, place, entry, row, refs)
         last = _last_label(connection, entry)
         if not last.key.startswith(f"{_key(answer.lease)}#"):
@@ -91,7 +91,14 @@ class Submissions:
         row = _of_version(row, answer.lease, last.version + 1)
         review = Review(assisted=entry.revealed is not None, seconds=answer.seconds)
         outcome = _outcome(take(connection, place, [row], actor=answer.actor, received=now, refs=refs, review=review))
-        if not review.assisted:
+        if entry.opinion is not None:
+            values = {
+                "label": _label_id(connection, row),
+                "value": None if refs else row.value,
+                "value_ref": refs.get(0),
+            }
+            connection.execute(update(opinion).where(entry.row).values(values | place.columns))
+        elif not review.assisted:
             self.opinions.relabelled(connection, place, entry.unit, entry.head, _label_id(connection, row))
         return outcome
 
@@ -164,15 +171,16 @@ def check_labelled(entry: Entry, lease: str) -> None:
 
 
 def _correct_opinion(connection: Connection, place: Place, entry: Entry, row: Row, refs: dict[int, str]) -> Outcome:
-    """Replace an opinion that was given blindly; after the prediction was shown, keep the correction beside it."""
-    known = connection.execute(select(opinion.c.digest, opinion.c.correction).where(entry.row)).one()
+    """Keep the correction of an opinion beside its first value, which is the one that is compared.
+
+    Once it is labelled, a reviewer may learn that it is an opinion, and could correct these more carefully than others.
+    """
+    columns = (opinion.c.value, opinion.c.value_ref, opinion.c.correction, opinion.c.correction_ref)
+    value, value_ref, *last = connection.execute(select(*columns).where(entry.row)).one()
     content = (None if refs else row.value, refs.get(0))
-    if entry.revealed is not None:
-        values: dict[str, Any] = dict(zip(("correction", "correction_ref"), content, strict=True))
-    elif known.digest == row.digest:
+    if content == (tuple(last) if any(part is not None for part in last) else (value, value_ref)):
         return Outcome.DUPLICATE
-    else:
-        values = dict(zip(("value", "value_ref"), content, strict=True)) | {"digest": row.digest, "difference": None}
+    values = dict(zip(("correction", "correction_ref"), content, strict=True))
     connection.execute(update(opinion).where(entry.row).values(values | place.columns))
     return Outcome.CORRECTED
 

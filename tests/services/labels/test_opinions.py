@@ -1,5 +1,6 @@
 """Second opinions, known units and adjudications: who gets them, what they cost, and that nobody can tell them."""
 
+import struct
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -199,8 +200,50 @@ async def test_a_blind_correction_is_compared_anew(ledger_url: str) -> None:
         assert [row[5] for row in await opinions(ledger)] == [1.0]
         claimed = second.claimed
         assert await reviews.correct(Answer(claimed.request, claimed.lease, 9.0, "ben")) is Outcome.CORRECTED
+        assert await reviews.correct(Answer(claimed.request, claimed.lease, 9.0, "ben")) is Outcome.DUPLICATE
         await jobs(ledger)
-        assert [row[5] for row in await opinions(ledger)] == [9.0]
+        assert [row[5] for row in await opinions(ledger)] == [1.0], "the first opinion counts"
+
+
+async def test_repeated_and_corrected_answers_are_those_of_a_request(ledger_url: str) -> None:
+    async with opened(ledger_url, options=ALWAYS) as ledger:
+        await ledger.units([0])
+        reviews = ledger.label_service.reviews
+
+        async def answer(request: Request, actor: str, value: float, first: bool) -> str:
+            own = Answer(request.claimed.request, request.claimed.lease, value, actor)
+            try:
+                return str(await (reviews.submit(own) if first else reviews.correct(own)))
+            except DemurError as error:
+                return str(error.code)
+
+        before = [(2.0, True), (3.0, False), (2.0, True), (3.0, True), (3.0, False), (2.0, False)]
+        after = [(2.0, False), (7.0, False), (7.0, False), (2.0, True)]
+        outcomes = []
+        for actor in ("anna", "ben"):
+            (request,) = await claim(ledger, actor)
+            own = [await answer(request, actor, *step) for step in before]
+            await reviews.reveal(request.claimed.request, request.claimed.lease)
+            outcomes.append(own + [await answer(request, actor, *step) for step in after])
+        assert outcomes[0] == outcomes[1]
+
+
+async def test_a_correction_of_an_adjudication_counts(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(ALWAYS, adjudicate={"power": 4.0})) as ledger:
+        (unit,) = await ledger.units([0])
+        for actor, value in (("anna", 1.0), ("ben", 9.0)):
+            (request,) = await claim(ledger, actor)
+            await submit(ledger, request, value, actor)
+        await jobs(ledger)
+        (case,) = await claim(ledger, "cleo", queue="adjudication")
+        await submit(ledger, case, 8.5, "cleo")
+        own = Answer(case.claimed.request, case.claimed.lease, 5.0, "cleo")
+        assert await ledger.label_service.reviews.correct(own) is Outcome.CORRECTED
+        (resolved,) = await ledger.label_service.resolve([unit])
+        assert resolved.value == 5.0
+        (kept,) = [row[1:] for row in await ledger.rows(opinion, "kind", "label", "value") if row[0] == "adjudication"]
+        assert kept in [row for row in await ledger.rows(label, "id", "value")]
+        assert kept[1] == struct.pack("<d", 5.0)
 
 
 async def test_erased_units_keep_the_difference_and_nothing_else(ledger_url: str) -> None:

@@ -1,6 +1,7 @@
 """The review queue is the same over HTTP and gRPC: calls, fields, refusals, scopes, and what reviewers cannot learn."""
 
 import asyncio
+import re
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -210,8 +211,9 @@ async def test_reviewers_cannot_tell_deferred_units_from_audited_ones(transport:
         assert len(numbers) == 3, numbers
         numbers |= {policy.threshold, 0.123456}
         for number in numbers:
-            for form in (*(struct.pack(code, number) for code in ("<f", ">f", "<d", ">d")), repr(number).encode()):
-                assert form not in before, f"{number} was received before the label"
+            text = rb"(?<![\d.])%s(?!\d)" % re.escape(repr(number)).encode()  # not a part of another number
+            for form in (*(re.escape(struct.pack(code, number)) for code in ("<f", ">f", "<d", ">d")), text):
+                assert not re.search(form, before, re.DOTALL), f"{number} was received before the label"
         hidden = (*units, *(unit.partition("-")[0] for unit in units), policy.version, policy.measure, "toy:1")
         words = ("defer", "audit", "decision", "uncertainty", "threshold", "caller", "propensity", "shift")
         for word in (*hidden, *words):

@@ -7,10 +7,14 @@ import pytest
 from services.labels.label_types import Request
 from services.labels.label_validation import SubmittedLabel
 from services.labels.periodic_jobs import PeriodicJobs
+from services.labels.review_queue import ClaimSpec
 from services.labels.submissions import Answer
 from services.labels.waiting_requests import WaitingRequest
-from services.ledger.tables import UNASKED, opinion
+from services.ledger.contract import Place
+from services.ledger.database import Database
+from services.ledger.tables import UNASKED, label, opinion
 from services.runtime.errors import Conflict
+from tests.postgres import Postgres
 from tests.services.labels.label_services import DAY, OPTIONS, POWER, RAIN, Opened, opened
 
 
@@ -320,3 +324,107 @@ async def test_all_that_is_left_takes_no_request_away(ledger_url: str) -> None:
         )
         assert len(handed) >= 3
         assert await _counts(ledger) == (0, 2)
+
+
+@pytest.mark.usefixtures("mixed_in")
+async def test_names_that_differ_in_case_are_two_reviewers(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, second_opinions=1.0)) as ledger:
+        _, sequence = await _given_back(ledger)
+        await ledger.take(SubmittedLabel((ledger.writer.epoch, sequence), 2.0, "requested"))
+        await _claim(ledger, 3, "Ben")
+        assert ("Ben",) in await ledger.rows(opinion, "holder")
+
+
+@pytest.mark.usefixtures("mixed_in")
+async def test_a_unit_is_in_a_claim_once(ledger_url: str) -> None:
+    """As a second opinion that comes again, as a known unit, and as one whose census label was corrected."""
+    async with opened(ledger_url, options=replace(OPTIONS, second_opinions=1.0, known_units=1.0)) as ledger:
+        units = await ledger.units([0, 1])
+        for request in await _claim(ledger, 2):
+            await _submit(ledger, request)
+        await _decided(ledger, range(100, 106))
+        await _release(ledger, await _claim(ledger, 1, "ben"), "ben")
+        for version, value in ((1, 2.0), (2, 3.0)):
+            await ledger.take(*(SubmittedLabel(unit, value, "census", key="k", version=version) for unit in units))
+        assert len(await _claim(ledger, 6, "cleo")) == 6
+        claimed = [row[0] for row in await ledger.rows(opinion, "sequence", "holder") if row[1] == "cleo"]
+        assert sorted(claimed) == [0, 1]
+
+
+async def test_known_units_are_compared_with_the_newest_census_label(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, known_units=1.0)) as ledger:
+        (unit,) = await ledger.units([0], state=UNASKED, census=1)
+        for version, value in ((1, 2.0), (2, 3.0)):
+            await ledger.take(SubmittedLabel(unit, value, "census", key="k", version=version))
+        await ledger.units(range(100, 104))
+        await _claim(ledger, 4)
+        ((compared,),) = await ledger.rows(opinion, "label")
+        assert [row[1] for row in await ledger.rows(label, "id", "version") if row[0] == compared] == [2]
+
+
+@pytest.mark.usefixtures("mixed_in")
+async def test_a_request_that_a_draw_opened_again_keeps_no_opinion(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, second_opinions=1.0, second_phase=1.0)) as ledger:
+        second, _ = await _given_back(ledger)
+        for request in await _claim(ledger, 4):
+            name, lease = request.claimed.request, request.claimed.lease
+            await ledger.label_service.reviews.skip(name, lease, reason="dark", unlabelable=False, actor="anna")
+        await PeriodicJobs(ledger.label_service).expire_and_redraw()
+        await _decided(ledger, range(200, 203))
+        handed = await _claim(ledger, 7, "cleo")
+        assert [row for row in await ledger.rows(opinion, "holder", "state") if row[0] == "cleo"] == [
+            ("cleo", "claimed")
+        ]
+        assert second.claimed.request not in {request.claimed.request for request in handed}
+
+
+@pytest.mark.usefixtures("mixed_in")
+async def test_an_opinion_expires_with_the_deadline_that_it_shows(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, second_opinions=1.0)) as ledger:
+        await ledger.units([0])
+        (first,) = await _claim(ledger, 1)
+        await _submit(ledger, first)
+        ledger.wall.now += 29 * DAY
+        await _decided(ledger, [100, 101])
+        before = await _claim(ledger, 2, "ben")
+        await _release(ledger, before, "ben")
+        ledger.wall.now += 2 * DAY
+        await PeriodicJobs(ledger.label_service).expire_and_redraw()
+        again = await _claim(ledger, 2, "ben")
+        assert [one.claimed.request for one in again] == [one.claimed.request for one in before]
+        ledger.wall.now += 2 * DAY
+        await PeriodicJobs(ledger.label_service).end_leases_and_notify()
+        for request in again:
+            await _submit(ledger, request, "ben")
+        assert {state for (state,) in await ledger.rows(opinion, "state")} >= {"labelled"}
+
+
+@pytest.mark.usefixtures("mixed_in")
+async def test_requests_that_have_ended_are_kept_for_nobody(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, second_opinions=1.0)) as ledger:
+        _, sequence = await _given_back(ledger)
+        opinions = (await ledger.label_service.reviews.queues()).queue.opinions
+        for expected in ({(ledger.writer.epoch, sequence)}, set()):
+            kept = await ledger.writer.read(
+                lambda connection: opinions.reserved(connection, ("power",), "anna", ledger.wall.now)
+            )
+            assert kept == expected
+            await ledger.take(SubmittedLabel((ledger.writer.epoch, sequence), 2.0, "requested"))
+
+
+async def test_a_claim_in_another_process_leaves_what_it_does_not_take(postgres: Postgres) -> None:
+    """While one claim is not committed, another gets the requests behind it, and no opinion alone."""
+    postgresql_url = postgres.database()
+    async with opened(postgresql_url, options=replace(OPTIONS, second_opinions=1.0)) as ledger:
+        await ledger.units(range(20))
+        for request in await _claim(ledger, 20):
+            await _submit(ledger, request)
+        await _decided(ledger, range(100, 130))
+        await _release(ledger, await _claim(ledger, 15, "ben"), "ben")
+        listed = [row.due for row in (await _list(ledger, "cleo")).values()]
+        queue = (await ledger.label_service.reviews.queues()).queue
+        place, spec = Place(ledger.writer.epoch, 10**6), ClaimSpec(1, ("power",))
+        with Database(postgresql_url).writing().begin() as connection:
+            (mine,) = queue.claim(connection, place, spec, actor="anna", seconds=600, now=ledger.wall.now)
+            theirs = await _claim(ledger, 40, "cleo")
+        assert [request.claimed.due for request in theirs] == [due for due in listed if due != mine.due]
