@@ -28,7 +28,7 @@ def shown(row: str) -> dict[str, float]:
     return numbers
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [NAMES[0], *(pytest.param(name, marks=pytest.mark.slow) for name in NAMES[1:])])
 def test_an_example_pays_as_the_page_says(name: str, installations: Callable[[], Installation], tmp_path: Path) -> None:
     installation = installations()
     paths = {"PYTHONPATH": f"{PROJECT}:{PROJECT / 'clients' / 'python'}"}

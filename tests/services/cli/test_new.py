@@ -93,7 +93,7 @@ def test_a_file_that_the_compiler_refuses(tmp_path: Path, capfd: pytest.CaptureF
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", ["ab", LONG_NAME])
+@pytest.mark.parametrize("name", ["ab", pytest.param(LONG_NAME, marks=pytest.mark.slow)])
 def test_the_package_passes_its_own_checks_unchanged(name: str, tmp_path: Path) -> None:
     pytest.importorskip("onnx", reason="training needs the train extra")
     assert main(["new", "task", name, "--into", str(tmp_path)]) == 0
