@@ -194,7 +194,7 @@ opinion = Table(
     Column("sequence", BigInteger, nullable=False),
     Column("head", String(64), nullable=False),
     Column("kind", String(16), nullable=False),  # second, known, adjudication
-    Column("number", Integer, nullable=False),  # 0, or for units that several reviewers are tested with: 1, 2, ...
+    Column("number", Integer, nullable=False),  # 0, 1, ... where reviewers get one each, or it has a new id
     Column("time", Double, nullable=False),  # from when it waits
     Column("state", String(16), nullable=False),
     Column("holder", String(128)),
