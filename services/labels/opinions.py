@@ -29,6 +29,7 @@ from sqlalchemy import (
 )
 
 from services.labels.label_options import Options
+from services.labels.label_precedence import rank_of
 from services.labels.queue_entries import ClaimedRequest, OpinionKind, had_by, seen_with_draft
 from services.labels.request_expiry import SHOWN, due, for_update, shows_open
 from services.labels.request_ids import new_request_id, unit_draw
@@ -270,14 +271,10 @@ class Opinions:
             return []
         first = secrets.randbelow(max(last - _KNOWN_IDS, 0) + 1)
         same = and_(item.c.epoch == labels.c.epoch, item.c.sequence == labels.c.sequence)
-        newer = labels.alias()
-        same_label = (
-            newer.c.epoch == labels.c.epoch,
-            newer.c.sequence == labels.c.sequence,
-            newer.c.source == "census",
-        )
-        later = tuple_(newer.c.version, newer.c.id) > tuple_(labels.c.version, labels.c.id)
-        superseded = exists(select(newer.c.id).where(*same_label, newer.c.head == labels.c.head, later))
+        other = labels.alias()
+        of_unit = and_(other.c.epoch == labels.c.epoch, other.c.sequence == labels.c.sequence)
+        of_census = and_(of_unit, other.c.head == labels.c.head, other.c.source == "census")
+        superseded = exists(select(other.c.id).where(of_census, rank_of(other) > rank_of(labels)))
         query = (
             select(labels.c.epoch, labels.c.sequence, labels.c.head, labels.c.id)
             .join_from(labels, item, same)

@@ -99,7 +99,7 @@ def drawn() -> ColumnElement[bool]:
 
 
 def shows_open() -> ColumnElement[bool]:
-    """Return the condition for opinions that show an open request, which may come in the place of one."""
+    """Return the condition for opinions that show an open request, in whose place they come again."""
     return exists(select(literal(1)).where(SHOWN, item.c.state.in_(OPEN), item.c.erased.is_(None), ~drawn()))
 
 

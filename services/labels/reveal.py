@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, select, update
 from services.labels.queue_entries import find_entry, is_item
 from services.labels.request_ids import RequestIds
 from services.labels.requests import LABEL
-from services.labels.submissions import check_labelled
+from services.labels.submissions import check_labelled, last_content
 from services.ledger.contract import Place
 from services.ledger.tables import item, opinion
 from services.ledger.tables import label as labels
@@ -106,9 +106,7 @@ def _own_label(
     connection: Connection, is_opinion: bool, of_entry: ColumnElement[bool], key: str, row: Row[Any]
 ) -> tuple[bytes | None, str | None]:
     if is_opinion:
-        own_row = connection.execute(select(opinion).where(of_entry)).one()
-        correction = (own_row.correction, own_row.correction_ref)
-        return (own_row.value, own_row.value_ref) if correction == (None, None) else correction
+        return last_content(connection.execute(select(opinion).where(of_entry)).one())
     of_unit = and_(labels.c.epoch == row.epoch, labels.c.sequence == row.sequence, labels.c.head == row.head)
     own = and_(of_unit, labels.c.source == "requested", labels.c.key.startswith(f"{key}#", autoescape=True))
     query = select(labels.c.value, labels.c.value_ref).where(own).order_by(labels.c.version.desc()).limit(1)

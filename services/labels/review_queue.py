@@ -40,6 +40,11 @@ class ClaimSpec:
     requests: tuple[str, ...] | None = None
     """Ids of the list of waiting requests, of which any that are open are claimed; None: the next ones."""
 
+    @property
+    def may_mix(self) -> bool:
+        """Whether opinions may come in the place of requests: these are the next ones of the blind queue."""
+        return self.queue == "blind" and self.requests is None
+
 
 @dataclass(frozen=True, slots=True)
 class _OpenRequest:
@@ -77,17 +82,12 @@ class ReviewQueue:
             returned = self.opinions.returned(connection, replaceable, actor, now)
             shown |= {request: unit for unit, request in returned.items() if request is not None}
             self.opinions.lend(connection, shown, actor, until)  # each at once: none comes twice, of whatever kind
-            if spec.requests is None:
+            if spec.may_mix:
                 shown |= self._mixed_in(connection, place, spec, actor, until, now, _without(free, returned))
         claimed = list(_without(free, shown.values()))
         self._lend(connection, place, claimed, actor, until, now, with_draft=spec.queue == "drafts")
         missing = spec.count - len(free)
-        if (
-            missing > 0
-            and spec.queue == "blind"
-            and spec.requests is None
-            and not self._any_open(connection, spec, actor, now)
-        ):
+        if missing > 0 and spec.may_mix and not self._any_open(connection, spec, actor, now):
             rest = self.opinions.candidates(connection, place, "second", spec.heads, actor, now, missing)
             alone = dict.fromkeys(request for request, _ in rest)
             self.opinions.lend(connection, alone, actor, until)
@@ -177,22 +177,17 @@ class ReviewQueue:
                 by_head.setdefault(request.head, []).append(unit)
         places = {head: len(units) for head, units in by_head.items()}
         count = sum(places.values())
-        mixed: dict[str, Unit] = {}
-
-        def lend(opinions: list[tuple[str, str]]) -> None:
-            some: dict[str, Unit | None] = {}
-            for opinion, head in opinions:
-                if units := by_head[head]:
-                    some[opinion] = mixed[opinion] = units.pop(secrets.randbelow(len(units)))
-            self.opinions.lend(connection, some, actor, until)
-
-        lend(self.opinions.known(connection, place, places, actor, now, _successes(count, options.known_units)))
-        second = self.opinions.waiting(connection, spec.heads, actor, now)
+        trials = _successes(count, options.known_units)
+        known = _placed(self.opinions.known(connection, place, places, actor, now, trials), by_head)
+        self.opinions.lend(connection, known, actor, until)  # before second opinions are chosen: no unit comes as both
+        waiting = self.opinions.waiting(connection, spec.heads, actor, now)
         query = select(item.c.sequence).where(*self._conditions(spec, actor, now), item.c.head.in_(spec.heads))
-        waiting = connection.scalar(select(func.count()).select_from(query.limit(_MOST_COUNTED).subquery())) or 0
-        seconds = _successes(count - len(mixed), second / max(second + waiting, 1))
-        lend(self.opinions.candidates(connection, place, "second", list(places), actor, now, seconds))
-        return mixed
+        others = connection.scalar(select(func.count()).select_from(query.limit(_MOST_COUNTED).subquery())) or 0
+        trials = _successes(count - len(known), waiting / max(waiting + others, 1))
+        second = self.opinions.candidates(connection, place, "second", list(places), actor, now, trials)
+        placed = _placed(second, by_head)
+        self.opinions.lend(connection, placed, actor, until)
+        return known | placed
 
     def _conditions(self, spec: ClaimSpec, actor: str, now: float) -> tuple[ColumnElement[bool], ...]:
         """Return the conditions for open requests that this reviewer may get."""
@@ -211,23 +206,26 @@ class ReviewQueue:
 
         Requests that are hidden for claimed opinions are left out, as if they were claimed.
         """
-        later = set[Unit]()
-        if spec.queue == "blind" and spec.requests is None:
-            later = self.opinions.reserved(connection, spec.heads, actor, now)
-        passed = set[Unit]()
+        later = self.opinions.reserved(connection, spec.heads, actor, now) if spec.may_mix else set()
+        hidden = self._hidden(connection, spec)
+        seen = set[Unit]()
         chosen: dict[Unit, _OpenRequest] = {}
-        while len(chosen) < spec.count:
-            hidden = hidden_units(stand_ins(connection, spec.heads, self.request_seconds))
-            units = self._open(connection, spec, actor, now, hidden | passed | set(chosen), later, len(chosen))
-            if not units:
+        while missing := spec.count - len(chosen):
+            units = self._open(connection, spec, actor, now, missing, hidden | seen, later)
+            free = set(units)
+            if connection.dialect.name == "postgresql":  # others claim meanwhile, and hide requests
+                free = _locked(connection, units)
+                hidden = self._hidden(connection, spec)
+            free -= hidden
+            free -= self._answered_before(connection, place, sorted(free), now)
+            chosen |= {unit: request for unit, request in units.items() if unit in free}
+            seen |= set(units)
+            if len(units) < missing:
                 break
-            free = _locked(connection, units)
-            if connection.dialect.name == "postgresql":  # before they were locked, another process may have hidden some
-                free -= hidden_units(stand_ins(connection, spec.heads, self.request_seconds))
-            passed |= set(units) - free
-            answered = self._answered_before(connection, place, sorted(free), now)
-            chosen |= {unit: request for unit, request in units.items() if unit in free - answered}
         return chosen
+
+    def _hidden(self, connection: Connection, spec: ClaimSpec) -> set[Unit]:
+        return hidden_units(stand_ins(connection, spec.heads, self.request_seconds))
 
     def _open(
         self,
@@ -235,16 +233,15 @@ class ReviewQueue:
         spec: ClaimSpec,
         actor: str,
         now: float,
-        hidden: set[Unit],
+        count: int,
+        left_out: set[Unit],
         later: set[Unit],
-        have: int,
     ) -> dict[Unit, _OpenRequest]:
-        """Return open requests by unit in the order of the queue.
+        """Return up to ``count`` open requests by unit, in the order of the queue.
 
         Args:
-            hidden: units that are left out.
+            left_out: units that are not returned.
             later: units that come after all others.
-            have: number of requests that this claim has already.
         """
         conditions = self._conditions(spec, actor, now)
         replaceable = ~drawn() & ~had_by(item, actor)
@@ -253,20 +250,19 @@ class ReviewQueue:
             named = [unit for request in spec.requests if (unit := self.list_ids.unit(request)) is not None]
             conditions = (*conditions, or_(false(), *of_units(item, named)))
         candidates: list[tuple[float, int, int, str, bool]] = []
-        missing = spec.count - have
         for head in spec.heads:  # each in the order of its index
             query = select(*columns).where(item.c.head == head, *conditions).order_by(item.c.priority)
-            rows = connection.execute(query.limit(missing + len(hidden) + len(later)))
-            candidates += [tuple(row) for row in rows if (row.epoch, row.sequence) not in hidden]
+            rows = connection.execute(query.limit(count + len(left_out) + len(later)))
+            candidates += [tuple(row) for row in rows if (row.epoch, row.sequence) not in left_out]
         candidates.sort(key=lambda row: ((row[1], row[2]) in later, row))
         return {
             (epoch, sequence): _OpenRequest(head, bool(may_be))
-            for _, epoch, sequence, head, may_be in candidates[:missing]
+            for _, epoch, sequence, head, may_be in candidates[:count]
         }
 
     def _any_open(self, connection: Connection, spec: ClaimSpec, actor: str, now: float) -> bool:
         """Return whether this reviewer may get any request still, also if another process is about to claim it."""
-        hidden = hidden_units(stand_ins(connection, spec.heads, self.request_seconds))
+        hidden = self._hidden(connection, spec)
         query = select(item.c.epoch, item.c.sequence).where(*self._conditions(spec, actor, now))
         rows = connection.execute(query.where(item.c.head.in_(spec.heads)).limit(len(hidden) + 1))
         return any((epoch, sequence) not in hidden for epoch, sequence in rows)
@@ -339,6 +335,13 @@ def _locked(connection: Connection, units: Collection[Unit]) -> set[Unit]:
         query = select(item.c.epoch, item.c.sequence).where(condition, item.c.state == "requested")
         locked |= {(epoch, sequence) for epoch, sequence in connection.execute(for_update(connection, query))}
     return locked
+
+
+def _placed(opinions: Iterable[tuple[str, str]], by_head: Mapping[str, list[Unit]]) -> dict[str, Unit]:
+    """Take a random unit of its head for each opinion, (id, head), as long as there are any; return them by id."""
+    return {
+        opinion: by_head[head].pop(secrets.randbelow(len(by_head[head]))) for opinion, head in opinions if by_head[head]
+    }
 
 
 def _without(free: Mapping[Unit, _OpenRequest], units: Iterable[Unit | None]) -> dict[Unit, _OpenRequest]:

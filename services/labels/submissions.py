@@ -91,15 +91,13 @@ class Submissions:
         row = _of_version(row, answer.lease, last.version + 1)
         review = Review(assisted=entry.revealed is not None, seconds=answer.seconds)
         outcome = _outcome(take(connection, place, [row], actor=answer.actor, received=now, refs=refs, review=review))
-        if entry.opinion is not None:
-            values = {
-                "label": _label_id(connection, row),
-                "value": None if refs else row.value,
-                "value_ref": refs.get(0),
-            }
-            connection.execute(update(opinion).where(entry.row).values(values | place.columns))
-        elif not review.assisted:
-            self.opinions.relabelled(connection, place, entry.unit, entry.head, _label_id(connection, row))
+        if not review.assisted:
+            label = _label_id(connection, row)
+            if entry.opinion is None:
+                self.opinions.relabelled(connection, place, entry.unit, entry.head, label)
+            else:
+                values = {"label": label} | _content(row, refs)
+                connection.execute(update(opinion).where(entry.row).values(values | place.columns))
         return outcome
 
     def about(self, connection: Connection, request: str) -> tuple[Unit, str]:
@@ -143,7 +141,7 @@ class Submissions:
             return Outcome.DUPLICATE
         values: dict[str, Any] = {"state": LABEL.target, "holder": None, "lease_until": None, "actor": answer.actor}
         values |= {"received": now, "seconds": answer.seconds, "digest": row.digest}
-        values |= {"value": None if refs else row.value, "value_ref": refs.get(0)}
+        values |= _content(row, refs)
         outcome = Outcome.ACCEPTED
         if entry.opinion == "adjudication":
             version = _last_label(connection, entry).version + 1
@@ -175,14 +173,27 @@ def _correct_opinion(connection: Connection, place: Place, entry: Entry, row: Ro
 
     Once it is labelled, a reviewer may learn that it is an opinion, and could correct these more carefully than others.
     """
-    columns = (opinion.c.value, opinion.c.value_ref, opinion.c.correction, opinion.c.correction_ref)
-    value, value_ref, *last = connection.execute(select(*columns).where(entry.row)).one()
-    content = (None if refs else row.value, refs.get(0))
-    if content == (tuple(last) if any(part is not None for part in last) else (value, value_ref)):
+    content = tuple(_content(row, refs).values())
+    if content == last_content(connection.execute(select(opinion).where(entry.row)).one()):
         return Outcome.DUPLICATE
     values = dict(zip(("correction", "correction_ref"), content, strict=True))
     connection.execute(update(opinion).where(entry.row).values(values | place.columns))
     return Outcome.CORRECTED
+
+
+def last_content(row: Any) -> tuple[bytes | None, str | None]:
+    """Return the last value of an opinion that its reviewer gave, in the row or as a reference into the store.
+
+    Args:
+        row: row of a labelled opinion.
+    """
+    correction = (row.correction, row.correction_ref)
+    return (row.value, row.value_ref) if correction == (None, None) else correction
+
+
+def _content(row: Row, refs: dict[int, str]) -> dict[str, Any]:
+    """Return the columns of a value: the value itself, or its reference into the store where it is large."""
+    return {"value": None if refs else row.value, "value_ref": refs.get(0)}
 
 
 def _last_label(connection: Connection, entry: Entry) -> Any:

@@ -48,6 +48,8 @@ def _check(trial: Trial, numbers: dict[Unit, int]) -> None:
     assert max(Counter((row.epoch, row.sequence) for row in given).values(), default=0) <= 1
     lapsed = trial.lapsed_opinions()
     assert {row.request for row in opinions if row.state not in ("labelled", "expired")} == lapsed
+    newest = {(row.epoch, row.sequence): row.number for row in sorted(opinions, key=lambda row: row.number)}
+    assert all(row.number < newest[row.epoch, row.sequence] for row in opinions if row.state == "expired"), "renewed"
     assert all(row.actor != row.author for row in given)
     assert len({row.actor for row in labels}) == 3
     counts = f"{len(given)} second opinions, {len(lapsed)} that nobody may give"

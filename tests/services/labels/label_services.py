@@ -14,14 +14,17 @@ from models.head import Head
 from models.schema import Feature, Schema
 from services.labels.intake import Outcome
 from services.labels.label_options import Options
+from services.labels.label_types import Request
 from services.labels.label_validation import SubmittedLabel
 from services.labels.service import LabelService
+from services.labels.submissions import Answer
+from services.labels.waiting_requests import WaitingRequest
 from services.ledger.commit_queue import Clock
 from services.ledger.contract import Place
 from services.ledger.database import Database
 from services.ledger.erasure import Erasure
 from services.ledger.store import Store
-from services.ledger.tables import item, label, request_event
+from services.ledger.tables import UNASKED, item, label, request_event
 from services.ledger.unit_ids import Unit
 from services.ledger.writer import Writer
 from services.runtime.offload import Offload
@@ -158,6 +161,43 @@ async def opened(
     finally:
         await writer.stop()
         offload.close()
+
+
+async def claim(ledger: Opened, actor: str = "anna", count: int = 1, **wishes: Any) -> list[Request]:
+    return await ledger.label_service.reviews.claim(count=count, head="", actor=actor, seconds=600, **wishes)
+
+
+async def submit(
+    ledger: Opened, request: Request, value: object = 2.0, actor: str = "anna", seconds: float | None = None
+) -> Outcome:
+    claimed = request.claimed
+    return await ledger.label_service.reviews.submit(Answer(claimed.request, claimed.lease, value, actor, seconds))
+
+
+async def release(ledger: Opened, requests: Iterable[Request], actor: str = "anna") -> None:
+    for request in requests:
+        name, lease = request.claimed.request, request.claimed.lease
+        await ledger.label_service.reviews.release(name, lease, actor=actor, reason="lunch")
+
+
+async def waiting(ledger: Opened, actor: str = "anna") -> dict[str, WaitingRequest]:
+    """List of waiting requests as a reviewer sees it, by the ids of the list."""
+    page = await ledger.label_service.reviews.waiting(head="", actor=actor, limit=1000, after="")
+    return {row.request: row for row in page.requests}
+
+
+async def decided(ledger: Opened, sequences: Iterable[int]) -> None:
+    """Units, one a minute."""
+    for sequence in sequences:
+        ledger.wall.now += 60
+        await ledger.units([sequence])
+
+
+async def known(ledger: Opened, count: int) -> None:
+    """Units with a census label, five days before now."""
+    units = await ledger.units(range(count), state=UNASKED, census=1)
+    await ledger.take(*(SubmittedLabel(unit, 2.0, "census") for unit in units))
+    ledger.wall.now += 5 * DAY
 
 
 def scratch(tmp_path: Path) -> str:

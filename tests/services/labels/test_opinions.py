@@ -15,18 +15,9 @@ from services.labels.periodic_jobs import PeriodicJobs
 from services.labels.submissions import Answer
 from services.ledger.tables import UNASKED, label, opinion
 from services.runtime.errors import DemurError
-from tests.services.labels.label_services import DAY, OPTIONS, Opened, opened, scratch
+from tests.services.labels.label_services import DAY, OPTIONS, Opened, claim, opened, scratch, submit
 
 ALWAYS = replace(OPTIONS, second_opinions=1.0)
-
-
-async def claim(ledger: Opened, actor: str, count: int = 1, **wishes: Any) -> list[Request]:
-    return await ledger.label_service.reviews.claim(count=count, head="", actor=actor, seconds=600, **wishes)
-
-
-async def submit(ledger: Opened, request: Request, value: object, actor: str, seconds: float | None = None) -> Outcome:
-    claimed = request.claimed
-    return await ledger.label_service.reviews.submit(Answer(claimed.request, claimed.lease, value, actor, seconds))
 
 
 async def refused(code: str, call: Any) -> None:
@@ -185,7 +176,7 @@ async def submit_all(ledger: Opened, requests: list[Request], value: float, acto
         await submit(ledger, request, value, actor)
 
 
-async def test_a_blind_correction_is_compared_anew(ledger_url: str) -> None:
+async def test_a_blind_correction_of_the_label_is_compared_anew_and_one_of_the_opinion_is_kept(ledger_url: str) -> None:
     async with opened(ledger_url, options=ALWAYS) as ledger:
         await ledger.units([0])
         (first,) = await claim(ledger, "anna")
@@ -244,6 +235,11 @@ async def test_a_correction_of_an_adjudication_counts(ledger_url: str) -> None:
         (kept,) = [row[1:] for row in await ledger.rows(opinion, "kind", "label", "value") if row[0] == "adjudication"]
         assert kept in [row for row in await ledger.rows(label, "id", "value")]
         assert kept[1] == struct.pack("<d", 5.0)
+        await ledger.label_service.reviews.reveal(case.claimed.request, case.claimed.lease)
+        assert await ledger.label_service.reviews.correct(replace(own, value=6.0)) is Outcome.CORRECTED
+        assert ("adjudication", *kept) in await ledger.rows(opinion, "kind", "label", "value"), (
+            "what was judged blindly"
+        )
 
 
 async def test_erased_units_keep_the_difference_and_nothing_else(ledger_url: str) -> None:
@@ -258,3 +254,17 @@ async def test_erased_units_keep_the_difference_and_nothing_else(ledger_url: str
         assert sorted(rows) == [("labelled", 9.0, None, None, None), ("unlabelable", None, None, None, None)]
         for request in (one, other):
             await refused("no_request", submit(ledger, request, 1.0, "ben"))
+
+
+async def test_known_units_are_compared_with_the_newest_census_label(ledger_url: str) -> None:
+    async with opened(ledger_url, options=replace(OPTIONS, known_units=1.0)) as ledger:
+        (unit,) = await ledger.units([0], state=UNASKED, census=1)
+        for version, value in ((1, 2.0), (2, 3.0)):
+            await ledger.take(SubmittedLabel(unit, value, "census", key="k", version=version, observed=ledger.wall.now))
+        earlier = ledger.wall.now - DAY
+        await ledger.take(SubmittedLabel(unit, 4.0, "census", key="other", version=2, observed=earlier))
+        await ledger.units(range(100, 104))
+        await claim(ledger, count=4)
+        ((compared,),) = await ledger.rows(opinion, "label")
+        labels = await ledger.rows(label, "id", "version", "value")
+        assert [row[1:] for row in labels if row[0] == compared] == [(2, struct.pack("<d", 3.0))]

@@ -11,11 +11,7 @@ from services.labels.label_types import Request
 from services.labels.submissions import Answer
 from services.ledger.tables import flag, item, label
 from services.runtime.errors import DemurError
-from tests.services.labels.label_services import OPTIONS, Opened, opened, scratch
-
-
-async def claim(ledger: Opened, actor: str = "anna", count: int = 1, **wishes: Any) -> list[Request]:
-    return await ledger.label_service.reviews.claim(count=count, head="", actor=actor, seconds=600, **wishes)
+from tests.services.labels.label_services import OPTIONS, claim, opened, scratch
 
 
 def answer(request: Request, value: object, actor: str = "anna") -> Answer:
