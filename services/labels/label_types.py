@@ -19,8 +19,9 @@ from services.runtime.errors import InvalidInput
 
 ROW_TYPE = "application/x-demur-row-f32"
 """Media type of a row of the declared schema, float32 little-endian."""
-SMALL_TYPES = (ROW_TYPE, "text/plain")
-"""Beginnings of media types of inputs that are small, and always come with their request."""
+OTHER_TYPE = "application/octet-stream"
+"""Media type of inputs of which none is known."""
+_SMALL_TYPES = (ROW_TYPE, "text/plain")
 BYTES_FIELD = "base64"
 MOST_CLAIMED = 100
 LEASE_SECONDS = (1.0, 86_400.0)
@@ -60,18 +61,15 @@ class Request:
     claimed: ClaimedRequest
     head: Head
     input: dict[str, Any] | None
-    """Input as JSON, see ``input_json``; None where inputs are not kept."""
+    """Input as JSON, see ``input_json``, or only its media type where large inputs are left out; None where inputs are
+    not kept.
+    """
     payload: bytes | None = None
-    """Input as bytes."""
+    """Input as bytes; None, too, where large inputs are left out."""
     draft: object = None
     """Prediction to be edited, see ``LabelRule.prediction``; only in the queue of drafts."""
     answers: tuple[object, ...] = ()
     """Labels that differ, in random order; only in the queue of adjudications."""
-
-    @property
-    def small_input(self) -> bool:
-        """True: the input is a row or a text, which callers that leave out inputs get, too."""
-        return self.input is not None and str(self.input["media_type"]).startswith(SMALL_TYPES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +141,11 @@ def to_json(value: object) -> Any:
     return {BYTES_FIELD: base64.b64encode(value).decode()} if isinstance(value, bytes) else value
 
 
+def is_small(kind: str | None) -> bool:
+    """Return True if inputs of a media type are small, and always come with their request: rows and texts."""
+    return (kind or OTHER_TYPE).startswith(_SMALL_TYPES)
+
+
 def input_json(payload: bytes | None, kind: str | None, schema: Schema | None) -> dict[str, Any] | None:
     """Return the input of a prediction in a form that reviewers can read; None where inputs are not kept.
 
@@ -159,7 +162,7 @@ def input_json(payload: bytes | None, kind: str | None, schema: Schema | None) -
             for feature, value, code in zip(schema.features, row_values(row), row, strict=True)
         ]
         return {"media_type": kind, "columns": columns}
-    return {"media_type": kind or "application/octet-stream", BYTES_FIELD: base64.b64encode(payload).decode()}
+    return {"media_type": kind or OTHER_TYPE, BYTES_FIELD: base64.b64encode(payload).decode()}
 
 
 def row_values(row: NDArray[np.float32]) -> list[float | None]:

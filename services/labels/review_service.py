@@ -5,6 +5,7 @@ import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, insert
 
@@ -14,6 +15,7 @@ from services.labels.intake import INLINE_BYTES, Outcome
 from services.labels.label_options import Options
 from services.labels.label_types import (
     MOST_CLAIMED,
+    OTHER_TYPE,
     ROW_TYPE,
     ContentStore,
     Request,
@@ -21,6 +23,7 @@ from services.labels.label_types import (
     check_lease,
     check_range,
     input_json,
+    is_small,
 )
 from services.labels.label_validation import LabelRules, SubmittedLabel
 from services.labels.mask_compatibility import MaskCompatibility
@@ -104,10 +107,12 @@ class ReviewService:
         seconds: float,
         queue: Queue = "blind",
         requests: tuple[str, ...] | None = None,
+        large_inputs: bool = True,
     ) -> list[Request]:
         """Claim up to ``count`` requests for so many seconds.
 
         Args:
+            large_inputs: False: inputs that are neither rows nor texts are left out, but for their media type.
             requests: ids of the list of waiting requests, of which any that are open are claimed; None: the next ones.
 
         Raises:
@@ -133,7 +138,7 @@ class ReviewService:
         claimed = await self._ledger.run(
             lambda connection, place: review_queue.claim(connection, place, spec, actor=actor, seconds=seconds, now=now)
         )
-        return [await self._readable(request) for request in claimed]
+        return await asyncio.gather(*(self._readable(request, large_inputs) for request in claimed))
 
     async def waiting(self, *, head: str, actor: str, limit: int, after: str) -> WaitingPage:
         """Return a part of the list of requests that wait, in the order of the queue.
@@ -239,7 +244,7 @@ class ReviewService:
         content, kind = await self._input(claimed)
         if content is None:
             raise NotFound("the input of this unit is not kept (any more)", code="no_input", field="request")
-        return kind or "application/octet-stream", content
+        return kind or OTHER_TYPE, content
 
     async def neighbours(self, request: str, lease: str) -> Neighbours:
         """Return the rows just before and just after the unit of a claimed request; see ``services.labels.neighbours``.
@@ -309,8 +314,8 @@ class ReviewService:
             )
         )
 
-    async def _readable(self, claimed: ClaimedRequest) -> Request:
-        payload, kind = await self._input(claimed)
+    async def _readable(self, claimed: ClaimedRequest, large_inputs: bool) -> Request:
+        payload, shown = await self._shown_input(claimed, large_inputs)
         request, draft, answers = claimed.request, None, list[object]()
         rule = self._rules.judgings[claimed.head]
         if claimed.queue == "drafts":
@@ -323,8 +328,19 @@ class ReviewService:
             contents = [await self._content(*pair) for pair in pairs]
             answers = [rule.value(content) for content in contents if content is not None]
             random.SystemRandom().shuffle(answers)
-        shown = input_json(payload, kind, self._schema)
         return Request(claimed, self.heads[claimed.head], shown, payload, draft, tuple(answers))
+
+    async def _shown_input(
+        self, claimed: ClaimedRequest, large_inputs: bool
+    ) -> tuple[bytes | None, dict[str, Any] | None]:
+        """Return the input of a request as bytes and as JSON; see ``claim`` and ``Request``."""
+        is_left_out = not large_inputs and not is_small(claimed.payload_type)
+        if is_left_out and claimed.payload_ref is not None:  # not even read: a scan takes tens of milliseconds
+            return None, {"media_type": claimed.payload_type or OTHER_TYPE}
+        payload, kind = await self._input(claimed)
+        if payload is not None and not large_inputs and not is_small(kind):
+            return None, {"media_type": kind or OTHER_TYPE}
+        return payload, input_json(payload, kind, self._schema)
 
     async def _input(self, claimed: ClaimedRequest) -> tuple[bytes | None, str | None]:
         """Return the input of a request and its media type, from the ledger, else from the source beside it."""

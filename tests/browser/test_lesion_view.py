@@ -296,22 +296,24 @@ def test_a_slice_that_does_not_come_is_told_and_asked_for_again(volumes: Page) -
         volumes.until(middle)
 
 
-def test_the_next_scan_is_fetched_once_and_ahead(page: Page) -> None:
+def test_a_scan_is_fetched_once_and_the_next_one_ahead(page: Page) -> None:
     stub = StubService(LESIONS, [Prepared("application/x-nifti", scan_file("RAS"))] * 2)
     with console_beside({"lesion": stub}) as url:
         opened(page, url)
         middle = f"slices/axial/{SHAPE[2] // 2}.png" if page.value(NO_VOLUMES) else "/input"
         first = page.value("document.querySelector('.lesion').dataset.request")
 
-        def fetched() -> list[str]:
+        def fetched(*, of_first: bool = False) -> list[str]:
             page.value("0")  # events up to now
-            urls = [event["request"]["url"] for event in page.named("Network.requestWillBeSent")]
-            return [own for own in urls if own.partition("?")[0].endswith(middle) and first not in own]
+            urls = [event["request"]["url"].partition("?")[0] for event in page.named("Network.requestWillBeSent")]
+            ends = (middle, "/slices") if of_first else middle
+            return [own for own in urls if own.endswith(ends) and (first in own) == of_first]
 
         end = time.monotonic() + 20
         while not fetched() and time.monotonic() < end:
             time.sleep(0.05)
         assert len(fetched()) == 1
+        assert len(fetched(of_first=True)) == len(set(fetched(of_first=True))) > 0
         page.press("2")
         page.press(" ")
         submitted(page, stub.values)

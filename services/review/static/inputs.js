@@ -1,4 +1,5 @@
-// Inputs of claimed requests. Those of the next ones are fetched while somebody works on the one on the screen.
+// Inputs of claimed requests. That of the one on the screen is fetched before its view is drawn, those of the next ones
+// while somebody works on it.
 
 import { content } from "./api.js";
 
@@ -7,7 +8,7 @@ const MOST_AHEAD = 3;
 
 export class Inputs {
   constructor(task, fetched = content) {
-    Object.assign(this, { task, fetched, kept: new Map(), timer: 0, round: 0 });
+    Object.assign(this, { task, fetched, kept: new Map(), timer: 0, round: 0, first: "" });
   }
 
   /** Response of a path below a claimed request; one that was fetched ahead is handed out once. */
@@ -19,12 +20,15 @@ export class Inputs {
     return prefetched ? prefetched.catch(fetchNow) : fetchNow();
   }
 
-  /** Fetch what a view needs first of the requests behind the one on the screen; drop responses of requests that are gone. */
+  /** Fetch what a view needs first: of a new request on the screen now, of those behind it soon; drop responses of others. */
   prepare(requests, view) {
     this.stop();
     const keys = requests.map((request) => keyOf(request, ""));
     for (const key of this.kept.keys()) if (!keys.some((own) => key.startsWith(own))) this.kept.delete(key);
-    if (view.ahead) this.timer = setTimeout(() => this.fetchAhead(requests.slice(1, 1 + MOST_AHEAD), view, this.round), PAUSE_MS);
+    if (!view.ahead || !requests.length) return;
+    if (keys[0] !== this.first) this.fetchAhead(requests.slice(0, 1), view, this.round);
+    [this.first] = keys; // its responses are handed out once
+    this.timer = setTimeout(() => this.fetchAhead(requests.slice(1, 1 + MOST_AHEAD), view, this.round), PAUSE_MS);
   }
 
   /** Fetch nothing more ahead. */

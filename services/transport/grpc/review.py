@@ -46,11 +46,9 @@ class ReviewHandlers:
             seconds=message.seconds or DEFAULT_LEASE_SECONDS,
             queue=messages.queue(message.queue),
             requests=tuple(message.requests.requests) if message.HasField("requests") else None,
+            large_inputs=not message.without_inputs,
         )
-        inputs = not message.without_inputs
-        return labels_pb2.ClaimResponse(
-            requests=[messages.request_message(request, inputs=inputs) for request in requests]
-        )
+        return labels_pb2.ClaimResponse(requests=[messages.request_message(request) for request in requests])
 
     async def list_waiting(self, message: Any, context: Any) -> Any:
         page = await self._reviews.waiting(

@@ -35,11 +35,10 @@ def queue(number: int) -> Queue:
     return _QUEUES[number]
 
 
-def request_message(request: Request, *, inputs: bool = True) -> Any:
-    """Return the message of a claimed label request; without ``inputs``, large ones are left out."""
+def request_message(request: Request) -> Any:
+    """Return the message of a claimed label request."""
     claimed, shown_input = request.claimed, request.input or {}
     is_row = "columns" in shown_input
-    has_content = not is_row and (inputs or request.small_input)
     return labels_pb2.LabelRequest(
         request=claimed.request,
         lease=claimed.lease,
@@ -50,7 +49,7 @@ def request_message(request: Request, *, inputs: bool = True) -> Any:
         label=request.head.label,
         media_type=shown_input.get("media_type", ""),
         columns=[labels_pb2.InputColumn(**column) for column in shown_input.get("columns", ())],
-        input=(request.payload if has_content else None) or b"",
+        input=(None if is_row else request.payload) or b"",
         queue=_NUMBERS[claimed.queue],
         draft=prediction_message(request.draft),
         answers=map(value_message, request.answers),

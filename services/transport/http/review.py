@@ -80,8 +80,9 @@ class ReviewRoutes:
             seconds=body.seconds,
             queue=body.queue,
             requests=None if body.requests is None else tuple(body.requests),
+            large_inputs=body.inputs,
         )
-        return json_response({"requests": [bodies.request_json(one, inputs=body.inputs) for one in claimed]})
+        return json_response({"requests": [bodies.request_json(one) for one in claimed]})
 
     async def input(self, request: Request) -> Response:
         media_type, content = await self._reviews.input(_id(request), request.headers.get(LEASE_KEY, ""))

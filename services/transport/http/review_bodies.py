@@ -127,11 +127,11 @@ REQUESTS: Mapping[str, type[JsonBody]] = {
 """Name of the component to the struct that decodes it."""
 
 
-def request_json(request: Request, *, inputs: bool = True) -> dict[str, Any]:
-    """Return a claimed label request as JSON; without ``inputs``, large ones are left out."""
+def request_json(request: Request) -> dict[str, Any]:
+    """Return a claimed label request as JSON; an input that was left out has the path of its own endpoint instead."""
     claimed, shown = request.claimed, request.input
-    if shown is not None and not inputs and not request.small_input:
-        shown = {"media_type": shown["media_type"], "href": f"/v1/requests/{claimed.request}/input"}
+    if shown is not None and request.payload is None:
+        shown = {**shown, "href": f"/v1/requests/{claimed.request}/input"}
     return {
         "request": claimed.request,
         "lease": claimed.lease,

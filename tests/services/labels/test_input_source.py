@@ -69,3 +69,21 @@ async def test_reviewers_get_inputs_that_the_ledger_does_not_keep(tmp_path: Path
         assert request.input == {"media_type": "application/x-nifti", "base64": base64.b64encode(b"scan").decode()}
         kind, content = await ledger.label_service.reviews.input(request.claimed.request, request.claimed.lease)
         assert (kind, content) == ("application/x-nifti", b"scan")
+
+
+async def test_large_inputs_are_left_out_of_claims_that_leave_them_out(tmp_path: Path) -> None:
+    source = InputSource(str(tmp_path), "application/x-nifti", 100)
+    (tmp_path / f"{unit_text((EPOCH, 0))}.nii.gz").write_bytes(b"scan")
+    async with opened(scratch(tmp_path), options=replace(OPTIONS, input_source=source)) as ledger:
+        await ledger.units([0], payload=None)
+        await ledger.units([1], payload=None, payload_ref=f"sha256:{'0' * 64}", payload_type="application/x-scan")
+        await ledger.units([2], payload=b"{}", payload_type="application/json")
+        await ledger.units([3], payload=b"a text", payload_type="text/plain")
+        claimed = await ledger.label_service.reviews.claim(
+            count=4, head="", actor="anna", seconds=60, large_inputs=False
+        )
+        shown = {request.input["media_type"]: request for request in claimed if request.input}
+        for media_type in ("application/x-nifti", "application/x-scan", "application/json"):
+            assert shown[media_type].input == {"media_type": media_type}
+            assert shown[media_type].payload is None
+        assert shown["text/plain"].payload == b"a text", "small ones come with their request"

@@ -86,7 +86,7 @@ function ReviewForm({ t, lang, place, store, outbox, task, view, feed }) {
     if (current) announce(t("review.question", { label: current.label }));
   }, [current && current.request]);
 
-  useEffect(() => {
+  useLayoutEffect(() => { // before the view of a new request asks for its input
     inputs.prepare(feed.requests, view);
     return () => inputs.stop();
   }, [inputs, feed.requests, view]);

@@ -1,7 +1,7 @@
 // View of a scan: a mask of lesions is painted, grown or corrected, lesion by lesion; the answer is a mask on the scan's grid.
 
 import { number } from "../format.js";
-import { announce, html, useEffect, useMemo, useRef, useState } from "../html.js";
+import { announce, html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../html.js";
 import { registerActions, useUndoKey } from "./edits.js";
 import { fromBase64, headerOf, maskOf, maskWithHeader, unpacked } from "./lesion_file.js";
 import { Mask } from "./lesion_mask.js";
@@ -112,7 +112,7 @@ function Scan({ request, scan, volumes, noVolumes, get, value, setValue, draft, 
     setShades(window);
     open(grid);
   }
-  useEffect(() => {
+  useLayoutEffect(() => { // waits for no frame: somebody waits for the first slice
     if (scan.geometry) opened({ grid: gridOfSlices(scan.geometry), valueAt: null, window: scan.geometry.window });
   }, [scan]);
 
