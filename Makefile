@@ -38,9 +38,8 @@ down:
 
 environments: $(VENV)/train $(OIP)/ready $(BUF)/ready $(GENERATORS)/ready $(AXE)/ready $(VENV)-audit/bin/pip-audit
 
-# Numerics, services and long tests in processes of their own, so that none holds the libraries and caches of all. A
-# worker begins with whole modules, whose fixtures cost much, and takes tests of others when it has none left.
-PYTEST = $(THREADS) $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+# Numerics, services and long tests in processes of their own, so that none holds the libraries and caches of all.
+PYTEST = $(THREADS) $(BIN)/python -m pytest -q -n $(WORKERS)
 NUMERICS := tests/models tests/studies tests/statistical
 SHORT := not long and not slow and not statistical
 

@@ -44,13 +44,11 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
 
 
-def test_a_few_parts_run_on_a_cpu_and_are_kept(tmp_path: Path) -> None:
-    done = run(tmp_path, "--provider", "cpu", "--quick", "--only", "device", "export")
+def test_a_part_runs_on_a_cpu_and_is_kept(tmp_path: Path) -> None:
+    done = run(tmp_path, "--provider", "cpu", "--quick", "--only", "device")
     assert done.returncode == 0, done.stdout + done.stderr
     record = read(tmp_path / "out" / "record.json")
-    assert {record.parts[name].state for name in ("device", "export")} == {"done"}
-    for task, figures in record.parts["export"].found.items():
-        assert figures["largest_difference"] <= figures["tolerance"] < 1e-2, task
+    assert record.parts["device"].state == "done"
     assert (tmp_path / "out" / "README.md").read_text() == page.text(record)
 
 

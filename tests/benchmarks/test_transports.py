@@ -31,12 +31,12 @@ def results(cpu_ms: float, outcomes: Mapping[str, str]) -> Results:
     return Results("a machine", 3, 2.0, entries, {"grpcio": KEPT, "other": outcomes}, {"absent": "no such version"})
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_our_server_keeps_the_contract() -> None:
     assert contract(all_transports()[0].start) == KEPT
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_each_check_can_fail() -> None:
     """Each of them does so with a server that has all the defects."""
     wrong = Transport("defective", "grpc_server.py", arguments=("--library", defective_grpc.__name__))

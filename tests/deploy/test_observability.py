@@ -51,7 +51,10 @@ def test_what_demur_up_starts_is_scraped() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("cases", CASES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "cases",
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem == "budgets" else []) for path in CASES],
+)
 def test_alerts_fire_when_they_should_and_only_then(cases: Path) -> None:
     run("promtool", "test", "rules", cases)
 

@@ -131,6 +131,16 @@ async def storm(
     return outcomes, weather
 
 
+async def fail_a_bound_pass(assembled: Assembled, machine: Machine, rows: np.ndarray) -> None:
+    bound = machine.bound
+    faults = iter([FAULTS[0]()])
+    machine.fault = lambda: next(faults, None)
+    failed = await ask(assembled, rows, BOUND_ROWS, Priority.INTERACTIVE)
+    assert isinstance(failed, DeviceUnavailable)
+    assert machine.bound == bound + 1
+    await until_healthy(assembled)
+
+
 async def check_storm(
     assembled: Assembled, machine: Machine, rows: np.ndarray, expected: np.ndarray, calls: int, chance: float
 ) -> None:
@@ -147,6 +157,7 @@ async def check_storm(
     assert outcomes.total() == calls
     assert 0 < machine.bound < machine.passes["cuda"]
     assert set(weather.injected) == set(KINDS)
+    await fail_a_bound_pass(assembled, machine, rows)  # the storm may have hit none
     assert {"RuntimeError"} < set(health.failures) <= {*KINDS, "RuntimeError"}, "bound passes fail without a class"
     assert health.probes["passed"] == health.failures.total()
     assert assembled.scheduler.active == 0
