@@ -112,8 +112,8 @@ class ReviewService:
         """Claim up to ``count`` requests for so many seconds.
 
         Args:
-            large_inputs: False: inputs that are neither rows nor texts are left out, but for their media type.
             requests: ids of the list of waiting requests, of which any that are open are claimed; None: the next ones.
+            large_inputs: False: inputs that are neither rows nor texts are left out, but for their media type.
 
         Raises:
             InvalidInput: the count, the head or the time is invalid, there is no such queue here, or requests of the
